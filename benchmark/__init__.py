@@ -1,0 +1,1 @@
+"""Describe experiments, run them, record every run."""

@@ -1,0 +1,6 @@
+"""From an archive, or a generator, to a prepared, fingerprinted `EventStream`."""
+
+from data_pipelines.event_stream import EventStream
+from data_pipelines.simulated import simulate
+
+__all__ = ["EventStream", "simulate"]

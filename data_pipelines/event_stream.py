@@ -1,0 +1,142 @@
+"""The `EventStream`: who acts when, which arms are offered, and what each would pay."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+SOURCES = ("official", "mirror", "stand-in", "simulated", "imported")
+
+LARGEST_MAGNITUDE = 1e50
+"""Squares, and sums of a billion of them, must stay far inside the range of a double."""
+
+
+@dataclass(frozen=True, eq=False)
+class EventStream:
+    """A fixed sequence of decisions to replay; the same for every algorithm.
+
+    At step t client `clients[t]` chooses among the K items `pools[t]` (rows of `items`, repeats
+    allowed). Arm k pays `rewards[t, k]` in expectation, and `noise[t]` is added to what is observed.
+    Client ids are any integers, gaps included. The arrays are checked, copied unless they are already
+    read-only, and then read-only.
+    """
+
+    items: NDArray[np.float64]
+    clients: NDArray[np.int64]
+    pools: NDArray[np.int32]
+    rewards: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    name: str = "unnamed"
+    fingerprint: str = ""
+    source: str = "imported"
+
+    def __post_init__(self) -> None:
+        items = _real_array("items", self.items, ("I", "d"))
+        clients = _integer_array("clients", self.clients, ("T",), np.int64)
+        pools = _integer_array("pools", self.pools, ("T", "K"), np.int32)
+        rewards = _real_array("rewards", self.rewards, ("T", "K"))
+        noise = _real_array("noise", self.noise, ("T",))
+        steps = len(clients)
+        _require_shape("pools", pools, (steps, pools.shape[1]))
+        _require_shape("rewards", rewards, pools.shape)
+        _require_shape("noise", noise, (steps,))
+        for bound in (pools.min(), pools.max()):
+            if not 0 <= bound < len(items):
+                raise ValueError(f"pools names item {bound}; allowed are the rows of items, 0 to {len(items) - 1}")
+        if self.source not in SOURCES:
+            raise ValueError(f"source is {self.source!r}; allowed are {', '.join(SOURCES)}")
+        arrays = {"items": items, "clients": clients, "pools": pools, "rewards": rewards, "noise": noise}
+        for name, array in arrays.items():
+            object.__setattr__(self, name, array)
+        if not self.fingerprint:
+            object.__setattr__(self, "fingerprint", _content_hash(arrays))
+
+    @property
+    def steps(self) -> int:
+        """T, the number of decisions."""
+        return len(self.clients)
+
+    @property
+    def arms(self) -> int:
+        """K, the size of every pool."""
+        return int(self.pools.shape[1])
+
+    @property
+    def dimension(self) -> int:
+        """d, the length of a feature vector."""
+        return int(self.items.shape[1])
+
+    @property
+    def client_ids(self) -> NDArray[np.int64]:
+        """The distinct client ids, in increasing order."""
+        return self._numbered_clients[0]
+
+    @property
+    def client_numbers(self) -> NDArray[np.int32]:
+        """For each step the position of its client in `client_ids`."""
+        return self._numbered_clients[1]
+
+    @cached_property
+    def _numbered_clients(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        ids, numbers = np.unique(self.clients, return_inverse=True)
+        return _read_only(ids), _read_only(numbers.astype(np.int32))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _frozen(array: NDArray[Any], given: object) -> NDArray[Any]:
+    """Return `array` read-only, without a second copy where it is already private or read-only."""
+    shares_memory = isinstance(given, np.ndarray) and np.may_share_memory(array, given)
+    return _read_only(array.copy() if shares_memory and array.flags.writeable else array)
+
+
+def _require_dimensions(name: str, array: NDArray[Any], axes: tuple[str, ...]) -> None:
+    if array.ndim != len(axes) or array.size == 0:
+        raise ValueError(f"{name} has shape {array.shape}; allowed is ({', '.join(axes)}), each at least 1")
+
+
+def _require_shape(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}; allowed is {shape}, to fit clients and pools")
+
+
+def _real_array(name: str, given: ArrayLike, axes: tuple[str, ...]) -> NDArray[np.float64]:
+    try:
+        array = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is not an array of numbers ({error}); allowed are real numbers") from None
+    _require_dimensions(name, array, axes)
+    largest = max(array.max(), -array.min())  # NaN wins both
+    if not largest <= LARGEST_MAGNITUDE:
+        place = np.unravel_index(int(np.argmax(~(np.abs(array) <= LARGEST_MAGNITUDE))), array.shape)
+        raise ValueError(
+            f"{name}{[int(i) for i in place]} is {array[place]}; "
+            f"allowed are finite numbers of size at most {LARGEST_MAGNITUDE:g}"
+        )
+    return _frozen(array, given)
+
+
+def _integer_array(name: str, given: ArrayLike, axes: tuple[str, ...], dtype: type) -> NDArray[Any]:
+    array = np.asarray(given)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} has type {array.dtype}; allowed are integers")
+    _require_dimensions(name, array, axes)
+    allowed = np.iinfo(dtype)
+    for bound in (array.min(), array.max()):
+        if not allowed.min <= bound <= allowed.max:
+            raise ValueError(f"{name} holds {bound}; allowed are integers from {allowed.min} to {allowed.max}")
+    return _frozen(np.ascontiguousarray(array, dtype=dtype), given)
+
+
+def _content_hash(arrays: dict[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256()
+    for name, array in arrays.items():
+        digest.update(f"{name}{array.shape}{array.dtype}".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
