@@ -1,0 +1,66 @@
+"""The command `fedbandit`: every module in `benchmark/commands/` is one of its commands."""
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Protocol, cast
+
+from benchmark import commands
+
+
+class Command(Protocol):
+    """What a module in `benchmark/commands/` offers. Its docstring is the help text, examples included."""
+
+    __doc__: str | None
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the command's arguments."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do the work and return the exit code. Bad input raises ValueError with one clear line."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; bad input ends in one line on stderr and exit code 2."""
+    arguments = _parser().parse_args(argv)
+    command: Command = arguments.command
+    try:
+        return command.run(arguments)
+    except (ValueError, OSError) as error:
+        if os.environ.get("FEDBANDIT_DEBUG"):
+            raise
+        print(f"fedbandit: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("fedbandit: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fedbandit",
+        description="A recommendation benchmark for federated linear bandits.",
+        epilog="Set FEDBANDIT_DEBUG=1 to see the traceback of an error.",
+    )
+    parser.add_argument("--version", action="version", version=f"fedbandit {version('fedbandit-bench')}")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    for module in pkgutil.iter_modules(commands.__path__):
+        command = cast(Command, importlib.import_module(f"benchmark.commands.{module.name}"))
+        text = command.__doc__ or ""
+        subparser = subparsers.add_parser(
+            module.name,
+            help=text.partition("\n")[0],
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.configure(subparser)
+        subparser.set_defaults(command=command)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
