@@ -1,0 +1,95 @@
+"""Server states that some client still builds on: reference-counted, freed when nobody does."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.jit import compiled
+
+EMPTY = 0
+"""The version that holds no data; it is never freed."""
+
+
+class Versions(NamedTuple):
+    """Agreed states {V, b} with log det V(λ) and a serial number that is never used twice.
+
+    `least_eigenvalue` is a lower bound for that of V, inherited from version to version since V only grows.
+    """
+
+    V: NDArray[np.float64]
+    b: NDArray[np.float64]
+    log_det: NDArray[np.float64]
+    least_eigenvalue: NDArray[np.float64]
+    serial: NDArray[np.int64]
+    references: NDArray[np.int32]
+    free: NDArray[np.int32]
+    count: NDArray[np.int64]
+    """[0]: entries ever used; [1]: entries in `free`; [2]: the next serial number; [3]: the newest server state."""
+
+
+def new_versions(capacity: int, dimension: int, ridge: float) -> Versions:
+    """Allocate, with the empty version as the server's state."""
+    versions = _allocate(capacity, dimension)
+    versions.V[EMPTY] = 0.0
+    versions.b[EMPTY] = 0.0
+    versions.log_det[EMPTY] = dimension * np.log(ridge)
+    versions.least_eigenvalue[EMPTY] = 0.0
+    versions.serial[EMPTY] = 0
+    versions.references[EMPTY] = 2  # the server's, and one that keeps it for ever
+    versions.count[:] = (1, 0, 1, EMPTY)
+    return versions
+
+
+def _allocate(capacity: int, dimension: int) -> Versions:
+    return Versions(
+        V=np.empty((capacity, dimension, dimension)),
+        b=np.empty((capacity, dimension)),
+        log_det=np.empty(capacity),
+        least_eigenvalue=np.empty(capacity),
+        serial=np.empty(capacity, dtype=np.int64),
+        references=np.empty(capacity, dtype=np.int32),
+        free=np.empty(capacity, dtype=np.int32),
+        count=np.zeros(4, dtype=np.int64),
+    )
+
+
+def with_room(versions: Versions, more: int) -> Versions:
+    """Return versions with room for `more` new ones: the same, or a larger copy."""
+    used, free = int(versions.count[0]), int(versions.count[1])
+    capacity = len(versions.serial)
+    if capacity - used + free >= more:
+        return versions
+    larger = _allocate(max(2 * capacity, used + more), versions.b.shape[1])
+    for old, new in zip(versions[:-1], larger[:-1], strict=True):
+        new[:used] = old[:used]
+    larger.count[:] = versions.count
+    return larger
+
+
+@compiled
+def make_version(versions: Versions, base: int) -> int:
+    """Add a copy of `base`, to be completed by the caller; return it with one reference."""
+    if versions.count[1] > 0:
+        versions.count[1] -= 1
+        version = versions.free[versions.count[1]]
+    else:
+        version = np.int32(versions.count[0])
+        versions.count[0] += 1
+    versions.V[version] = versions.V[base]
+    versions.b[version] = versions.b[base]
+    versions.log_det[version] = versions.log_det[base]
+    versions.least_eigenvalue[version] = versions.least_eigenvalue[base]
+    versions.serial[version] = versions.count[2]
+    versions.count[2] += 1
+    versions.references[version] = 1
+    return version
+
+
+@compiled
+def release(versions: Versions, version: int) -> None:
+    """Drop one reference; the last one frees the version."""
+    versions.references[version] -= 1
+    if versions.references[version] == 0:
+        versions.free[versions.count[1]] = version
+        versions.count[1] += 1
