@@ -123,14 +123,3 @@ def confidence_width(
         return alpha
     log_ratio = max(log_det - dimension * np.log(ridge), 0.0)
     return sigma * np.sqrt(log_ratio + 2.0 * np.log(1.0 / delta)) + np.sqrt(ridge)
-
-
-@compiled
-def add_rank_one(V: NDArray[np.float64], b: NDArray[np.float64], x: NDArray[np.float64], y: float) -> None:
-    """V += x xᵀ, b += x y."""
-    for i in range(b.size):
-        row = V[i]
-        scale = x[i]
-        for j in range(b.size):
-            row[j] += scale * x[j]
-        b[i] += scale * y

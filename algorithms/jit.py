@@ -32,7 +32,7 @@ def compiled(function: Function) -> Function:
     numba.config.CACHE_DIR = str(CACHE_FOLDER)
     try:
         decorated: Function = numba.njit(
-            cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"}
+            cache=True, nogil=True, _nrt=False, error_model="numpy", fastmath={"contract", "reassoc", "nsz"}
         )(function)
         return decorated
     finally:

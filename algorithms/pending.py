@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.elimination import add_rank_one
 from algorithms.jit import compiled
+from algorithms.statistics import add, add_rank_one, clear
 
 FEW_ROWS = 8
 """Adding this many rows one by one costs about as much as one elimination."""
@@ -80,11 +80,17 @@ def add_rows(
 
 
 @compiled
-def record(pending: Pending, client: int, step: int, item: int, target: float) -> None:
-    """Append one observation to the client's own unsent data."""
+def remember(pending: Pending, client: int, step: int, item: int) -> None:
+    """Append an observation to the client's rows without making it part of its data yet."""
     pending.previous[step] = pending.latest[client]
     pending.latest[client] = step
     pending.row_item[step] = item
+
+
+@compiled
+def record(pending: Pending, client: int, step: int, item: int, target: float) -> None:
+    """Append one observation to the client's own unsent data."""
+    remember(pending, client, step, item)
     pending.row_target[step] = target
     pending.own[client] += 1
     pending.unsent[client] += 1
@@ -101,8 +107,7 @@ def condense(pending: Pending, client: int) -> None:
     pending.free_count[0] -= 1
     slot = pending.free_slots[pending.free_count[0]]
     pending.slot[client] = slot
-    pending.slot_V[slot] = 0.0
-    pending.slot_b[slot] = 0.0
+    clear(pending.slot_V[slot], pending.slot_b[slot])
     add_rows(pending, client, 0, pending.unsent[client], pending.slot_V[slot], pending.slot_b[slot])
     pending.own[client] = pending.unsent[client]
 
@@ -114,8 +119,7 @@ def add_unsent(pending: Pending, client: int, V: NDArray[np.float64], b: NDArray
     if slot < 0:
         add_rows(pending, client, 0, pending.unsent[client], V, b)
         return
-    V += pending.slot_V[slot]
-    b += pending.slot_b[slot]
+    add(V, b, pending.slot_V[slot], pending.slot_b[slot])
 
 
 @compiled

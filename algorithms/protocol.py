@@ -210,8 +210,9 @@ def _upload(protocol: Protocol, client: int, step: int, root: int, log_det: floa
     is_due = not held_newest and server_log_det - log_det > log_gamma + TRIGGER  # Eq. 4
     if held_newest or is_due:
         _enter(protocol, client, _group_on_newest(protocol, kind), 1 if is_due else 0)
-        protocol.base_serial[client] = versions.serial[new]
         forget(pending, client)
+        if held_newest:  # of a download `catch_up` takes notice
+            protocol.base_serial[client] = versions.serial[new]
         downloads += 1 if is_due else 0
     else:
         _go_private(protocol, client, root, base, log_det)
@@ -229,9 +230,10 @@ def _new_server_version(protocol: Protocol, client: int, log_det: float) -> int:
     V, b = versions.V[version], versions.b[version]
     add_unsent(protocol.pending, client, V, b)
     if np.isnan(log_det):
-        rows[:] = 0.0
         for i in range(b.size):
-            rows[i, : b.size] = V[i]
+            row, version_row = rows[i], V[i]
+            for j in range(row.size):
+                row[j] = version_row[j] if j < b.size else 0.0
         log_det = eliminate(protocol.scratch, b.size, 0, protocol.ridge)
     versions.log_det[version] = log_det
     return version

@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms import hyperparameters as check
-from algorithms.elimination import System, add_rank_one, confidence_width, eliminate, new_system, place_arms
+from algorithms.elimination import System, confidence_width, eliminate, new_system, place_arms
 from algorithms.hyperparameters import Alpha
 from algorithms.jit import compiled
 from algorithms.pending import Pending, condense, forget, new_pending, record, write_model
 from algorithms.problem import Problem, trace_of
 from algorithms.run import CompiledRun
+from algorithms.statistics import add_rank_one, copy
 from algorithms.ties import pick_compiled
 from algorithms.tolerances import TRIGGER
 from algorithms.trace import Trace
@@ -192,5 +193,4 @@ def synchronise(state: Synchronisation, step: int) -> None:
     """Lines 11 to 18: all known clients upload, the server adds up, all known clients download."""
     state.count[0] += 1
     state.transfers[step] = state.count[1]
-    state.server_V[:] = state.all_V
-    state.server_b[:] = state.all_b
+    copy(state.server_V, state.server_b, state.all_V, state.all_b)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.jit import compiled
+from algorithms.statistics import copy
 
 EMPTY = 0
 """The version that holds no data; it is never freed."""
@@ -14,7 +15,7 @@ EMPTY = 0
 class Versions(NamedTuple):
     """Agreed states {V, b} with log det V(λ) and a serial number that is never used twice.
 
-    `least_eigenvalue` is a lower bound for that of V, inherited from version to version since V only grows.
+    `least_eigenvalue` is a lower bound for that of V, inherited since V only grows; negative where unknown.
     """
 
     V: NDArray[np.float64]
@@ -76,10 +77,10 @@ def make_version(versions: Versions, base: int) -> int:
     else:
         version = np.int32(versions.count[0])
         versions.count[0] += 1
-    versions.V[version] = versions.V[base]
-    versions.b[version] = versions.b[base]
+    copy(versions.V[version], versions.b[version], versions.V[base], versions.b[base])
     versions.log_det[version] = versions.log_det[base]
-    versions.least_eigenvalue[version] = versions.least_eigenvalue[base]
+    bound = versions.least_eigenvalue[base]
+    versions.least_eigenvalue[version] = bound if bound > 0.0 else -1.0
     versions.serial[version] = versions.count[2]
     versions.count[2] += 1
     versions.references[version] = 1
