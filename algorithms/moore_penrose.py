@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.elimination import System, eliminate
+from algorithms.elimination import System, eliminate, new_system
 from algorithms.jit import compiled
 from algorithms.statistics import Matrix, Vector
 from algorithms.tolerances import RANK
@@ -43,12 +43,19 @@ class Scratch(NamedTuple):
     r: Vector
     values: Matrix
     vectors: Matrix
+    system: System
 
 
 def new_scratch(dimension: int) -> Scratch:
     """Allocate for d dimensions."""
     square = (dimension, dimension)
-    return Scratch(np.zeros(dimension), np.zeros(dimension), np.zeros(square), np.zeros(square))
+    return Scratch(
+        k=np.zeros(dimension),
+        r=np.zeros(dimension),
+        values=np.zeros(square),
+        vectors=np.zeros(square),
+        system=new_system(dimension, dimension),
+    )
 
 
 @compiled
@@ -64,12 +71,7 @@ def trace_of(V: Matrix) -> float:
 def multiply(P: Matrix, x: Vector, result: Vector) -> None:
     """Set `result` to P x for a symmetric P."""
     for i in range(x.size):
-        result[i] = 0.0
-    for j in range(x.size):
-        row = P[j]
-        scale = x[j]
-        for i in range(x.size):
-            result[i] += scale * row[i]
+        result[i] = dot(P[i], x)
 
 
 @compiled
@@ -93,8 +95,13 @@ def least_eigenvalue(V: Matrix, scratch: Scratch) -> float:
 
 @compiled
 def rebuild(V: Matrix, P: Matrix, status: Vector, scratch: Scratch) -> None:
-    """Set P to V⁻; eigenvalues below RANK times the largest are zero."""
+    """Set P to V⁻: the inverse where that is safe, else from the eigenvalues; below RANK times the largest they are zero."""
     d = V.shape[0]
+    invert(V, P, scratch.system)
+    if trace_of(V) * trace_of(P) <= SOLVABLE:  # false for NaN
+        status[0] = d
+        status[1] = 0.0
+        return
     values, vectors = scratch.values, scratch.vectors
     diagonalise(V, scratch)
     largest = 0.0
@@ -115,6 +122,27 @@ def rebuild(V: Matrix, P: Matrix, status: Vector, scratch: Scratch) -> None:
                     row[j] += factor * vector[j]
     status[0] = rank
     status[1] = 0.0
+
+
+@compiled
+def invert(V: Matrix, P: Matrix, system: System) -> None:
+    """Set P = V⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, where elimination turns the identity into L⁻¹; not finite if V is singular."""
+    d = V.shape[0]
+    rows = system.rows
+    for i in range(d):
+        row, V_row, P_row = rows[i], V[i], P[i]
+        for j in range(d):
+            row[j] = V_row[j]
+            row[d + j] = 1.0 if i == j else 0.0
+            P_row[j] = 0.0
+    eliminate(system, d, d, 0.0)
+    for k in range(d):
+        reduced = rows[k, d:]
+        for i in range(k + 1):
+            row = P[i]
+            factor = reduced[i] * system.inverse_pivots[k]
+            for j in range(k + 1):
+                row[j] += factor * reduced[j]
 
 
 @compiled
