@@ -45,7 +45,9 @@ def per_client(name: str, value: Threshold, clients: int) -> NDArray[np.float64]
     if not isinstance(value, tuple):
         return np.full(clients, value)
     if len(value) != clients:
-        raise ValueError(f"{name} has {len(value)} values; allowed is one for each of the stream's {clients} clients")
+        raise ValueError(
+            f"{name} has {len(value)} values; allowed is one for each of the stream's {clients} clients"
+        )
     return np.array(value)
 
 
@@ -82,7 +84,12 @@ def delta(value: object) -> float:
 
 def integer(name: str, value: object, low: int, high: int | None = None) -> int:
     """Check an integer in [low, high]."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < low or (high is not None and value > high):
+    if (
+        not isinstance(value, Integral)
+        or isinstance(value, bool)
+        or value < low
+        or (high is not None and value > high)
+    ):
         allowed = f"integers from {low}" if high is None else f"integers from {low} to {high}"
         raise ValueError(f"{name} is {value!r}; allowed are {allowed}")
     return int(value)
@@ -123,7 +130,9 @@ def normalise_thresholds(algorithm: _Thresholds) -> None:
     for name in ("gamma_upload", "gamma_download"):
         given = getattr(algorithm, name)
         if given not in (UNSET, gamma):
-            raise ValueError(f"{name} is {given!r} beside gamma {gamma!r}; allowed is gamma alone, or the other two")
+            raise ValueError(
+                f"{name} is {given!r} beside gamma {gamma!r}; allowed is gamma alone, or the other two"
+            )
         set_field(name, gamma)
 
 

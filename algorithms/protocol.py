@@ -17,7 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.elimination import System, eliminate, new_system
-from algorithms.groups import Groups, downloads_along, make_group, merge, new_groups, next_due, root_of, settle
+from algorithms.groups import (
+    Groups,
+    downloads_along,
+    make_group,
+    merge,
+    new_groups,
+    next_due,
+    root_of,
+    settle,
+)
 from algorithms.jit import compiled
 from algorithms.pending import Pending, add_rows, add_unsent, condense, forget, new_pending, record
 from algorithms.pending import write_model as write_pending_model

@@ -37,7 +37,10 @@ class RandomChoiceRun(CompiledRun):
 
     def trace(self) -> Trace:
         """Return the outcome."""
-        steps, clients = np.zeros(self.steps, dtype=np.int64), np.zeros(len(self.problem.client_ids), dtype=np.int64)
+        steps, clients = (
+            np.zeros(self.steps, dtype=np.int64),
+            np.zeros(len(self.problem.client_ids), dtype=np.int64),
+        )
         return trace_of(self.problem, self.choices, steps, steps.copy(), clients, clients.copy())
 
 

@@ -27,7 +27,9 @@ class CompiledRun(ABC):
             end = min(self.step + BLOCK, stop)
             reached = self._advance(self.step, end)
             if reached < end:
-                raise ArithmeticError(f"no score is a finite number at step {reached}: the features or rewards are too large")
+                raise ArithmeticError(
+                    f"no score is a finite number at step {reached}: the features or rewards are too large"
+                )
             self.step = end
 
     @abstractmethod

@@ -124,7 +124,9 @@ class SyncLinUCBRun(CompiledRun):
         """Return the outcome: a synchronisation is one upload and one download of every known client."""
         transfers, joined = self.state.transfers, self.state.joined_at
         per_client = np.where(joined >= 0, self.state.count[0] - joined, 0)
-        return trace_of(self.problem, self.choices, transfers, transfers.copy(), per_client, per_client.copy())
+        return trace_of(
+            self.problem, self.choices, transfers, transfers.copy(), per_client, per_client.copy()
+        )
 
 
 @compiled

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from algorithms.jit import compiled
 from algorithms.tolerances import TIE
 
+
 class StepRandom:
     """NumPy generators for the steps of one run: Philox, keyed by the seed, its counter at the step."""
 

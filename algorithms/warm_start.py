@@ -133,7 +133,12 @@ def _has_full_rank(protocol: Protocol, version: int, scratch: Scratch) -> bool:
 
 @compiled
 def _warm_up(
-    beginners: Beginners, models: PartialModels, protocol: Protocol, client: int, iterations: int, ridge: float
+    beginners: Beginners,
+    models: PartialModels,
+    protocol: Protocol,
+    client: int,
+    iterations: int,
+    ridge: float,
 ) -> tuple[float, float]:
     """Batch alternating minimisation from θ_g in `models.u`; {V_i, b_i} received so far in `models.V` and `models.b`."""
     pending = protocol.pending
@@ -163,7 +168,9 @@ def _warm_up(
     pending.own[client] = count
     pending.unsent[client] = count
     beginners.is_warm[client] = True
-    write_model(protocol, client, models.global_system.rows, models.global_dim + models.global_system.scores.size)
+    write_model(
+        protocol, client, models.global_system.rows, models.global_dim + models.global_system.scores.size
+    )
     log_det = eliminate(models.global_system, models.global_dim, models.global_system.scores.size, ridge)
     return log_det, movement
 
