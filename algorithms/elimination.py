@@ -7,7 +7,8 @@ A decision is written as one system with d rows,
 and reduced by Gaussian elimination without pivoting: V(λ) = L D Lᵀ turns the right-hand columns into L⁻¹x and L⁻¹b.
 Then ‖x‖² in the norm of V(λ)⁻¹ is Σ (L⁻¹x)²/D, xᵀV(λ)⁻¹b is Σ (L⁻¹x)(L⁻¹b)/D and log det V(λ) is Σ log D.
 Nothing is updated from step to step, so nothing drifts; squared widths cannot become negative; and since every
-pivot of V(λ) is at least λ in exact arithmetic, rounding is kept from pushing one below.
+pivot of V(λ) is at least λ in exact arithmetic, rounding is kept from pushing one below (or, where features are so
+large that λ itself is lost in rounding, below what rounding leaves of the diagonal).
 """
 
 from typing import NamedTuple
@@ -21,6 +22,9 @@ LANES = 4
 """Rows are padded to a multiple of this, so that vector loops have no remainder."""
 
 ALIGNMENT = 64
+
+ROUNDING = 1e-14
+"""A pivot below this part of its diagonal entry is rounding error."""
 
 
 class System(NamedTuple):
@@ -83,6 +87,7 @@ def eliminate(system: System, dimension: int, arms: int, ridge: float) -> float:
     for i in range(dimension):
         row = rows[i]
         row[i] += ridge
+        least_pivot = max(ridge, ROUNDING * row[i])
         j = 0
         while j + 4 <= i:
             row0, row1, row2, row3 = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
@@ -99,7 +104,7 @@ def eliminate(system: System, dimension: int, arms: int, ridge: float) -> float:
             for c in range(columns):
                 row[c] -= factor0 * row0[c]
             j += 1
-        pivot = max(row[i], ridge)
+        pivot = max(row[i], least_pivot)
         inverse_pivot = 1.0 / pivot
         inverse_pivots[i] = inverse_pivot
         product *= pivot
