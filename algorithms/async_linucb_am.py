@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from algorithms import hyperparameters as check
 from algorithms.alternating import alternate
-from algorithms.elimination import confidence_width, eliminate, new_system, System
+from algorithms.elimination import System, confidence_width, eliminate, new_system
 from algorithms.hyperparameters import Alpha, Threshold
 from algorithms.jit import compiled
 from algorithms.partial_models import PartialModels, global_line, local_line, new_models, write_models

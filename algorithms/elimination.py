@@ -57,9 +57,7 @@ def _aligned_zeros(rows: int, columns: int) -> NDArray[np.float64]:
 
 
 @compiled
-def place_arms(
-    system: System, items: NDArray[np.float64], pool: NDArray[np.int32], first: int, dimension: int
-) -> None:
+def place_arms(system: System, items: NDArray[np.float64], pool: NDArray[np.int32], first: int, dimension: int) -> None:
     """Write the features `first` to `first + d - 1` of the pool's items into the columns after V."""
     rows = system.rows
     for arm in range(pool.size):
@@ -116,15 +114,13 @@ def eliminate(system: System, dimension: int, arms: int, ridge: float) -> float:
         for k in range(right):
             squared_widths[k] += reduced[k] * reduced[k] * inverse_pivot
             means[k] += reduced[k] * weight
-    return log_det + np.log(product)
+    return float(log_det + np.log(product))
 
 
 @compiled
-def confidence_width(
-    alpha: float, log_det: float, dimension: int, ridge: float, sigma: float, delta: float
-) -> float:
+def confidence_width(alpha: float, log_det: float, dimension: int, ridge: float, sigma: float, delta: float) -> float:
     """α: the number itself, or for NaN σ·√(log(det V(λ) / det λI) + 2 log(1/δ)) + √λ (after Eq. 5)."""
     if not np.isnan(alpha):
         return alpha
     log_ratio = max(log_det - dimension * np.log(ridge), 0.0)
-    return sigma * np.sqrt(log_ratio + 2.0 * np.log(1.0 / delta)) + np.sqrt(ridge)
+    return float(sigma * np.sqrt(log_ratio + 2.0 * np.log(1.0 / delta)) + np.sqrt(ridge))

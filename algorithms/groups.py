@@ -29,7 +29,7 @@ class Groups(NamedTuple):
     in_heap: NDArray[np.bool_]
     heap_group: NDArray[np.int32]
     heap_due: NDArray[np.float64]
-    count: NDArray[np.int64]
+    counters: NDArray[np.int64]
     """[0]: groups made so far; [1]: entries in the heap."""
 
 
@@ -47,27 +47,25 @@ def new_groups(capacity: int) -> Groups:
         in_heap=np.empty(capacity, dtype=np.bool_),
         heap_group=np.empty(capacity, dtype=np.int32),
         heap_due=np.empty(capacity),
-        count=np.zeros(2, dtype=np.int64),
+        counters=np.zeros(2, dtype=np.int64),
     )
 
 
 @compiled
 def make_group(groups: Groups, kind: int) -> int:
     """Add an empty group for clients of one class of γ_D; `settle` gives it a state."""
-    group = groups.count[0]
-    groups.count[0] += 1
+    group = groups.counters[0]
+    groups.counters[0] += 1
     groups.parent[group] = group
     groups.downloads[group] = 0
     groups.members[group] = 0
     groups.kind[group] = kind
     groups.in_heap[group] = False
-    return group
+    return int(group)
 
 
 @compiled
-def settle(
-    groups: Groups, group: int, version: int, log_det: float, log_gamma: float, is_private: bool
-) -> None:
+def settle(groups: Groups, group: int, version: int, log_det: float, log_gamma: float, is_private: bool) -> None:
     """Put a group on an agreed state, and into the heap unless it never downloads.
 
     An entry already in the heap stays where it is; `next_due` corrects it when it comes up.
@@ -83,14 +81,14 @@ def settle(
 @compiled
 def next_due(groups: Groups, bound: float) -> int:
     """Take the next group whose due value is below `bound` out of the heap; -1 if there is none."""
-    while groups.count[1] > 0 and groups.heap_due[0] < bound:
+    while groups.counters[1] > 0 and groups.heap_due[0] < bound:
         group = groups.heap_group[0]
         _pop(groups)
         groups.in_heap[group] = False
         if groups.members[group] == 0:
             continue
         if groups.due[group] < bound:
-            return group
+            return int(group)
         _push(groups, group)
     return -1
 
@@ -120,7 +118,7 @@ def downloads_along(groups: Groups, group: int) -> int:
     while groups.parent[group] != group:
         group = groups.parent[group]
         total += groups.downloads[group]
-    return total
+    return int(total)
 
 
 @compiled
@@ -137,8 +135,8 @@ def merge(groups: Groups, one: int, other: int) -> int:
 
 @compiled
 def _push(groups: Groups, group: int) -> None:
-    place = groups.count[1]
-    groups.count[1] += 1
+    place = groups.counters[1]
+    groups.counters[1] += 1
     due = groups.due[group]
     while place > 0:
         above = (place - 1) // 2
@@ -155,8 +153,8 @@ def _push(groups: Groups, group: int) -> None:
 @compiled
 def _pop(groups: Groups) -> None:
     """Remove the first entry of the heap."""
-    groups.count[1] -= 1
-    size = groups.count[1]
+    groups.counters[1] -= 1
+    size = groups.counters[1]
     due = groups.heap_due[size]
     group = groups.heap_group[size]
     place = 0

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable
 from functools import partial
-from numbers import Integral, Real
-from typing import Literal, Protocol
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +45,7 @@ def per_client(name: str, value: Threshold, clients: int) -> NDArray[np.float64]
     if not isinstance(value, tuple):
         return np.full(clients, value)
     if len(value) != clients:
-        raise ValueError(
-            f"{name} has {len(value)} values; allowed is one for each of the stream's {clients} clients"
-        )
+        raise ValueError(f"{name} has {len(value)} values; allowed is one for each of the stream's {clients} clients")
     return np.array(value)
 
 
@@ -84,15 +82,11 @@ def delta(value: object) -> float:
 
 def integer(name: str, value: object, low: int, high: int | None = None) -> int:
     """Check an integer in [low, high]."""
-    if (
-        not isinstance(value, Integral)
-        or isinstance(value, bool)
-        or value < low
-        or (high is not None and value > high)
-    ):
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_integer or not low <= int(value) <= (high if high is not None else int(value)):  # type: ignore[call-overload]
         allowed = f"integers from {low}" if high is None else f"integers from {low} to {high}"
         raise ValueError(f"{name} is {value!r}; allowed are {allowed}")
-    return int(value)
+    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def seed(value: object) -> int:
@@ -105,20 +99,7 @@ def fixed_alpha(value: Alpha) -> float:
     return math.nan if value == "theory" else float(value)
 
 
-class _Thresholds(Protocol):
-    gamma: Threshold | None
-    gamma_upload: Threshold
-    gamma_download: Threshold
-
-
-class _Confidence(Protocol):
-    alpha: Alpha
-    ridge: float
-    sigma: float
-    delta: float
-
-
-def normalise_thresholds(algorithm: _Thresholds) -> None:
+def normalise_thresholds(algorithm: Any) -> None:
     """Check γ, or γ_U and γ_D, of a frozen dataclass, and set γ_U and γ_D in either case."""
     set_field = partial(object.__setattr__, algorithm)
     if algorithm.gamma is None:
@@ -130,13 +111,11 @@ def normalise_thresholds(algorithm: _Thresholds) -> None:
     for name in ("gamma_upload", "gamma_download"):
         given = getattr(algorithm, name)
         if given not in (UNSET, gamma):
-            raise ValueError(
-                f"{name} is {given!r} beside gamma {gamma!r}; allowed is gamma alone, or the other two"
-            )
+            raise ValueError(f"{name} is {given!r} beside gamma {gamma!r}; allowed is gamma alone, or the other two")
         set_field(name, gamma)
 
 
-def normalise_confidence(algorithm: _Confidence) -> None:
+def normalise_confidence(algorithm: Any) -> None:
     """Check α, λ, σ and δ of a frozen dataclass."""
     for name, checked in (
         ("alpha", alpha(algorithm.alpha)),

@@ -7,6 +7,7 @@ where the docstrings say so. `literal(algorithm)` turns a set of hyper-parameter
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from algorithms.ties import pick
 from algorithms.tolerances import AM_SETTLED, AM_STOP, RANK, TRIGGER
 from algorithms.trace import Transfers
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 
 
 class Statistics:
@@ -74,7 +75,8 @@ def upper_bounds(contexts: Array, statistics: Statistics, alpha: float, ridge: f
     """Eq. 5: xᵀθ̂(λ) + α·‖x‖ in the norm of V(λ)⁻¹, for each row x."""
     inverse = np.linalg.inv(statistics.V + ridge * np.eye(len(statistics.b)))
     squared_widths = np.einsum("ki,ij,kj->k", contexts, inverse, contexts)
-    return contexts @ (inverse @ statistics.b) + alpha * np.sqrt(np.maximum(squared_widths, 0.0))
+    bounds: Array = contexts @ (inverse @ statistics.b) + alpha * np.sqrt(np.maximum(squared_widths, 0.0))
+    return bounds
 
 
 class EventTriggeredProtocol:

@@ -95,7 +95,10 @@ def least_eigenvalue(V: Matrix, scratch: Scratch) -> float:
 
 @compiled
 def rebuild(V: Matrix, P: Matrix, status: Vector, scratch: Scratch) -> None:
-    """Set P to V⁻: the inverse where that is safe, else from the eigenvalues; below RANK times the largest they are zero."""
+    """Set P to V⁻: the inverse where that is safe, else from the eigenvalues.
+
+    Eigenvalues below RANK times the largest are zero.
+    """
     d = V.shape[0]
     invert(V, P, scratch.system)
     if trace_of(V) * trace_of(P) <= SOLVABLE:  # false for NaN

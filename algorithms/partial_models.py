@@ -8,6 +8,7 @@ global V known to be well-conditioned is solved afresh at each step, and any oth
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from algorithms.alternating import Line, line_of
 from algorithms.elimination import System, new_system, place_arms
@@ -25,7 +26,7 @@ from algorithms.moore_penrose import (
     trace_of,
 )
 from algorithms.protocol import Protocol, base_of, write_model
-from algorithms.statistics import Matrix, Vector, add_rank_one
+from algorithms.statistics import Matrix, Vector
 
 Matrices = Matrix
 """One matrix for each client."""
@@ -89,7 +90,9 @@ def new_models(clients: int, arms: int, global_part: slice, local_part: slice) -
 
 
 @compiled
-def write_models(models: PartialModels, protocol: Protocol, client: int, items: Matrix, pool: Vector) -> None:
+def write_models(
+    models: PartialModels, protocol: Protocol, client: int, items: Matrix, pool: NDArray[np.int32]
+) -> None:
     """Write both systems of a decision, and keep the global {V, b} for the learning after it."""
     dg, dl, arms = models.global_dim, models.local_dim, pool.size
     place_arms(models.global_system, items, pool, models.global_first, dg)
@@ -162,4 +165,4 @@ def _is_solvable(protocol: Protocol, client: int, trace: float, scratch: Scratch
     if bound < 0.0 or 0.0 < bound * SOLVABLE <= trace:
         bound = max(least_eigenvalue(versions.V[base], scratch), 0.0)
         versions.least_eigenvalue[base] = bound
-    return bound * SOLVABLE > trace
+    return bool(bound * SOLVABLE > trace)

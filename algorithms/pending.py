@@ -39,9 +39,7 @@ class Pending(NamedTuple):
     free_count: NDArray[np.int64]
 
 
-def new_pending(
-    items: NDArray[np.float64], first_feature: int, dimension: int, clients: int, steps: int
-) -> Pending:
+def new_pending(items: NDArray[np.float64], first_feature: int, dimension: int, clients: int, steps: int) -> Pending:
     """Allocate for N clients and T steps; slots take memory only once they are written."""
     fits = clients * (dimension + 1) * dimension * 8 <= DENSE_BUDGET
     row_limit = FEW_ROWS if fits else max(FEW_ROWS, dimension)

@@ -59,9 +59,7 @@ def trace_of(
         downloads=downloads,
         unsettled=np.zeros(len(choices), dtype=np.bool_) if unsettled is None else unsettled,
         client_ids=problem.client_ids,
-        client_rewards=np.bincount(
-            problem.client_numbers, weights=observed, minlength=len(problem.client_ids)
-        ),
+        client_rewards=np.bincount(problem.client_numbers, observed, len(problem.client_ids)).astype(np.float64),
         client_uploads=client_uploads,
         client_downloads=client_downloads,
         transfer_dim=problem.items.shape[1] if transfer_dim is None else transfer_dim,

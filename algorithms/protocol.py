@@ -34,11 +34,14 @@ from algorithms.tolerances import TRIGGER
 from algorithms.versions import EMPTY, Versions, make_version, new_versions, release, with_room
 
 NEWEST = 3
-"""Where `versions.count` keeps the newest server version."""
+"""Where `versions.counters` keeps the newest server version."""
 
 
 class Protocol(NamedTuple):
-    """The state of Algorithm 1 and its record. Arrays with a client axis first, then those with one entry a class of γ_D."""
+    """The state of Algorithm 1 and its record.
+
+    From `log_gamma_upload` on one entry a client, from `log_gamma_download` on one a class of γ_D, then one a step.
+    """
 
     ridge: float
     pending: Pending
@@ -144,16 +147,14 @@ def catch_up(protocol: Protocol, client: int) -> bool:
 @compiled
 def base_of(protocol: Protocol, client: int) -> int:
     """Return the version that the client's own data come on top of."""
-    return protocol.groups.version[root_of(protocol.groups, protocol.group[client])]
+    return int(protocol.groups.version[root_of(protocol.groups, protocol.group[client])])
 
 
 @compiled
 def write_model(protocol: Protocol, client: int, rows: NDArray[np.float64], b_column: int) -> None:
     """Write the client's {V_i, b_i} into the rows of a system."""
     base = base_of(protocol, client)
-    write_pending_model(
-        protocol.pending, client, protocol.versions.V[base], protocol.versions.b[base], rows, b_column
-    )
+    write_pending_model(protocol.pending, client, protocol.versions.V[base], protocol.versions.b[base], rows, b_column)
 
 
 @compiled
@@ -201,7 +202,7 @@ def _upload(protocol: Protocol, client: int, step: int, root: int, log_det: floa
     pending, versions, groups = protocol.pending, protocol.versions, protocol.groups
     kind = protocol.download_class[client]
     log_gamma = protocol.log_gamma_download[kind]
-    old = versions.count[NEWEST]
+    old = versions.counters[NEWEST]
     base = groups.version[root]
     held_newest = base == old and not groups.is_private[root]
     new = _new_server_version(protocol, client, log_det if held_newest else np.nan)
@@ -234,8 +235,8 @@ def _upload(protocol: Protocol, client: int, step: int, root: int, log_det: floa
 def _new_server_version(protocol: Protocol, client: int, log_det: float) -> int:
     """V_g += ΔV_i, b_g += Δb_i, as a new version; a log-determinant of NaN is computed."""
     versions, rows = protocol.versions, protocol.scratch.rows
-    version = make_version(versions, versions.count[NEWEST])
-    versions.count[NEWEST] = version
+    version = make_version(versions, versions.counters[NEWEST])
+    versions.counters[NEWEST] = version
     V, b = versions.V[version], versions.b[version]
     add_unsent(protocol.pending, client, V, b)
     if np.isnan(log_det):
@@ -277,14 +278,14 @@ def _download_due_groups(protocol: Protocol, new: int) -> int:
 def _group_on_newest(protocol: Protocol, kind: int) -> int:
     """Return the group of a class on the newest version; make one if there is none."""
     versions, groups = protocol.versions, protocol.groups
-    new = versions.count[NEWEST]
+    new = versions.counters[NEWEST]
     if protocol.newest_serial[kind] != versions.serial[new]:
         group = make_group(groups, kind)
         versions.references[new] += 1
         settle(groups, group, new, versions.log_det[new], protocol.log_gamma_download[kind], False)
         protocol.newest_group[kind] = group
         protocol.newest_serial[kind] = versions.serial[new]
-    return protocol.newest_group[kind]
+    return int(protocol.newest_group[kind])
 
 
 @compiled
@@ -300,10 +301,8 @@ def _go_private(protocol: Protocol, client: int, root: int, base: int, log_det: 
         version = base
         versions.references[base] += 1
         pending.unsent[client] = 0
-    if groups.is_private[root] and groups.members[root] == 0:
-        group = root  # it was there alone
-    else:
-        group = make_group(groups, kind)
+    was_alone = groups.is_private[root] and groups.members[root] == 0
+    group = root if was_alone else make_group(groups, kind)
     settle(groups, group, version, log_det, protocol.log_gamma_download[kind], True)
     _enter(protocol, client, group, 0)
     protocol.base_serial[client] = versions.serial[version]

@@ -68,7 +68,7 @@ class Synchronisation(NamedTuple):
     joined_at: NDArray[np.int64]
     seen: NDArray[np.int64]
     log_ratio: NDArray[np.float64]
-    count: NDArray[np.int64]
+    counters: NDArray[np.int64]
     """[0]: synchronisations so far; [1]: known clients."""
     transfers: NDArray[np.int64]
 
@@ -100,7 +100,7 @@ class SyncLinUCBRun(CompiledRun):
             joined_at=np.full(clients, -1, dtype=np.int64),
             seen=np.zeros(clients, dtype=np.int64),
             log_ratio=np.zeros(clients),
-            count=np.zeros(2, dtype=np.int64),
+            counters=np.zeros(2, dtype=np.int64),
             transfers=np.zeros(self.steps, dtype=np.int64),
         )
 
@@ -123,10 +123,8 @@ class SyncLinUCBRun(CompiledRun):
     def trace(self) -> Trace:
         """Return the outcome: a synchronisation is one upload and one download of every known client."""
         transfers, joined = self.state.transfers, self.state.joined_at
-        per_client = np.where(joined >= 0, self.state.count[0] - joined, 0)
-        return trace_of(
-            self.problem, self.choices, transfers, transfers.copy(), per_client, per_client.copy()
-        )
+        per_client = np.where(joined >= 0, self.state.counters[0] - joined, 0)
+        return trace_of(self.problem, self.choices, transfers, transfers.copy(), per_client, per_client.copy())
 
 
 @compiled
@@ -151,7 +149,7 @@ def _run(
         client = clients[t]
         join(state, client)
         place_arms(system, items, pools[t], 0, dimension)
-        if state.joined_at[client] < state.count[0]:
+        if state.joined_at[client] < state.counters[0]:
             base_V, base_b = state.server_V, state.server_b
         else:
             base_V, base_b = state.empty_V, state.empty_b
@@ -181,11 +179,11 @@ def _run(
 def join(state: Synchronisation, client: int) -> None:
     """Make a client known, or let it notice a synchronisation since it last acted."""
     if state.joined_at[client] < 0:
-        state.joined_at[client] = state.count[0]
-        state.seen[client] = state.count[0]
-        state.count[1] += 1
-    elif state.seen[client] < state.count[0]:
-        state.seen[client] = state.count[0]
+        state.joined_at[client] = state.counters[0]
+        state.seen[client] = state.counters[0]
+        state.counters[1] += 1
+    elif state.seen[client] < state.counters[0]:
+        state.seen[client] = state.counters[0]
         state.log_ratio[client] = 0.0
         forget(state.pending, client)
 
@@ -193,6 +191,6 @@ def join(state: Synchronisation, client: int) -> None:
 @compiled
 def synchronise(state: Synchronisation, step: int) -> None:
     """Lines 11 to 18: all known clients upload, the server adds up, all known clients download."""
-    state.count[0] += 1
-    state.transfers[step] = state.count[1]
+    state.counters[0] += 1
+    state.transfers[step] = state.counters[1]
     copy(state.server_V, state.server_b, state.all_V, state.all_b)

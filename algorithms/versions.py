@@ -25,7 +25,7 @@ class Versions(NamedTuple):
     serial: NDArray[np.int64]
     references: NDArray[np.int32]
     free: NDArray[np.int32]
-    count: NDArray[np.int64]
+    counters: NDArray[np.int64]
     """[0]: entries ever used; [1]: entries in `free`; [2]: the next serial number; [3]: the newest server state."""
 
 
@@ -38,7 +38,7 @@ def new_versions(capacity: int, dimension: int, ridge: float) -> Versions:
     versions.least_eigenvalue[EMPTY] = 0.0
     versions.serial[EMPTY] = 0
     versions.references[EMPTY] = 2  # the server's, and one that keeps it for ever
-    versions.count[:] = (1, 0, 1, EMPTY)
+    versions.counters[:] = (1, 0, 1, EMPTY)
     return versions
 
 
@@ -51,40 +51,40 @@ def _allocate(capacity: int, dimension: int) -> Versions:
         serial=np.empty(capacity, dtype=np.int64),
         references=np.empty(capacity, dtype=np.int32),
         free=np.empty(capacity, dtype=np.int32),
-        count=np.zeros(4, dtype=np.int64),
+        counters=np.zeros(4, dtype=np.int64),
     )
 
 
 def with_room(versions: Versions, more: int) -> Versions:
     """Return versions with room for `more` new ones: the same, or a larger copy."""
-    used, free = int(versions.count[0]), int(versions.count[1])
+    used, free = int(versions.counters[0]), int(versions.counters[1])
     capacity = len(versions.serial)
     if capacity - used + free >= more:
         return versions
     larger = _allocate(max(2 * capacity, used + more), versions.b.shape[1])
-    for old, new in zip(versions[:-1], larger[:-1], strict=True):
-        new[:used] = old[:used]
-    larger.count[:] = versions.count
+    for name in Versions._fields[:-1]:
+        getattr(larger, name)[:used] = getattr(versions, name)[:used]
+    larger.counters[:] = versions.counters
     return larger
 
 
 @compiled
 def make_version(versions: Versions, base: int) -> int:
     """Add a copy of `base`, to be completed by the caller; return it with one reference."""
-    if versions.count[1] > 0:
-        versions.count[1] -= 1
-        version = versions.free[versions.count[1]]
+    if versions.counters[1] > 0:
+        versions.counters[1] -= 1
+        version = np.int64(versions.free[versions.counters[1]])
     else:
-        version = np.int32(versions.count[0])
-        versions.count[0] += 1
+        version = versions.counters[0]
+        versions.counters[0] += 1
     copy(versions.V[version], versions.b[version], versions.V[base], versions.b[base])
     versions.log_det[version] = versions.log_det[base]
     bound = versions.least_eigenvalue[base]
     versions.least_eigenvalue[version] = bound if bound > 0.0 else -1.0
-    versions.serial[version] = versions.count[2]
-    versions.count[2] += 1
+    versions.serial[version] = versions.counters[2]
+    versions.counters[2] += 1
     versions.references[version] = 1
-    return version
+    return int(version)
 
 
 @compiled
@@ -92,5 +92,5 @@ def release(versions: Versions, version: int) -> None:
     """Drop one reference; the last one frees the version."""
     versions.references[version] -= 1
     if versions.references[version] == 0:
-        versions.free[versions.count[1]] = version
-        versions.count[1] += 1
+        versions.free[versions.counters[1]] = version
+        versions.counters[1] += 1

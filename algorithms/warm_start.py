@@ -140,7 +140,7 @@ def _warm_up(
     iterations: int,
     ridge: float,
 ) -> tuple[float, float]:
-    """Batch alternating minimisation from θ_g in `models.u`; {V_i, b_i} received so far in `models.V` and `models.b`."""
+    """Batch alternating minimisation from θ_g in `models.u`, with what was received in `models.V` and `models.b`."""
     pending = protocol.pending
     count = beginners.observations[client]
     V, b = models.local_V[client], models.local_b[client]
@@ -168,17 +168,13 @@ def _warm_up(
     pending.own[client] = count
     pending.unsent[client] = count
     beginners.is_warm[client] = True
-    write_model(
-        protocol, client, models.global_system.rows, models.global_dim + models.global_system.scores.size
-    )
+    write_model(protocol, client, models.global_system.rows, models.global_dim + models.global_system.scores.size)
     log_det = eliminate(models.global_system, models.global_dim, models.global_system.scores.size, ridge)
     return log_det, movement
 
 
 @compiled
-def _alternate_batch(
-    beginners: Beginners, models: PartialModels, pending: Pending, client: int, count: int
-) -> float:
+def _alternate_batch(beginners: Beginners, models: PartialModels, pending: Pending, client: int, count: int) -> float:
     """One local and one global step over the client's history; return how far a partial reward moved."""
     target, for_local = pending.row_target, beginners.for_local
     right_l, theta_l = models.local_u, models.local_w

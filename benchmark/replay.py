@@ -67,9 +67,7 @@ def replay_learner(learner: Learner, stream: EventStream, seed: int) -> Trace:
         client = int(stream.clients[t])
         contexts = stream.items[stream.pools[t]]
         choice = _checked_choice(learner.choose(client, contexts.copy(), random.at(t)), stream.arms)
-        transfers = learner.learn(
-            client, contexts[choice], float(stream.rewards[t, choice] + stream.noise[t])
-        )
+        transfers = learner.learn(client, contexts[choice], float(stream.rewards[t, choice] + stream.noise[t]))
         if not isinstance(transfers, Transfers):
             raise ValueError(f"learn returned {transfers!r}; allowed is a Transfers")
         choices[t] = choice
@@ -98,8 +96,6 @@ def _count(transferring: object, numbers: dict[int, int], totals: NDArray[np.int
     ids = [int(client) for client in transferring]  # type: ignore[attr-defined]
     for client in ids:
         if client not in numbers:
-            raise ValueError(
-                f"learn reported a transfer of client {client}; allowed are the clients of the stream"
-            )
+            raise ValueError(f"learn reported a transfer of client {client}; allowed are the clients of the stream")
         totals[numbers[client]] += 1
     return len(ids)

@@ -8,7 +8,7 @@ from data_pipelines import EventStream
 
 @st.composite
 def streams(draw: st.DrawFn, most_steps: int = 400) -> EventStream:
-    """N 1 to 30, d 1 to 8, K 1 to 10; Gaussian features, or on a coarse grid with duplicates and zeros; norms up to 10."""
+    """N 1 to 30, d 1 to 8, K 1 to 10; features Gaussian or on a coarse grid with duplicates and zeros."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     clients = draw(st.integers(1, 30))
     steps = draw(st.integers(1, most_steps))

@@ -49,7 +49,7 @@ def client_view(protocol: Protocol, client: int) -> View:
 
 def server_view(protocol: Protocol) -> tuple[Array, Array]:
     """Return the server's {V_g, b_g}."""
-    newest = protocol.versions.count[NEWEST]
+    newest = protocol.versions.counters[NEWEST]
     return protocol.versions.V[newest], protocol.versions.b[newest]
 
 

@@ -26,9 +26,7 @@ def digest(trace: Trace) -> str:
 
 
 def run_one(name: str) -> str:
-    return digest(
-        replay(ALGORITHMS[name], simulate(seed=4, steps=3000, clients=50, dimension=8, arms=6), seed=9)
-    )
+    return digest(replay(ALGORITHMS[name], simulate(seed=4, steps=3000, clients=50, dimension=8, arms=6), seed=9))
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -18,9 +18,7 @@ PER_CLIENT = ("client_rewards", "client_uploads", "client_downloads")
 
 def assert_same_trace(ours: Trace, theirs: Trace, steps: int | None = None) -> None:
     for field in PER_STEP:
-        np.testing.assert_array_equal(
-            getattr(ours, field)[:steps], getattr(theirs, field)[:steps], err_msg=field
-        )
+        np.testing.assert_array_equal(getattr(ours, field)[:steps], getattr(theirs, field)[:steps], err_msg=field)
     if steps is None:
         for field in PER_CLIENT:
             np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field), err_msg=field)
@@ -31,9 +29,7 @@ def test_async_linucb_agrees_with_the_paper_line_by_line(
     stream: EventStream, confidence: dict, data: st.DataObject, seed: int
 ) -> None:
     thresholds = gammas(len(stream.client_ids))
-    algorithm = AsyncLinUCB(
-        gamma_upload=data.draw(thresholds), gamma_download=data.draw(thresholds), **confidence
-    )
+    algorithm = AsyncLinUCB(gamma_upload=data.draw(thresholds), gamma_download=data.draw(thresholds), **confidence)
     oracle = literal(algorithm)
     theirs = replay_learner(oracle, stream, seed)
     run = algorithm.start(stream, seed)
@@ -68,9 +64,7 @@ def test_async_linucb_am_agrees_up_to_the_first_unsettled_step(
     assert ours.transfer_dim == (algorithm.global_dim or stream.dimension)
 
 
-@given(
-    streams(), confidences, st.sampled_from([0.0, 0.01, 0.5, 3.0, 40.0, np.inf]), st.integers(0, 2**63 - 1)
-)
+@given(streams(), confidences, st.sampled_from([0.0, 0.01, 0.5, 3.0, 40.0, np.inf]), st.integers(0, 2**63 - 1))
 def test_sync_linucb_agrees_with_the_paper_line_by_line(
     stream: EventStream, confidence: dict, threshold: float, seed: int
 ) -> None:

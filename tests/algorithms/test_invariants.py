@@ -56,7 +56,7 @@ def test_literal_agreed_plus_pending_is_the_model_and_server_plus_all_pending_is
         _close(total, everything)
 
 
-def _steps(learner: LiteralAsyncLinUCB | LiteralAsyncLinUCBAM, stream: EventStream, features: slice):  # noqa: ANN202
+def _steps(learner: LiteralAsyncLinUCB | LiteralAsyncLinUCBAM, stream: EventStream, features: slice):
     """Run a literal learner; after each step yield the sum of x xᵀ over all chosen arms."""
     random = StepRandom(0)
     everything = 0.0

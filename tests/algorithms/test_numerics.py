@@ -30,9 +30,7 @@ def test_elimination_gives_means_widths_and_log_determinant(
     system.rows[:, d + arms] = b
     log_det = eliminate(system, d, arms, ridge)
     inverse = np.linalg.inv(V + ridge * np.eye(d))
-    np.testing.assert_allclose(
-        system.squared_widths[:arms], np.einsum("ki,ij,kj->k", items, inverse, items), rtol=1e-8
-    )
+    np.testing.assert_allclose(system.squared_widths[:arms], np.einsum("ki,ij,kj->k", items, inverse, items), rtol=1e-8)
     np.testing.assert_allclose(system.means[:arms], items @ inverse @ b, rtol=1e-8, atol=1e-8 / ridge)
     np.testing.assert_allclose(log_det, np.linalg.slogdet(V + ridge * np.eye(d))[1], rtol=1e-10, atol=1e-10)
 
@@ -161,6 +159,4 @@ def test_nearly_collinear_features_are_treated_alike_by_both_implementations() -
         noise=np.zeros(200),
     )
     algorithm = AsyncLinUCB(gamma=1.5)
-    np.testing.assert_array_equal(
-        replay(algorithm, stream).choices, replay(literal(algorithm), stream).choices
-    )
+    np.testing.assert_array_equal(replay(algorithm, stream).choices, replay(literal(algorithm), stream).choices)
