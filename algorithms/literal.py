@@ -206,6 +206,7 @@ class LiteralAsyncLinUCBAM:
     def __init__(self, parameters: AsyncLinUCBAM) -> None:
         self.parameters = parameters
         self.unsettled = False
+        self.movement = 0.0
 
     def start(self, client_ids: NDArray[np.int64], dimension: int) -> None:
         """Line 2."""
@@ -319,12 +320,11 @@ class LiteralAsyncLinUCBAM:
 
     def repeat(self, iterate: Callable[[], float]) -> None:
         """Alternate until nothing moves any more, or the iterations are used up."""
-        movement = math.inf
         for _ in range(self.parameters.am_iterations):
-            movement = iterate()
-            if movement <= AM_STOP:
+            self.movement = iterate()
+            if self.movement <= AM_STOP:
                 break
-        self.unsettled = movement > AM_SETTLED
+        self.unsettled = self.movement > AM_SETTLED
 
 
 class LiteralSyncLinUCB:

@@ -53,19 +53,22 @@ def server_view(protocol: Protocol) -> tuple[Array, Array]:
     return protocol.versions.V[newest], protocol.versions.b[newest]
 
 
-def assert_same_statistics(run: AsyncLinUCBRun | AsyncLinUCBAMRun, literal: EventTriggeredProtocol) -> None:
+def assert_same_statistics(
+    run: AsyncLinUCBRun | AsyncLinUCBAMRun, literal: EventTriggeredProtocol, b_tolerance: float = 1e-8
+) -> None:
     """Server and every client agree to 1e-8 relative."""
     server_V, server_b = server_view(run.protocol)
     _assert_close(server_V, literal.server.V)
-    _assert_close(server_b, literal.server.b)
+    _assert_close(server_b, literal.server.b, b_tolerance)
     for client in known_clients(run):
         name = int(run.problem.client_ids[client])
         view = client_view(run.protocol, client)
         _assert_close(view.V, literal.copy[name].V)
-        _assert_close(view.b, literal.copy[name].b)
+        _assert_close(view.b, literal.copy[name].b, b_tolerance)
         _assert_close(view.pending_V, literal.pending[name].V)
-        _assert_close(view.pending_b, literal.pending[name].b)
+        _assert_close(view.pending_b, literal.pending[name].b, b_tolerance)
 
 
-def _assert_close(ours: Array, theirs: Array) -> None:
-    np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8 * max(1.0, np.abs(theirs).max(initial=0.0)))
+def _assert_close(ours: Array, theirs: Array, tolerance: float = 1e-8) -> None:
+    largest = max(1.0, np.abs(theirs).max(initial=0.0))
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * largest)

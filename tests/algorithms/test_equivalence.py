@@ -1,11 +1,13 @@
 """The literal and the compiled implementations make the same choices and the same transfers."""
 
+from collections.abc import Callable
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB, Trace
-from algorithms.literal import CentralisedLinUCB, IndependentLinUCB, literal
+from algorithms.literal import CentralisedLinUCB, IndependentLinUCB, LiteralAsyncLinUCBAM, literal
 from benchmark import EventStream, replay
 from benchmark.replay import replay_learner
 from data_pipelines import simulate
@@ -38,6 +40,16 @@ def test_async_linucb_agrees_with_the_paper_line_by_line(
     assert_same_statistics(run, oracle.protocol)
 
 
+class WatchedAM(LiteralAsyncLinUCBAM):
+    """Remembers by how much a partial reward still moved when an alternation ended."""
+
+    largest_movement = 0.0
+
+    def repeat(self, iterate: Callable[[], float]) -> None:
+        super().repeat(iterate)
+        self.largest_movement = max(self.largest_movement, self.movement)
+
+
 @given(streams(most_steps=250), confidences, st.data(), st.booleans(), st.integers(0, 2**63 - 1))
 def test_async_linucb_am_agrees_up_to_the_first_unsettled_step(
     stream: EventStream, confidence: dict, data: st.DataObject, warm_start: bool, seed: int
@@ -50,7 +62,7 @@ def test_async_linucb_am_agrees_up_to_the_first_unsettled_step(
         warm_start=warm_start,
         **confidence,
     )
-    oracle = literal(algorithm)
+    oracle = WatchedAM(algorithm)
     theirs = replay_learner(oracle, stream, seed)
     run = algorithm.start(stream, seed)
     run.advance()
@@ -60,7 +72,8 @@ def test_async_linucb_am_agrees_up_to_the_first_unsettled_step(
         assert_same_trace(ours, theirs, unsettled[0])
     else:
         assert_same_trace(ours, theirs)
-        assert_same_statistics(run, oracle.protocol)
+        # an alternation that never came to rest magnifies rounding: then b, made of partial rewards, says less
+        assert_same_statistics(run, oracle.protocol, 1e-8 if oracle.largest_movement <= 1e-10 else 1e-4)
     assert ours.transfer_dim == (algorithm.global_dim or stream.dimension)
 
 
