@@ -15,7 +15,6 @@ import numba
 Function = TypeVar("Function", bound=Callable[..., object])
 
 OPTIONS: dict[str, Any] = {
-    "cache": True,
     "nogil": True,
     "error_model": "numpy",
     "fastmath": {"contract", "reassoc", "nsz"},  # sums in any order, but NaN and infinity as they are
@@ -33,6 +32,17 @@ def cache_folder(package: Path) -> Path:
 
 
 CACHE_FOLDER = cache_folder(Path(__file__).parent)
+
+
+def _can_write(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+OPTIONS["cache"] = _can_write(CACHE_FOLDER)  # else kernels are compiled anew by each process
 
 
 def compiled(function: Function) -> Function:

@@ -23,7 +23,7 @@ GAMMAS = (np.inf, 1000.0, 5.0, 1.5, 1.05, 1.01, 1.0)
 THRESHOLDS = (0.01, 1.0, 100.0, 1000.0)
 SIMULATION = {"alpha": "theory", "ridge": 0.1, "sigma": 0.1, "delta": 0.1}
 REPEATS = 5
-PREFIX = 200
+PREFIX = 600
 
 
 def lastfm_shaped() -> EventStream:
