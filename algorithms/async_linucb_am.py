@@ -24,7 +24,7 @@ from algorithms.protocol import (
     prepared_for,
 )
 from algorithms.run import CompiledRun
-from algorithms.statistics import add_rank_one
+from algorithms.statistics import add_scaled
 from algorithms.ties import pick_compiled
 from algorithms.tolerances import AM_SETTLED
 from algorithms.trace import Trace
@@ -201,9 +201,7 @@ def _run(
                 reward - models.global_system.means[choice],
                 p.am_iterations,
             )
-            first = models.local_first
-            x_l = items[item, first : first + models.local_dim]
-            add_rank_one(models.local_V[client], models.local_b[client], x_l, for_local)
+            add_scaled(models.local_b[client], items[item, models.local_first :], for_local)
             log_det += np.log1p(models.global_system.squared_widths[choice])
             observe(protocol, client, t, item, for_global, log_det)
         unsettled[t] = movement > AM_SETTLED

@@ -4,8 +4,9 @@ For x in the range of V the update is Sherman-Morrison's; for x with a part r = 
 
     (V + x xᵀ)⁻ = P - k hᵀ - h kᵀ + (1 + xᵀk) h hᵀ,   k = P x,  h = r / ‖r‖².
 
-Where it is doubtful whether r is zero, or V is so badly conditioned that an update would lose digits or an
-eigenvalue could be near the one below which eigenvalues count as zero, P is rebuilt by an eigendecomposition.
+Where a V of full rank is so badly conditioned that an update loses digits, a step of Newton and Schulz, P = 2P - P V P,
+brings them back. Where a V of less than full rank is, or where it is doubtful whether r is zero, or an eigenvalue could
+be near the bound below which it counts as zero, P is rebuilt from an eigendecomposition.
 """
 
 from typing import NamedTuple
@@ -24,10 +25,13 @@ CERTAIN = 1e-7
 """A squared residual above this part of ‖x‖² is a new direction."""
 
 WELL_CONDITIONED = 1e6
-"""Up to this condition number rank-1 updates keep ten digits."""
+"""Up to this condition number rank-1 updates keep ten digits; beyond, each is followed by a refinement."""
 
-SOLVABLE = 1e8
-"""Up to this condition number a fresh elimination stands in for the pseudo-inverse."""
+SOLVABLE = 1e9
+"""Up to this condition number no eigenvalue is near the bound below which it counts as zero."""
+
+CURRENT, INACCURATE, OUTDATED = 0, 1, 2
+"""What an update leaves behind: a good P, one to be refined, one to be rebuilt."""
 
 REFRESH_AFTER = 1000
 """Rank-1 updates between two rebuilds."""
@@ -41,6 +45,8 @@ class Scratch(NamedTuple):
 
     k: Vector
     r: Vector
+    inside: Vector
+    image: Vector
     values: Matrix
     vectors: Matrix
     system: System
@@ -52,6 +58,8 @@ def new_scratch(dimension: int) -> Scratch:
     return Scratch(
         k=np.zeros(dimension),
         r=np.zeros(dimension),
+        inside=np.zeros(dimension),
+        image=np.zeros(dimension),
         values=np.zeros(square),
         vectors=np.zeros(square),
         system=new_system(dimension, dimension),
@@ -194,8 +202,8 @@ def rotate(values: Matrix, vectors: Matrix, p: int, q: int) -> None:
 
 
 @compiled
-def include(V: Matrix, P: Matrix, status: Vector, x: Vector, scratch: Scratch) -> bool:
-    """Bring P = V⁻ to (V + x xᵀ)⁻, V still without x; false if it must be rebuilt instead.
+def include(V: Matrix, P: Matrix, status: Vector, x: Vector, scratch: Scratch) -> int:
+    """Bring P = V⁻ to (V + x xᵀ)⁻, V still without x; return what `complete` has to do once V has it.
 
     `status` holds the rank and the number of updates since the last rebuild.
     """
@@ -203,24 +211,22 @@ def include(V: Matrix, P: Matrix, status: Vector, x: Vector, scratch: Scratch) -
     k, r = scratch.k, scratch.r
     squared = dot(x, x)
     if squared == 0.0:
-        return True
+        return CURRENT
     trace_V = trace_of(V)
     condition = trace_V * trace_of(P)
-    if status[1] >= REFRESH_AFTER or condition > WELL_CONDITIONED:
-        return False
+    if status[1] >= REFRESH_AFTER or condition > (SOLVABLE if status[0] == d else WELL_CONDITIONED):
+        return OUTDATED
     multiply(P, x, k)
     scale = 1.0 + dot(x, k)
     residual = 0.0
     if status[0] < d:
-        multiply(V, k, r)
-        for i in range(d):
-            r[i] = x[i] - r[i]
+        project_out(V, P, x, r, scratch)
         residual = dot(r, r)
         noise = 1e-15 * max(condition, 10.0)
         if residual <= noise * noise * squared:
             residual = 0.0
         elif residual < CERTAIN * squared:
-            return False
+            return OUTDATED
     if residual == 0.0:
         for i in range(d):
             row = P[i]
@@ -236,7 +242,61 @@ def include(V: Matrix, P: Matrix, status: Vector, x: Vector, scratch: Scratch) -
                 row[j] += scale * r[i] * r[j] - k[i] * r[j] - r[i] * k[j]
         status[0] += 1.0
     status[1] += 1.0
-    return (trace_V + squared) * trace_of(P) <= WELL_CONDITIONED
+    condition = max(condition, (trace_V + squared) * trace_of(P))
+    if condition <= WELL_CONDITIONED:
+        return CURRENT
+    return INACCURATE if status[0] == d and condition <= SOLVABLE else OUTDATED
+
+
+@compiled
+def project_out(V: Matrix, P: Matrix, x: Vector, r: Vector, scratch: Scratch) -> None:
+    """Set r to the part of x outside the range of V. Taken out twice: an error of P then enters r only squared."""
+    for i in range(x.size):
+        r[i] = x[i]
+    inside, image = scratch.inside, scratch.image
+    for _ in range(2):
+        multiply(P, r, inside)
+        multiply(V, inside, image)
+        for i in range(x.size):
+            r[i] -= image[i]
+
+
+@compiled
+def complete(V: Matrix, P: Matrix, status: Vector, scratch: Scratch, outcome: int) -> None:
+    """Finish what `include` began, now that V has x."""
+    if outcome == INACCURATE:
+        refine(V, P, scratch)
+    elif outcome == OUTDATED:
+        rebuild(V, P, status, scratch)
+
+
+@compiled
+def refine(V: Matrix, P: Matrix, scratch: Scratch) -> None:
+    """P = 2P - P V P: squares the error of a P that is nearly V⁻¹."""
+    d = V.shape[0]
+    product, correction = scratch.values, scratch.vectors
+    multiply_matrices(V, P, product)
+    multiply_matrices(P, product, correction)
+    for i in range(d):
+        for j in range(i + 1):
+            entry = P[i, j] + P[j, i] - 0.5 * (correction[i, j] + correction[j, i])
+            P[i, j] = entry
+            P[j, i] = entry
+
+
+@compiled
+def multiply_matrices(A: Matrix, B: Matrix, product: Matrix) -> None:
+    """Set `product` to A B."""
+    d = A.shape[0]
+    for i in range(d):
+        row, factors = product[i], A[i]
+        for j in range(d):
+            row[j] = 0.0
+        for k in range(d):
+            B_row = B[k]
+            factor = factors[k]
+            for j in range(d):
+                row[j] += factor * B_row[j]
 
 
 @compiled

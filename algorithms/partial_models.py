@@ -14,14 +14,15 @@ from algorithms.alternating import Line, line_of
 from algorithms.elimination import System, new_system, place_arms
 from algorithms.jit import compiled
 from algorithms.moore_penrose import (
+    OUTDATED,
     SOLVABLE,
     UNKNOWN,
     Scratch,
+    complete,
     include,
     least_eigenvalue,
     multiply,
     new_scratch,
-    rebuild,
     solve_two,
     trace_of,
 )
@@ -113,15 +114,13 @@ def write_models(
 
 @compiled
 def local_line(models: PartialModels, client: int, x: Vector) -> Line:
-    """Include x in the local pseudo-inverse and describe the iterates of the local step of Eq. 7."""
+    """Include x in the local V and its pseudo-inverse, and describe the iterates of the local step of Eq. 7."""
     V, b, P = models.local_V[client], models.local_b[client], models.local_P[client]
     status, scratch = models.local_status[client], models.local_scratch
     x_l = x[models.local_first : models.local_first + models.local_dim]
-    if not include(V, P, status, x_l, scratch):
-        # V itself takes x only after the alternation, with its partial reward
-        _add_outer(V, x_l, 1.0)
-        rebuild(V, P, status, scratch)
-        _add_outer(V, x_l, -1.0)
+    outcome = include(V, P, status, x_l, scratch)
+    _add_outer(V, x_l)
+    complete(V, P, status, scratch, outcome)
     multiply(P, b, models.local_u)
     multiply(P, x_l, models.local_w)
     return line_of(x_l, models.local_u, models.local_w)
@@ -135,25 +134,23 @@ def global_line(models: PartialModels, protocol: Protocol, client: int, x: Vecto
     x_g = x[models.global_first : models.global_first + models.global_dim]
     if downloaded:
         status[0] = UNKNOWN
-    is_current = status[0] != UNKNOWN and include(V, P, status, x_g, scratch)
-    _add_outer(V, x_g, 1.0)
-    if not is_current:
-        if status[0] == UNKNOWN and _is_solvable(protocol, client, trace_of(V), scratch):
-            solve_two(models.solver, V, b, x_g, u, w)
-            return line_of(x_g, u, w)
-        rebuild(V, P, status, scratch)
+    outcome = include(V, P, status, x_g, scratch) if status[0] != UNKNOWN else OUTDATED
+    _add_outer(V, x_g)
+    if status[0] == UNKNOWN and _is_solvable(protocol, client, trace_of(V), scratch):
+        solve_two(models.solver, V, b, x_g, u, w)
+        return line_of(x_g, u, w)
+    complete(V, P, status, scratch, outcome)
     multiply(P, b, u)
     multiply(P, x_g, w)
     return line_of(x_g, u, w)
 
 
 @compiled
-def _add_outer(V: Matrix, x: Vector, scale: float) -> None:
+def _add_outer(V: Matrix, x: Vector) -> None:
     for i in range(x.size):
         row = V[i]
-        factor = scale * x[i]
         for j in range(x.size):
-            row[j] += factor * x[j]
+            row[j] += x[i] * x[j]
 
 
 @compiled

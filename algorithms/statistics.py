@@ -21,6 +21,13 @@ def add_rank_one(V: Matrix, b: Vector, x: Vector, y: float) -> None:
 
 
 @compiled
+def add_scaled(b: Vector, x: Vector, y: float) -> None:
+    """b += x y; x may be longer than b."""
+    for i in range(b.size):
+        b[i] += x[i] * y
+
+
+@compiled
 def clear(V: Matrix, b: Vector) -> None:
     """V = 0, b = 0."""
     for i in range(b.size):

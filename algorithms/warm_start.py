@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from algorithms.elimination import System, confidence_width, eliminate, place_arms
 from algorithms.jit import compiled
-from algorithms.moore_penrose import Scratch, dot, include, least_eigenvalue, multiply, new_scratch, rebuild
+from algorithms.moore_penrose import Scratch, complete, dot, include, least_eigenvalue, multiply, new_scratch, rebuild
 from algorithms.partial_models import PartialModels
 from algorithms.pending import Pending, remember
 from algorithms.protocol import Protocol, base_of, write_model
-from algorithms.statistics import Matrix, Vector, add_rank_one, clear, copy
+from algorithms.statistics import Matrix, Vector, add_rank_one, add_scaled, clear, copy
 from algorithms.tolerances import AM_STOP, RANK
 
 
@@ -95,10 +95,9 @@ def learn_alone(
     beginners.reward[step] = reward
     beginners.observations[client] += 1
     V, b, P, status = beginners.V[client], beginners.b[client], beginners.P[client], beginners.status[client]
-    is_current = include(V, P, status, x, beginners.scratch)
+    outcome = include(V, P, status, x, beginners.scratch)
     add_rank_one(V, b, x, reward)
-    if not is_current:
-        rebuild(V, P, status, beginners.scratch)
+    complete(V, P, status, beginners.scratch, outcome)
 
     base = base_of(protocol, client)
     copy(models.V, models.b, protocol.versions.V[base], protocol.versions.b[base])  # a beginner's V_i
@@ -183,7 +182,7 @@ def _alternate_batch(beginners: Beginners, models: PartialModels, pending: Pendi
     step = pending.latest[client]
     for _ in range(count):
         x = pending.items[pending.row_item[step]]
-        _add_scaled(right_l, x[models.local_first :], for_local[step])
+        add_scaled(right_l, x[models.local_first :], for_local[step])
         step = pending.previous[step]
     multiply(models.local_P[client], right_l, theta_l)
     _project(theta_l)
@@ -198,7 +197,7 @@ def _alternate_batch(beginners: Beginners, models: PartialModels, pending: Pendi
         new = beginners.reward[step] - dot(theta_l, x[models.local_first :])
         movement = max(movement, abs(new - target[step]))
         target[step] = new
-        _add_scaled(right_g, x[models.global_first :], new)
+        add_scaled(right_g, x[models.global_first :], new)
         step = pending.previous[step]
     multiply(models.global_P[client], right_g, theta_g)
     _project(theta_g)
@@ -211,12 +210,6 @@ def _alternate_batch(beginners: Beginners, models: PartialModels, pending: Pendi
         for_local[step] = new
         step = pending.previous[step]
     return movement
-
-
-@compiled
-def _add_scaled(total: Vector, x: Vector, scale: float) -> None:
-    for i in range(total.size):
-        total[i] += scale * x[i]
 
 
 @compiled

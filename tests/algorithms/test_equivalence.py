@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -112,6 +113,17 @@ def test_many_rows_and_slots_and_private_states_agree_on_a_longer_stream() -> No
         run.advance()
         assert_same_trace(run.trace(), theirs)
         assert_same_statistics(run, oracle.protocol)
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+@pytest.mark.parametrize("global_dim", [None, 16])
+def test_am_agrees_at_the_papers_dimension(warm_start: bool, global_dim: int | None) -> None:
+    stream = simulate(seed=8, steps=700, clients=12, arms=10, dimension=25, global_dim=16)
+    for gamma in (1.05, 5.0, np.inf):
+        algorithm = AsyncLinUCBAM(gamma=gamma, global_dim=global_dim, warm_start=warm_start)
+        ours, theirs = replay(algorithm, stream), replay(literal(algorithm), stream)
+        unsettled = np.flatnonzero(ours.unsettled | theirs.unsettled)
+        assert_same_trace(ours, theirs, unsettled[0] if len(unsettled) else None)
 
 
 def test_unsettled_steps_are_counted_and_rare_with_the_papers_simulation() -> None:
