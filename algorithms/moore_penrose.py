@@ -242,7 +242,8 @@ def include(V: Matrix, P: Matrix, status: Vector, x: Vector, scratch: Scratch) -
                 row[j] += scale * r[i] * r[j] - k[i] * r[j] - r[i] * k[j]
         status[0] += 1.0
     status[1] += 1.0
-    condition = max(condition, (trace_V + squared) * trace_of(P))
+    # an update loses the digits by which P shrinks along x, and those that the condition of either V costs
+    condition = max(condition, scale, (trace_V + squared) * trace_of(P))
     if condition <= WELL_CONDITIONED:
         return CURRENT
     return INACCURATE if status[0] == d and condition <= SOLVABLE else OUTDATED
