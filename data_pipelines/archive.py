@@ -12,7 +12,7 @@ from typing import IO, Self
 from data_pipelines.progress import progress
 
 STAND_IN_MARK = "STAND-IN.txt"
-"""Every generated archive holds a member of this name, so that it is known for what it is wherever it goes."""
+"""Every generated archive holds a member of this name, to be known for what it is anywhere."""
 
 BLOCK = 1 << 22
 ENCRYPTED = 0x1
@@ -111,7 +111,8 @@ class Archive:
             raise ArchiveError(f"{self._of(member)} is encrypted; only plain archives are read")
         if info.compress_type not in READABLE_METHODS:
             raise ArchiveError(
-                f"{self._of(member)} is packed by method {info.compress_type}; allowed are stored and deflated"
+                f"{self._of(member)} is packed by method {info.compress_type}; "
+                "allowed are stored and deflated"
             )
         if info.file_size > self._limits[member]:
             raise ArchiveError(

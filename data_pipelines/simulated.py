@@ -79,10 +79,9 @@ def _check(parameters: dict[str, Any], seed: int) -> None:
     _require_integer("seed", seed, 0)
     if parameters["table"] is not None:
         _require_integer("table", parameters["table"], 1)
-    if parameters["client_distribution"] not in ("uniform", "non-uniform"):
-        raise ValueError(
-            f"client_distribution is {parameters['client_distribution']!r}; allowed are uniform and non-uniform"
-        )
+    distribution = parameters["client_distribution"]
+    if distribution not in ("uniform", "non-uniform"):
+        raise ValueError(f"client_distribution is {distribution!r}; allowed are uniform and non-uniform")
     global_dim, dimension = parameters["global_dim"], parameters["dimension"]
     if global_dim is not None:
         _require_integer("global_dim", global_dim, 1)
@@ -101,10 +100,10 @@ def _draw_clients(
     rng: np.random.Generator, steps: int, clients: int, distribution: ClientDistribution
 ) -> NDArray[np.int64]:
     if distribution == "uniform":
-        return rng.integers(clients, size=steps)
+        return rng.integers(clients, size=steps, dtype=np.int64)
     cumulative = np.cumsum(rng.standard_exponential(clients))  # normalised exponentials are a flat Dirichlet
     drawn = np.searchsorted(cumulative, rng.random(steps) * cumulative[-1], side="right")
-    return np.minimum(drawn, clients - 1)
+    return np.minimum(drawn, clients - 1).astype(np.int64)
 
 
 def _squared_norms(columns: NDArray[np.float64]) -> NDArray[np.float64]:

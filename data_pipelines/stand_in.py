@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from data_pipelines.archive import STAND_IN_MARK
 from data_pipelines.progress import progress
 from data_pipelines.safe_files import PREPARING, put_in_place
-from data_pipelines.stand_in_world import World
 
 Size = Literal["full", "small"]
 SMALL_SHARE = 20
@@ -35,10 +34,6 @@ class StandIn:
         if self.size == "full":
             return full
         return small if small is not None else max(full // SMALL_SHARE, 1)
-
-    def world(self, *, users: int, items: int, tags: int) -> World:
-        """Make up users with tastes, items with topics and tags."""
-        return World(np.random.Generator(np.random.PCG64(0)), users, items, tags)
 
     def write_rows(
         self, member: str, columns: Sequence[str], rows: Iterable[str], separator: str = "\t"

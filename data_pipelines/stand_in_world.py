@@ -1,7 +1,6 @@
 """A made-up world of users with tastes, items with topics, and tags that follow the topics."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +18,20 @@ SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "
 class World:
     """Popularity, activity and tag use have long tails; who likes what goes by topic."""
 
-    def __init__(self, random: np.random.Generator, users: int, items: int, tags: int) -> None:
-        self.random, self.users, self.items, self.tags = random, users, items, tags
+    def __init__(self, *, users: int, items: int, tags: int, disliked: int = 0) -> None:
+        self.random = random = np.random.Generator(np.random.PCG64(0))
+        self.users, self.items, self.tags, self.disliked = users, items, tags, disliked
         self.item_topics: Integers = random.integers(TOPICS, size=items)
+        self.item_topics[items - disliked :] = TOPICS  # nobody's favourite
         self._favourites = random.integers(TOPICS, size=(users, FAVOURITES))
-        self._items_by_topic = _ByTopic(random, self.item_topics)
-        self._tags_by_topic = _ByTopic(random, random.integers(TOPICS, size=tags))
+        self._items = _Line(random, self.item_topics)
+        self._tags = _Line(random, random.integers(TOPICS, size=tags))
 
     def activity(self, total: int, owners: int, *, least: int, most: int) -> Integers:
         """Share out `total` with a long tail, each owner getting from `least` to `most`."""
         weights = np.exp(1.1 * self.random.standard_normal(owners))
         spare = max(total - least * owners, 0)
-        shares = np.minimum(least + (spare * weights / weights.sum()).astype(np.int64), most)
+        shares: Integers = np.minimum(least + (spare * weights / weights.sum()).astype(np.int64), most)
         while (missing := total - int(shares.sum())) > 0:
             room = np.flatnonzero(shares < most)
             if not len(room):
@@ -42,12 +43,13 @@ class World:
         """Draw `total` distinct (user, item) pairs."""
         most = min(most or self.items // 4, self.items // 2)
         wanted = self.activity(total, self.users, least=least, most=most)
-        return self._distinct(np.arange(self.users), wanted, self._draw_items, self.items)
+        return self._distinct_items(np.arange(self.users), wanted, np.full(self.users, self.items))
 
     def item_tags(self, total: int, *, most: int) -> tuple[Integers, Integers]:
         """Draw distinct (item, tag) pairs, some items with none."""
         wanted = self.activity(total, self.items, least=0, most=most)
-        return self._distinct(np.arange(self.items), wanted, self._draw_tags, self.tags)
+        everything = np.arange(self.items)
+        return self._distinct_tags(everything, everything, wanted)
 
     def tag_assignments(
         self, total: int, users: Integers, items: Integers, *, cover: bool = False
@@ -55,19 +57,18 @@ class World:
         """Draw distinct (user, item, tag) of the given pairs; with `cover` every pair has one at least."""
         pairs = len(users)
         weights = self.activity(total, pairs, least=1 if cover else 0, most=max(self.tags // 4, 1))
-        pair, tag = self._distinct(
-            np.arange(pairs), weights, lambda owners: self._draw_tags(items[owners]), self.tags
-        )
+        pair, tag = self._distinct_tags(np.arange(pairs), items, weights)
         return users[pair], items[pair], tag
 
     def rating_blocks(
-        self, total: int, *, most_active: tuple[int, int], liked_items: int
+        self, total: int, *, most_active: tuple[int, int]
     ) -> Iterator[tuple[Integers, Integers, Integers, Integers]]:
         """Yield blocks of (user, item, rating in tenths, time).
 
         Exactly the stated number of users stay above 3,000 ratings of at least 1, with the stated number
-        of such ratings in all; items from `liked_items` on are never rated above 0.5.
+        of such ratings in all; the disliked items are never rated above 0.5.
         """
+        liked_items = self.items - self.disliked
         heavy_users, heavy_total = most_active
         heavy = np.zeros(self.users, dtype=bool)
         heavy[self.random.permutation(self.users)[:heavy_users]] = True
@@ -79,19 +80,14 @@ class World:
         wanted[~heavy] = self.activity(
             total - heavy_total, light, least=20, most=min(3_000, liked_items // 2)
         )
+        width = np.where(heavy, liked_items, self.items)  # the disliked items stand last in line
         ends = np.cumsum(wanted)
         cuts = np.searchsorted(ends, np.arange(0, int(ends[-1]), PAIRS_A_BLOCK))
         for first, stop in zip(cuts, [*cuts[1:], self.users], strict=True):
             if first == stop:
                 continue
             block = np.arange(first, stop)
-
-            def draw(owners: Integers) -> Integers:
-                drawn = self._draw_items(owners)
-                unwanted = heavy[owners] & (drawn >= liked_items)
-                return np.where(unwanted, drawn % liked_items, drawn)
-
-            user, item = self._distinct(block, wanted[block], draw, self.items, liked_items)
+            user, item = self._distinct_items(block, wanted[block], width[block])
             tenths = 5 * self.random.binomial(9, 0.62, size=len(user)) + 5
             tenths[heavy[user] & (tenths < 10)] = 10
             tenths[item >= liked_items] = 5
@@ -120,71 +116,65 @@ class World:
 
     def _draw_items(self, owners: Integers) -> Integers:
         topics = self._favourites[owners, self.random.integers(FAVOURITES, size=len(owners))]
-        return self._items_by_topic.draw(topics)
+        return self._items.draw(topics)
 
-    def _draw_tags(self, items: Integers) -> Integers:
-        return self._tags_by_topic.draw(self.item_topics[items])
-
-    def _distinct(
-        self,
-        owners: Integers,
-        wanted: Integers,
-        draw: Callable[[Integers], Integers],
-        width: int,
-        uniform_below: int | None = None,
+    def _distinct_items(
+        self, owners: Integers, wanted: Integers, width: Integers
     ) -> tuple[Integers, Integers]:
-        """Draw for each owner as many distinct things as wanted; return (owner, thing), sorted."""
-        finished: list[Integers] = []
-        keys = np.empty(0, dtype=np.int64)
-        missing = wanted.copy()
-        for attempt in range(1_000):
-            again = np.repeat(owners, np.where(missing > 0, missing + missing // 4 + 1, 0))
-            if not len(again):
-                break
-            # The popular things run out for the very active: then any thing will do.
-            any_thing = attempt >= 6
-            drawn = (
-                self.random.integers(uniform_below or width, size=len(again)) if any_thing else draw(again)
-            )
-            keys = np.unique(np.concatenate([keys, again * width + drawn]))
-            keys = self._trim(keys, owners, wanted, width)
-            have = np.bincount(np.searchsorted(owners, keys // width), minlength=len(owners))
-            done = (have == wanted) & (missing > 0)
-            missing = np.where(missing > 0, wanted - have, 0)
-            is_done = done[np.searchsorted(owners, keys // width)]
-            finished.append(keys[is_done])
-            keys = keys[~is_done]
-        everything = np.sort(np.concatenate([*finished, keys]))
-        return everything // width, everything % width
+        owner, place = _distinct(owners, wanted, self._draw_items, self.items, width)
+        return owner, self._items.line[place]
 
-    def _trim(self, keys: Integers, owners: Integers, wanted: Integers, width: int) -> Integers:
-        """Leave each owner a random choice of at most as many as wanted."""
-        place = np.searchsorted(owners, keys // width)
-        order = np.lexsort((self.random.integers(1 << 32, size=len(keys)), place))
-        sorted_place = place[order]
-        rank = np.arange(len(keys)) - np.searchsorted(sorted_place, sorted_place)
-        return np.sort(keys[order[rank < wanted[sorted_place]]])
+    def _distinct_tags(
+        self, owners: Integers, items: Integers, wanted: Integers
+    ) -> tuple[Integers, Integers]:
+        def draw(owner: Integers) -> Integers:
+            return self._tags.draw(self.item_topics[items[owner]])
+
+        owner, place = _distinct(owners, wanted, draw, self.tags, np.full(len(owners), self.tags))
+        return owner, self._tags.line[place]
 
 
-class _ByTopic:
-    """Draws things by popularity, of a topic or, now and then, of any."""
+class _Line:
+    """Things in a line, topic by topic and the popular ones first, to draw places from by popularity."""
 
-    def __init__(self, random: np.random.Generator, topics: NDArray[Any]) -> None:
+    def __init__(self, random: np.random.Generator, topics: Integers) -> None:
         self._random = random
         weights = 1.0 / (10.0 + random.permutation(len(topics)))  # Zipf's law, its head cut off
-        self._order = np.argsort(topics, kind="stable")
-        self._ends = np.cumsum(weights[self._order])
-        starts = np.searchsorted(topics[self._order], np.arange(TOPICS + 1))
+        self.line = np.lexsort((-weights, topics))
+        self._ends = np.cumsum(weights[self.line])
+        starts = np.searchsorted(topics[self.line], np.arange(TOPICS + 2))
         self._bounds = np.concatenate([[0.0], self._ends])[starts]
 
     def draw(self, topics: Integers) -> Integers:
+        """Draw a place for each topic: mostly of the topic, now and then of any."""
         low, high = self._bounds[topics], self._bounds[topics + 1]
         # A topic of which there is nothing leaves the whole to choose from.
         own = (self._random.random(len(topics)) < OWN_TASTE) & (high > low)
         low, high = np.where(own, low, 0.0), np.where(own, high, self._ends[-1])
         point = low + self._random.random(len(topics)) * (high - low)
-        drawn: Integers = self._order[np.minimum(np.searchsorted(self._ends, point), len(self._order) - 1)]
-        return drawn
+        places: Integers = np.minimum(np.searchsorted(self._ends, point), len(self.line) - 1)
+        return places
+
+
+def _distinct(
+    owners: Integers, wanted: Integers, draw: Callable[[Integers], Integers], things: int, width: Integers
+) -> tuple[Integers, Integers]:
+    """Draw for each owner as many distinct places below `width` as wanted; return (owner, place), sorted.
+
+    A place drawn twice moves on to the next one in line, and at the end of the line back: no draw is
+    rejected, so that twenty million take seconds.
+    """
+    keys = np.repeat(np.arange(len(owners)) * things, wanted)
+    keys += draw(np.repeat(owners, wanted))
+    keys.sort()
+    starts = np.cumsum(wanted) - wanted
+    number = np.arange(len(keys)) - np.repeat(starts, wanted)
+    row = keys // things
+    # Ever higher by one at least: what exceeds its number may only grow, for each owner by itself.
+    leap = 2 * things
+    place = np.maximum.accumulate(keys - row * things - number + row * leap) - row * leap + number
+    place = np.minimum(place, (width - wanted)[row] + number)
+    return owners[row], place
 
 
 def _word(number: int) -> str:

@@ -74,5 +74,6 @@ def _check(member: str, line: int, fields: list[str], columns: Sequence[str]) ->
         raise ArchiveError(f"{member} line 1 is {','.join(fields)[:80]!r}; allowed is {','.join(columns)!r}")
     if len(fields) != len(columns):
         raise ArchiveError(
-            f"{member} line {line} has {len(fields)} columns; allowed are {len(columns)}: {', '.join(columns)}"
+            f"{member} line {line} has {len(fields)} columns; "
+            f"allowed are {len(columns)}: {', '.join(columns)}"
         )

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ def count_words(
     times_used: NDArray[np.integer[Any]],
     *,
     item_count: int,
-    words_of_tags: Sequence[Iterable[str]],
+    words_of_tags: Sequence[Sequence[str]],
     least_uses: int = 1,
 ) -> WordCounts:
     """Count the words of each item: item `items[r]` was given tag `tags[r]` so many `times_used[r]`.
@@ -53,7 +53,6 @@ def count_words(
     """
     from scipy.sparse import csr_array
 
-    words_of_tags = [list(words) for words in words_of_tags]
     vocabulary = sorted({word for words in words_of_tags for word in words})
     number_of = {word: number for number, word in enumerate(vocabulary)}
     words = np.array([number_of[word] for words in words_of_tags for word in words], dtype=np.int64)

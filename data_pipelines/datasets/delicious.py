@@ -1,4 +1,4 @@
-"""Delicious (HetRec 2011): users and the URLs they bookmarked; a URL's words are the whole site's tags of it."""
+"""Delicious (HetRec 2011): users and their bookmarked URLs; a URL's words are the whole site's tags."""
 
 import numpy as np
 
@@ -6,6 +6,7 @@ from data_pipelines.archive import Archive
 from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of, unique_ids
 from data_pipelines.number_tables import read_numbers
 from data_pipelines.stand_in import StandIn
+from data_pipelines.stand_in_world import World
 from data_pipelines.text_tables import read_tab_rows, whole_number
 from data_pipelines.words import count_words, split_into_words
 
@@ -70,7 +71,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
 def generate(stand_in: StandIn) -> None:
     """Generate an archive of the same format and size."""
     users, urls, tags = stand_in.count(1_867), stand_in.count(69_226), stand_in.count(53_388)
-    world = stand_in.world(users=users, items=urls, tags=tags)
+    world = World(users=users, items=urls, tags=tags)
     user, url = world.interactions(stand_in.count(104_799), least=1, most=100)
     tagger, tagged_url, tag = world.tag_assignments(stand_in.count(437_593), user, url, cover=True)
     site_url, site_tag = world.item_tags(stand_in.count(487_131), most=10)

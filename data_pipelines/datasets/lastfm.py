@@ -15,6 +15,7 @@ from data_pipelines.data_set import (
 )
 from data_pipelines.number_tables import read_numbers
 from data_pipelines.stand_in import StandIn
+from data_pipelines.stand_in_world import World
 from data_pipelines.text_tables import read_tab_rows, whole_number
 from data_pipelines.words import count_words, split_into_words
 
@@ -72,7 +73,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
 def generate(stand_in: StandIn) -> None:
     """Generate an archive of the same format and size."""
     users, artists, tags = stand_in.count(1_892), stand_in.count(17_632), stand_in.count(11_946)
-    world = stand_in.world(users=users, items=artists, tags=tags)
+    world = World(users=users, items=artists, tags=tags)
     user, artist = world.interactions(stand_in.count(92_834), least=1)
     tagger, tagged_artist, tag = world.tag_assignments(stand_in.count(186_479), user, artist)
     numbers = np.arange(1, artists + 1)

@@ -68,8 +68,8 @@ def _words(archive: Archive, genres: dict[int, str], item_ids: Numbers) -> tuple
     """Count a movie's tags, as often as they were given, and its genres, once each."""
     number_of: dict[str, int] = {}
     movie_ids, tags = [], []
-    tag_count = 0
-    for tag_count, (line, fields) in enumerate(read_csv_rows(archive, TAGS, TAG_COLUMNS), start=1):
+    rows = list(read_csv_rows(archive, TAGS, TAG_COLUMNS))
+    for line, fields in rows:
         for word in whole_tag(fields[2]):
             movie_ids.append(whole_number(fields[1], TAGS, line, "movieId"))
             tags.append(number_of.setdefault(word, len(number_of)))
@@ -87,7 +87,7 @@ def _words(archive: Archive, genres: dict[int, str], item_ids: Numbers) -> tuple
         item_count=len(item_ids),
         words_of_tags=[[word] for word in number_of],
     )
-    return words, tag_count
+    return words, len(rows)
 
 
 def generate(stand_in: StandIn) -> None:
@@ -95,12 +95,16 @@ def generate(stand_in: StandIn) -> None:
     stand_in.folder, stand_in.encoding, stand_in.line_end = "ml-20m/", "utf-8", "\n"
     movies, rated = stand_in.count(27_278, small=4_800), stand_in.count(26_744, small=4_700)
     ratings = stand_in.count(20_000_263, small=30_000)
-    world = stand_in.world(users=stand_in.count(138_493, small=400), items=rated, tags=stand_in.count(38_643))
+    world = World(
+        users=stand_in.count(138_493, small=400),
+        items=rated,
+        tags=stand_in.count(38_643),
+        disliked=stand_in.count(177, small=40),
+    )
     stand_in.write_rows(MOVIES, MOVIE_COLUMNS, _movie_rows(world, movies), ",")
     blocks = world.rating_blocks(
         ratings,
         most_active=(stand_in.count(54, small=3), stand_in.count(214_729, small=9_300)),
-        liked_items=stand_in.count(26_567, small=4_600),
     )
     taggable: list[list[Numbers]] = []
     numbered = _one_based(blocks, taggable)

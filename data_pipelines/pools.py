@@ -1,0 +1,111 @@
+"""Pools: each interaction's item among K-1 others that this user never touched."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROWS_A_BLOCK = 1 << 14
+MOST_ROUNDS = 64
+CELLS_A_BLOCK = 1 << 22
+
+
+def draw_pools(
+    random: np.random.Generator,
+    user_rows: NDArray[np.int64],
+    items: NDArray[np.int32],
+    interactions: NDArray[np.int64],
+    *,
+    item_count: int,
+    arms: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the pools (T, K) of the interactions in their order, and the place of the positive in each.
+
+    `user_rows` and `items` are all interactions, sorted by user and item. The K-1 others are distinct and
+    uniform among the items that the user never touched; the place of the positive is uniform.
+    """
+    _check(user_rows, item_count, arms)
+    touched = user_rows * item_count + items
+    pools = np.empty((len(interactions), arms), dtype=np.int32)
+    for start in range(0, len(interactions), ROWS_A_BLOCK):
+        block = interactions[start : start + ROWS_A_BLOCK]
+        pools[start : start + len(block), 1:] = _draw_others(
+            random, user_rows[block], touched, item_count, arms - 1
+        )
+    places = random.integers(arms, size=len(interactions))
+    rows = np.arange(len(interactions))
+    pools[:, 0] = pools[rows, places]
+    pools[rows, places] = items[interactions]
+    return pools, places
+
+
+def _check(user_rows: NDArray[np.int64], item_count: int, arms: int) -> None:
+    most = item_count - int(np.bincount(user_rows).max()) + 1
+    if not isinstance(arms, int | np.integer) or isinstance(arms, bool) or not 2 <= arms <= most:
+        raise ValueError(
+            f"arms is {arms!r}; allowed are integers from 2 to {most}: "
+            "an item of the user's and items that the user never touched"
+        )
+
+
+def _draw_others(
+    random: np.random.Generator,
+    users: NDArray[np.int64],
+    touched: NDArray[np.int64],
+    item_count: int,
+    count: int,
+) -> NDArray[np.int32]:
+    """Draw slot by slot, and draw again whatever the user touched or the row already has.
+
+    Of equal draws in a row one that was kept before, or else the first, stays: each slot is then uniform
+    among what the user never touched and the slots kept before it do not have.
+    """
+    others = random.integers(item_count, size=(len(users), count), dtype=np.int32)
+    wrong = _are_touched(users[:, None], others, touched, item_count)
+    earlier = np.tri(count, k=-1, dtype=bool)
+    wrong |= ((others[:, :, None] == others[:, None, :]) & earlier).any(axis=2)
+    for _ in range(MOST_ROUNDS):
+        rows, slots = np.nonzero(wrong)
+        if not len(rows):
+            return others
+        others[rows, slots] = random.integers(item_count, size=len(rows), dtype=np.int32)
+        # Slots still open when this one was drawn do not count unless they come first.
+        rivals = ~wrong[rows] | earlier[slots]
+        rivals[np.arange(len(rows)), slots] = False
+        drawn = others[rows, slots]
+        repeated = ((others[rows] == drawn[:, None]) & rivals).any(axis=1)
+        wrong[rows, slots] = repeated | _are_touched(users[rows], drawn, touched, item_count)
+    _fill_by_search(random, others, wrong, users, touched, item_count)
+    return others
+
+
+def _are_touched(
+    users: NDArray[np.int64], items: NDArray[np.int32], touched: NDArray[np.int64], item_count: int
+) -> NDArray[np.bool_]:
+    keys = users * item_count + items
+    places = np.minimum(np.searchsorted(touched, keys), len(touched) - 1)
+    found: NDArray[np.bool_] = touched[places] == keys
+    return found
+
+
+def _fill_by_search(
+    random: np.random.Generator,
+    others: NDArray[np.int32],
+    wrong: NDArray[np.bool_],
+    users: NDArray[np.int64],
+    touched: NDArray[np.int64],
+    item_count: int,
+) -> None:
+    """Fill the slots of users who touched nearly everything: order what is left at random, take the first."""
+    stuck = np.flatnonzero(wrong.any(axis=1))
+    rows_a_block = max(1, CELLS_A_BLOCK // item_count)
+    every_item = np.arange(item_count, dtype=np.int32)
+    for start in range(0, len(stuck), rows_a_block):
+        rows = stuck[start : start + rows_a_block]
+        taken = _are_touched(users[rows][:, None], every_item[None, :], touched, item_count)
+        row, slot = np.nonzero(~wrong[rows])
+        taken[row, others[rows][row, slot]] = True
+        priority = random.integers(1 << 62, size=taken.shape)
+        priority[taken] = 1 << 62
+        free = np.argsort(priority, axis=1)
+        row, slot = np.nonzero(wrong[rows])
+        rank = np.arange(len(row)) - np.searchsorted(row, row)
+        others[rows[row], slot] = free[row, rank]
