@@ -1,5 +1,6 @@
 """Users grouped by how active they are: in tens (Delicious, Table 2 of the paper) or by quantiles."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,22 +30,19 @@ class Group:
 def group_users(activity: NDArray[np.int64], kind: str) -> list[Group]:
     """Group users by activity; equal quantiles fall together, so that fewer than ten groups may remain."""
     if kind == "tens":
-        edges = [*TENS, 100]
-        if activity.max() > edges[-1]:
-            edges.append(int(activity.max()))
-    else:
-        shares = np.linspace(0, 1, QUANTILE_GROUPS + 1)
-        edges = np.unique(np.quantile(activity, shares, method="lower")).tolist()
-        if len(edges) == 1:
-            edges *= 2
+        groups = _groups(activity[activity <= 100], [*TENS], 100)
+        more = activity[activity > 100]
+        return groups + (_groups(more, [101], int(more.max())) if len(more) else [])
+    shares = np.arange(QUANTILE_GROUPS) / QUANTILE_GROUPS
+    starts = np.unique(np.quantile(activity, shares, method="lower"))
+    return _groups(activity, starts.tolist(), int(activity.max()))
+
+
+def _groups(activity: NDArray[np.int64], starts: list[int], last: int) -> list[Group]:
     groups = []
-    for number, (least, end) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
-        # 100 closes its group even where more active users make another one after it.
-        closed = number == len(edges) - 2 or (kind == "tens" and end == 100)
-        after_closed = kind == "tens" and least == 100
-        inside = (activity > least if after_closed else activity >= least) & (
-            activity <= end if closed else activity < end
-        )
-        first = least + 1 if after_closed else least
-        groups.append(Group(first, end, closed, int(inside.sum()), int(activity[inside].sum())))
+    for least, end in itertools.zip_longest(starts, starts[1:]):
+        inside = activity >= least if end is None else (activity >= least) & (activity < end)
+        closed = end is None
+        total = int(activity[inside].sum())
+        groups.append(Group(least, last if closed else end, closed, int(inside.sum()), total))
     return groups

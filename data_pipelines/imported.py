@@ -96,7 +96,8 @@ def _read(request: ImportRequest) -> Contents:
     if unknown.any():
         row = int(np.argmax(unknown))
         raise ValueError(
-            f"{request.interactions} row {row + 1}: {request.item_column} {taken[row]} is not in {request.items}"
+            f"{request.interactions} row {row + 1}: {request.item_column} is {taken[row]}; "
+            f"allowed are the items of {request.items}"
         )
     labels, users = np.unique(_ids(clicks, request.interactions, request.user_column), return_inverse=True)
     are_numbers = labels.dtype.kind == "i"

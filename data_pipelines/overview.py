@@ -22,9 +22,9 @@ def describe(prepared: Prepared) -> str:
         f"source         {manifest['source']} ({manifest['origin']})",
         f"verified       {manifest['verified']}",
     ]
-    for what, count in observed.items():
+    for what in ("users", "items", "interactions"):
         expected = "" if published is None else f" (published: {published[what]:,})"
-        lines.append(f"{what:<15}{count:,}{expected}")
+        lines.append(f"{what:<15}{observed[what]:,}{expected}")
     without = manifest["items_without_words"]
     lines.append(f"without words  {without:,} items, {without / observed['items']:.1%}")
     lines.append(f"words          {manifest['words']:,}")

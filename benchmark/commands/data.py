@@ -116,7 +116,7 @@ def _show(arguments: argparse.Namespace) -> int:
     names = arguments.names[1:]
     if len(names) != 1:
         raise ValueError(
-            f"show is given {len(names)} names; allowed is one of: {', '.join(prepared_names()) or 'none prepared'}"
+            f"show is given {len(names)} names; allowed is one, of {', '.join(prepared_names()) or 'none yet'}"
         )
     prepared = open_prepared(names[0])
     picture = Path(arguments.picture or data_folder() / "pictures" / f"{names[0]}.png")
