@@ -42,6 +42,12 @@ class Contents:
     notes: tuple[str, ...] = ()
     user_labels: NDArray[Any] | None = None
 
+    def __post_init__(self) -> None:
+        if not len(self.users):
+            raise ArchiveError("there is not a single interaction; allowed is at least one")
+        if not len(self.words.vocabulary):
+            raise ArchiveError("no item has a single word; allowed is at least one")
+
     @property
     def counts(self) -> Counts:
         """The numbers to be held against the published ones."""

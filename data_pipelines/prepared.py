@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data_pipelines.catalogue import data_set_names
 from data_pipelines.data_set import Contents
 from data_pipelines.safe_files import replacing_folder, sha256_of
 
@@ -128,7 +129,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def open_prepared(name: str, folder: Path | None = None) -> Prepared:
     """Open a prepared data set of the data folder; a missing or damaged one raises `NotPreparedError`."""
-    folder = (data_folder() if folder is None else folder) / name
+    root = data_folder() if folder is None else folder
+    known = sorted({*data_set_names(), *prepared_names(root)})
+    if name not in known:
+        raise ValueError(f"data set is {name!r}; allowed are {', '.join(known)}")
+    folder = root / name
     manifest = read_manifest(folder)
     arrays = {
         key: np.load(folder / f"{key}.npy", allow_pickle=False)

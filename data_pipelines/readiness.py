@@ -11,7 +11,7 @@ from data_pipelines.catalogue import find_data_set
 from data_pipelines.data_set import Contents, Counts, DataSet
 from data_pipelines.prepared import DEFAULT_DIMENSION, NotPreparedError, prepare, read_manifest
 from data_pipelines.safe_files import locked, sha256_of
-from data_pipelines.sources import Source, Wishes, sources_of
+from data_pipelines.sources import GENERATED, Source, Wishes, sources_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ def make_ready(
                     tried.append(f"{source.label} (not there)")
                     continue
                 print(f"{name}: preparing from {source.label}", file=sys.stderr)
-                return Outcome(data_set, folder, _prepare_from(data_set, source, path, settings, folder))
+                manifest = _prepare_from(data_set, source, path, settings, folder)
+                return Outcome(data_set, folder, manifest)
             except (ValueError, OSError) as error:
                 tried.append(f"{source.label} ({error})")
     return Outcome(data_set, folder, None, tuple(tried))
@@ -79,23 +80,28 @@ def _fitting_manifest(folder: Path, settings: Mapping[str, float], wishes: Wishe
         return None
     if manifest["parameters"] != settings:
         return None
-    if manifest["source"] != "stand-in":
-        return manifest
-    wanted = wishes.stand_in is not None and manifest["origin"] == f"generated, {wishes.stand_in} size"
-    return manifest if wanted else None
+    generated = str(manifest["origin"]).startswith(GENERATED)
+    if generated and manifest["origin"] != f"{GENERATED}, {wishes.stand_in} size":
+        return None
+    return manifest
 
 
 def _prepare_from(
     data_set: DataSet, source: Source, path: Path, settings: Mapping[str, float], folder: Path
 ) -> dict[str, Any]:
     size, digest = path.stat().st_size, sha256_of(path)
-    with Archive(path, data_set.limits) as archive:
-        contents = data_set.read(archive, settings)
-        members, is_stand_in = dict(sorted(archive.hashes.items())), archive.is_stand_in
-    if is_stand_in:
-        kind, verified = "stand-in", "generated data: nothing to verify"
-    else:
-        kind, verified = _verify(data_set, source, digest, members, contents)
+    try:
+        with Archive(path, data_set.limits) as archive:
+            contents = data_set.read(archive, settings)
+            members, is_stand_in = dict(sorted(archive.hashes.items())), archive.is_stand_in
+        if is_stand_in:
+            kind, verified = "stand-in", "generated data: nothing to verify"
+        else:
+            kind, verified = _verify(data_set, source, digest, members, contents)
+    except ArchiveError:
+        if source.is_ours:
+            path.unlink(missing_ok=True)
+        raise
     about = {
         "name": data_set.name,
         "source": kind,

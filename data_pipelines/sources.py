@@ -12,6 +12,7 @@ from data_pipelines.download_errors import DownloadError
 from data_pipelines.stand_in import Size, generate_archive
 
 ARCHIVES, STAND_INS = "archives", "stand-ins"
+GENERATED = "generated"
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Source:
     fetch: Callable[[], Path | None]
     is_official: bool = False
     """Whether only the official bytes will do."""
+    is_ours: bool = False
+    """Whether we put the archive there, and throw it away if it turns out to be unusable."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def _generated(data_set: DataSet, folder: Path, size: Size) -> Source:
             generate_archive(target, data_set.stand_in, size)
         return target
 
-    return Source(f"stand-in ({size})", f"generated, {size} size", fetch)
+    return Source(f"stand-in ({size})", f"{GENERATED}, {size} size", fetch, is_ours=True)
 
 
 def _mirror(data_set: DataSet, wishes: Wishes, mirror: str, dead_hosts: dict[str, str]) -> Source:
@@ -107,7 +110,7 @@ def _address(
             raise
         return target
 
-    return Source(shown, shown, fetch)
+    return Source(shown, shown, fetch, is_ours=True)
 
 
 def _without_password(url: str) -> str:

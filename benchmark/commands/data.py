@@ -115,9 +115,8 @@ def _show(arguments: argparse.Namespace) -> int:
 
     names = arguments.names[1:]
     if len(names) != 1:
-        raise ValueError(
-            f"show is given {len(names)} names; allowed is one, of {', '.join(prepared_names()) or 'none yet'}"
-        )
+        prepared_so_far = ", ".join(prepared_names()) or "none so far"
+        raise ValueError(f"show is given {len(names)} names; allowed is one, of: {prepared_so_far}")
     prepared = open_prepared(names[0])
     picture = Path(arguments.picture or data_folder() / "pictures" / f"{names[0]}.png")
     print(describe(prepared))

@@ -28,20 +28,21 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         for line, fields in read_tab_rows(archive, BOOKMARKS, BOOKMARK_COLUMNS, free_text="title")
     ]
     item_ids = unique_ids(bookmarks, BOOKMARKS)
-    tags = {
-        whole_number(fields[0], TAGS, line, "id"): split_into_words(fields[1])
+    tags = [
+        (whole_number(fields[0], TAGS, line, "id"), split_into_words(fields[1]))
         for line, fields in read_tab_rows(archive, TAGS, TAG_COLUMNS, free_text="value")
-    }
-    tag_ids = np.array(sorted(tags), dtype=np.int64)
+    ]
+    tag_ids = unique_ids([tag for tag, _ in tags], TAGS)
+    words_of_tags = [words for _, words in sorted(tags)]
     tagged = read_numbers(archive, TAGGED, TAGGED_COLUMNS, may_be_empty=("timestamp",))
-    site = read_numbers(archive, SITE_TAGS, SITE_TAG_COLUMNS)
+    site = read_numbers(archive, SITE_TAGS, SITE_TAG_COLUMNS, types={"tagWeight": np.int32})
     items = rows_of(tagged["bookmarkID"], item_ids, member=TAGGED, column="bookmarkID", listed_in=BOOKMARKS)
     words = count_words(
         rows_of(site["bookmarkID"], item_ids, member=SITE_TAGS, column="bookmarkID", listed_in=BOOKMARKS),
         rows_of(site["tagID"], tag_ids, member=SITE_TAGS, column="tagID", listed_in=TAGS),
         site["tagWeight"],
         item_count=len(item_ids),
-        words_of_tags=[tags[tag] for tag in tag_ids.tolist()],
+        words_of_tags=words_of_tags,
         least_uses=int(parameters["least_word_uses"]),
     )
     users, item_rows, times = distinct_pairs(tagged["userID"], items, tagged["timestamp"])

@@ -34,11 +34,12 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         for line, fields in read_tab_rows(archive, ARTISTS, ARTIST_COLUMNS, free_text="name")
     ]
     item_ids = unique_ids(artists, ARTISTS)
-    tags = {
-        whole_number(fields[0], TAGS, line, "tagID"): split_into_words(fields[1])
+    tags = [
+        (whole_number(fields[0], TAGS, line, "tagID"), split_into_words(fields[1]))
         for line, fields in read_tab_rows(archive, TAGS, TAG_COLUMNS, free_text="tagValue")
-    }
-    tag_ids = np.array(sorted(tags), dtype=np.int64)
+    ]
+    tag_ids = unique_ids([tag for tag, _ in tags], TAGS)
+    words_of_tags = [words for _, words in sorted(tags)]
     listened = read_numbers(archive, LISTENED, LISTENED_COLUMNS)
     tagged = read_numbers(archive, TAGGED, TAGGED_COLUMNS)
     items = rows_of(listened["artistID"], item_ids, member=LISTENED, column="artistID", listed_in=ARTISTS)
@@ -50,7 +51,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         tag_rows,
         np.ones(len(tag_rows), dtype=np.int64),
         item_count=len(item_ids),
-        words_of_tags=[tags[tag] for tag in tag_ids.tolist()],
+        words_of_tags=words_of_tags,
     )
     unknown = np.full(len(items), UNKNOWN_TIME, dtype=np.int64)  # the archive does not say when
     users, item_rows, times = distinct_pairs(listened["userID"], items, unknown)

@@ -23,11 +23,11 @@ SHARE_TAGGED, BYTES_A_RATING = 10, 26
 
 def read(archive: Archive, parameters: Parameters) -> Contents:
     """Read ratings as positive feedback: low ratings are dropped first, then the less active users."""
-    genres = {
-        whole_number(fields[0], MOVIES, line, "movieId"): fields[2]
+    genres = [
+        (whole_number(fields[0], MOVIES, line, "movieId"), fields[2])
         for line, fields in read_csv_rows(archive, MOVIES, MOVIE_COLUMNS)
-    }
-    movies = unique_ids(list(genres), MOVIES)
+    ]
+    movies = unique_ids([movie for movie, _ in genres], MOVIES)
     ratings = read_numbers(
         archive,
         RATINGS,
@@ -64,7 +64,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
     )
 
 
-def _words(archive: Archive, genres: dict[int, str], item_ids: Numbers) -> tuple[WordCounts, int]:
+def _words(archive: Archive, genres: list[tuple[int, str]], item_ids: Numbers) -> tuple[WordCounts, int]:
     """Count a movie's tags, as often as they were given, and its genres, once each."""
     number_of: dict[str, int] = {}
     movie_ids, tags = [], []
@@ -73,7 +73,7 @@ def _words(archive: Archive, genres: dict[int, str], item_ids: Numbers) -> tuple
         for word in whole_tag(fields[2]):
             movie_ids.append(whole_number(fields[1], TAGS, line, "movieId"))
             tags.append(number_of.setdefault(word, len(number_of)))
-    for movie, listed in genres.items():
+    for movie, listed in genres:
         for genre in listed.split("|") if listed != NO_GENRES else ():
             for word in whole_tag(genre):
                 movie_ids.append(movie)
