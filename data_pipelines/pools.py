@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-ROWS_A_BLOCK = 1 << 14
 MOST_ROUNDS = 64
-CELLS_A_BLOCK = 1 << 22
+CELLS_A_BLOCK = 1 << 23
 
 
 def draw_pools(
@@ -25,8 +24,9 @@ def draw_pools(
     _check(user_rows, item_count, arms)
     touched = user_rows * item_count + items
     pools = np.empty((len(interactions), arms), dtype=np.int32)
-    for start in range(0, len(interactions), ROWS_A_BLOCK):
-        block = interactions[start : start + ROWS_A_BLOCK]
+    rows_a_block = max(1, CELLS_A_BLOCK // arms**2)  # within a row every item is compared with every other
+    for start in range(0, len(interactions), rows_a_block):
+        block = interactions[start : start + rows_a_block]
         pools[start : start + len(block), 1:] = _draw_others(
             random, user_rows[block], touched, item_count, arms - 1
         )

@@ -24,7 +24,7 @@ def test_a_member_that_is_not_listed_is_not_read(make_archive):
 
 def test_a_missing_member_is_named(make_archive):
     path = make_archive({"readme.txt": b"x"})
-    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match="has no member table.dat"):
+    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match=r"has no member table\.dat"):
         archive.read("table.dat")
 
 
@@ -88,7 +88,10 @@ def test_another_method_of_packing_is_refused(tmp_path: Path):
     path = tmp_path / "archive.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("table.dat", b"x" * 100)
-    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match="allowed are stored and deflated"):
+    with (
+        Archive(path, LIMITS) as archive,
+        pytest.raises(ArchiveError, match="allowed are stored and deflated"),
+    ):
         archive.read("table.dat")
 
 
@@ -102,11 +105,15 @@ def test_every_flipped_byte_gives_the_content_or_one_clear_line(make_archive):
     whole = path.read_bytes()
     for place in range(len(whole)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
-        try:
-            with Archive(path, LIMITS) as archive:
-                assert archive.read("table.dat") == b"1\t2\n" * 40
-        except ArchiveError as error:
-            assert "\n" not in str(error)
+        assert _content_or_complaint(path) in (b"1\t2\n" * 40, "one line")
+
+
+def _content_or_complaint(path: Path) -> bytes | str:
+    try:
+        with Archive(path, LIMITS) as archive:
+            return archive.read("table.dat")
+    except ArchiveError as error:
+        return "more lines" if "\n" in str(error) else "one line"
 
 
 def test_a_folder_is_no_archive(tmp_path: Path):

@@ -21,7 +21,9 @@ def member(make_archive):
 
 
 def numbers(archive: Archive, columns=("user", "item"), **options):
-    return {key: value.tolist() for key, value in read_numbers(archive, "table.dat", columns, **options).items()}
+    return {
+        key: value.tolist() for key, value in read_numbers(archive, "table.dat", columns, **options).items()
+    }
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
@@ -75,7 +77,10 @@ def test_a_malformed_row_of_numbers_names_member_and_line(member, row: bytes, co
 
 
 def test_a_number_too_large_for_its_type_is_an_error(member):
-    with member(b"user\titem\n1\t300\n") as archive, pytest.raises(ArchiveError, match="line 2: item is '300'"):
+    with (
+        member(b"user\titem\n1\t300\n") as archive,
+        pytest.raises(ArchiveError, match="line 2: item is '300'"),
+    ):
         numbers(archive, types={"item": np.uint8})
 
 
@@ -91,7 +96,9 @@ def test_another_header_is_an_error(member):
 
 
 def tab_rows(archive: Archive) -> list[list[str]]:
-    return [fields for _, fields in read_tab_rows(archive, "table.dat", ("id", "title", "url"), free_text="title")]
+    return [
+        fields for _, fields in read_tab_rows(archive, "table.dat", ("id", "title", "url"), free_text="title")
+    ]
 
 
 def test_tabs_in_titles_quotes_and_crlf_are_read_right(member):
@@ -133,7 +140,10 @@ def test_a_malformed_csv_row_names_member_and_line(member, row: bytes):
 
 
 def test_text_with_a_zero_byte_is_refused(member):
-    with member(b"id,title\n1,\0\n") as archive, pytest.raises(ArchiveError, match="line 2 holds a zero byte"):
+    with (
+        member(b"id,title\n1,\0\n") as archive,
+        pytest.raises(ArchiveError, match="line 2 holds a zero byte"),
+    ):
         csv_rows(archive)
 
 
