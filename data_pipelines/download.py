@@ -59,7 +59,7 @@ class _Download:
 
     def run(self) -> None:
         """Fetch, verify and put in place."""
-        _require_https(self._url, "the address")
+        _require_https(self._url, "the address is {}")
         if self._is_here():
             return
         self._target.parent.mkdir(parents=True, exist_ok=True)
@@ -101,6 +101,7 @@ class _Download:
     def _try_once(self, session: "requests.Session") -> str | None:
         """Fetch what is missing; return why it did not work out, if trying again makes sense."""
         import requests
+        from urllib3.exceptions import HTTPError
 
         start = self._resumable_from()
         headers = {"Accept-Encoding": "identity"}
@@ -120,7 +121,7 @@ class _Download:
                 if response.status_code not in (200, 206):
                     raise RefusedError(f"the server answers {response.status_code} {response.reason}")
                 return self._receive(response, start)
-        except requests.RequestException as error:
+        except (requests.RequestException, HTTPError) as error:
             return explain(error)
 
     def _open(self, session: "requests.Session", headers: dict[str, str]) -> "requests.Response":
@@ -137,7 +138,7 @@ class _Download:
                 return response
             response.close()
             url = urljoin(url, response.headers.get("Location", ""))
-            _require_https(url, "the server redirects to")
+            _require_https(url, "the server redirects to {}")
         raise RefusedError(f"more than {self._patience.most_redirects} redirects")
 
     def _receive(self, response: "requests.Response", start: int) -> str | None:
@@ -158,7 +159,8 @@ class _Download:
         label = f"downloading {self._target.name}"
         with self._part.open("ab") as file, progress(label, total, start) as shown:
             try:
-                for block in response.iter_content(BLOCK):
+                # read1 hands over what has come; iter_content would lose it when the connection breaks.
+                while block := response.raw.read1(BLOCK, decode_content=False):
                     file.write(block)
                     size += len(block)
                     shown.update(len(block))
@@ -214,9 +216,9 @@ class _Download:
         self._part.unlink(missing_ok=True)
 
 
-def _require_https(url: str, subject: str) -> None:
+def _require_https(url: str, statement: str) -> None:
     if urlsplit(url).scheme != "https":
-        raise RefusedError(f"{subject} {url.split('?')[0]} is not https; allowed is https only")
+        raise RefusedError(f"{statement.format(url.partition('?')[0])}; allowed is https only")
 
 
 def _json(content: dict[str, str]) -> bytes:

@@ -3,10 +3,6 @@
 import socket
 import ssl
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import requests
 
 
 class DownloadError(ValueError):
@@ -24,12 +20,13 @@ class RefusedError(DownloadError):
         self.concerns_host = concerns_host
 
 
-def explain(error: "requests.RequestException") -> str:
+def explain(error: Exception) -> str:
     """Say what went wrong; raise `RefusedError` where trying again is pointless."""
-    import requests
-    from urllib3.exceptions import NameResolutionError
+    from requests.exceptions import InvalidSchema, InvalidURL
+    from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, ProtocolError, ReadTimeoutError
 
     causes = list(_causes(error))
+    kinds = tuple(type(cause) for cause in causes)
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             raise RefusedError(_certificate(cause), concerns_host=True) from None
@@ -37,16 +34,16 @@ def explain(error: "requests.RequestException") -> str:
             raise RefusedError(
                 "DNS: the server's name cannot be resolved; is there a network?", concerns_host=True
             ) from None
-    if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidSchema):
-        raise RefusedError(f"the address cannot be used ({error})") from None
-    if isinstance(error, requests.ConnectTimeout):
+        if isinstance(cause, InvalidURL | InvalidSchema):
+            raise RefusedError(f"the address cannot be used ({cause})") from None
+    if ConnectTimeoutError in kinds:
         return "time-out: the server does not take the connection"
-    if isinstance(error, requests.Timeout) or any(isinstance(cause, TimeoutError) for cause in causes):
+    if ReadTimeoutError in kinds or TimeoutError in kinds:
         return "time-out: the server sends nothing"
-    if isinstance(error, requests.exceptions.SSLError):
+    if any(issubclass(kind, ssl.SSLError) for kind in kinds):
         return f"TLS: {_innermost(causes)}"
-    if isinstance(error, requests.exceptions.ChunkedEncodingError):
-        return "the connection broke"
+    if ProtocolError in kinds or isinstance(error, ProtocolError):
+        return f"the connection broke ({_innermost(causes)})"
     return f"no connection ({_innermost(causes)})"
 
 

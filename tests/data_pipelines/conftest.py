@@ -2,10 +2,11 @@
 
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from tls_server import Authority, Server, running
 
 from data_pipelines.catalogue import data_set_names, find_data_set
 from data_pipelines.readiness import make_ready
@@ -86,3 +87,16 @@ def real_data(real_mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     for name in ("lastfm", "delicious"):
         assert make_ready(name, Wishes(folder=folder, mirror=str(real_mirror))).manifest is not None
     return folder
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def server(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A https server on loopback whose certificate is trusted."""
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(authority.bundle))
+    with running(authority.server_certificate()) as server:
+        yield server
