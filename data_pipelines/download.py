@@ -25,7 +25,7 @@ class Patience:
 
     connect_seconds: float = 6.0
     read_seconds: float = 20.0
-    attempts: int = 4
+    attempts: int = 3
     """Tries in a row that bring not a single byte."""
     most_tries: int = 100
     first_pause: float = 0.5

@@ -76,7 +76,7 @@ def _fitting_manifest(folder: Path, settings: Mapping[str, float], wishes: Wishe
         manifest = read_manifest(folder)
     except NotPreparedError as error:
         if folder.exists():
-            print(f"{folder.name}: {error}; preparing it anew", file=sys.stderr)
+            print(f"{str(error).partition('; run:')[0]}; preparing it anew", file=sys.stderr)
         return None
     if manifest["parameters"] != settings:
         return None

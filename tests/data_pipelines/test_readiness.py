@@ -40,7 +40,7 @@ def restate(monkeypatch: pytest.MonkeyPatch) -> Restate:
 
         monkeypatch.setattr(readiness, "find_data_set", changed)
 
-    change(official_url="https://no-such-host.invalid/x.zip", copies=())
+    change(official_url="https://localhost:9/x.zip", copies=())
     return change
 
 
@@ -192,7 +192,7 @@ def test_a_server_found_dead_is_not_asked_for_the_next_data_set(folder: Path):
     dead_hosts: dict[str, str] = {}
     for name in ("lastfm", "movielens"):
         make_ready(name, Wishes(folder=folder, patience=HASTY), dead_hosts=dead_hosts)
-    assert list(dead_hosts) == ["no-such-host.invalid"]
+    assert list(dead_hosts) == ["localhost:9"]
 
 
 def test_a_missing_data_set_is_reported_with_the_three_ways_on(folder: Path):
@@ -201,13 +201,13 @@ def test_a_missing_data_set_is_reported_with_the_three_ways_on(folder: Path):
     assert "MISSING" in status_table([outcome])
     text = ways_on(outcome, folder)
     assert text.count("\n") == 1
-    assert "DNS" in text
+    assert "no connection" in text
     for way in ("--mirror DIR_OR_URL or FEDBANDIT_MIRROR", str(folder / "ml-20m.zip"), "--stand-in"):
         assert way in text
 
 
 def test_a_stand_in_is_labelled_and_generated_without_any_search(folder: Path):
-    outcome = ready(folder, stand_in="small", mirror="https://no-such-host.invalid")
+    outcome = ready(folder, stand_in="small", mirror="https://localhost:9")
     assert outcome.manifest is not None
     assert outcome.manifest["source"] == "stand-in"
     assert load("lastfm", seed=0, folder=folder).source == "stand-in"
