@@ -29,6 +29,8 @@ class Patience:
     """Tries in a row that bring not a single byte."""
     most_tries: int = 100
     first_pause: float = 0.5
+    least_rate: float = 500.0
+    """Bytes a second below which, after a while, a connection counts as dead."""
     most_redirects: int = 5
     most_bytes: int = 2_000_000_000
 
@@ -155,7 +157,7 @@ class _Download:
             note = {"url": self._url, "validator": "" if validator.startswith("W/") else validator}
             self._forget_part()
             write_whole(self._part_note, _json(note))
-        size = start
+        size, begun = start, time.monotonic()
         label = f"downloading {self._target.name}"
         with self._part.open("ab") as file, progress(label, total, start) as shown:
             try:
@@ -165,6 +167,7 @@ class _Download:
                     size += len(block)
                     shown.update(len(block))
                     self._check_size(size)
+                    self._check_rate(size - start, time.monotonic() - begun)
             finally:
                 file.flush()
                 flush_to_disk(self._part)
@@ -188,6 +191,10 @@ class _Download:
             raise RefusedError(
                 f"too long: more than {self._expected.size or self._patience.most_bytes:,} bytes"
             )
+
+    def _check_rate(self, received: int, seconds: float) -> None:
+        if seconds > 3 * self._patience.read_seconds and received < self._patience.least_rate * seconds:
+            raise RefusedError(f"time-out: the server is too slow, {received:,} bytes in {seconds:,.0f} s")
 
     def _verify(self) -> None:
         if self._expected.size is not None and self._part_size() != self._expected.size:

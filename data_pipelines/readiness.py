@@ -134,11 +134,11 @@ def _verify(
         return "official", f"sha256 of {len(known)} members"
     if source.is_official and (known or data_set.sha256):
         raise ArchiveError(f"wrong hash of {', '.join(wrong) or data_set.archive}: not the official bytes")
-    counts = "counts DIFFER from the published" if differences(data_set, contents) else "counts as published"
+    counts = "counts DIFFER" if differences(data_set, contents) else "counts as published"
     if known or data_set.sha256:
-        return "mirror", f"{counts}; bytes differ from the official archive"
+        return "mirror", f"{counts}; not the official bytes"
     kind = "official" if source.is_official else "mirror"
-    return kind, f"unverified, no hash is known (sha256 recorded); {counts}"
+    return kind, f"unverified: no hash is known (sha256 recorded); {counts}"
 
 
 def differences(data_set: DataSet, contents: Contents) -> list[str]:

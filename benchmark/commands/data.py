@@ -18,7 +18,11 @@ import sys
 from pathlib import Path
 
 COLUMN_OPTIONS = ("user_column", "item_column", "time_column", "id_column", "words_column")
-IMPORT_OPTIONS = ("name", "interactions", "items", *COLUMN_OPTIONS)
+OPTIONS = {
+    "[NAME ...]": ("mirror", "stand_in", "size", "force", "set", "dimension"),
+    "show NAME": ("picture",),
+    "import": ("name", "interactions", "items", "dimension", *COLUMN_OPTIONS),
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,9 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--mirror", metavar="DIR_OR_URL", help="a folder or https address with the archives")
     parser.add_argument("--stand-in", action="store_true", help="generate data in the official formats")
-    parser.add_argument(
-        "--size", choices=("full", "small"), default="full", help="of a stand-in (default: %(default)s)"
-    )
+    parser.add_argument("--size", choices=("full", "small"), help="of a stand-in (default: full)")
     parser.add_argument("--force", action="store_true", help="prepare again what is prepared already")
     parser.add_argument("--dimension", type=int, metavar="D", help="principal components (default: 25)")
     parser.add_argument(
@@ -55,16 +57,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prepare, show or import."""
-    action = arguments.names[0] if arguments.names and arguments.names[0] in ("show", "import") else "prepare"
-    if action != "import":
-        for option in IMPORT_OPTIONS:
-            if getattr(arguments, option) is not None:
-                raise ValueError(
-                    f"--{option.replace('_', '-')} is given; allowed only with: fedbandit data import"
-                )
+    first = arguments.names[0] if arguments.names else ""
+    action = {"show": "show NAME", "import": "import"}.get(first, "[NAME ...]")
+    _refuse_options_of_others(arguments, action)
     if action == "import":
         return _import(arguments)
-    return _show(arguments) if action == "show" else _prepare(arguments)
+    return _prepare(arguments) if action == "[NAME ...]" else _show(arguments)
+
+
+def _refuse_options_of_others(arguments: argparse.Namespace, action: str) -> None:
+    """An option that would do nothing is a mistake that somebody wants to know of."""
+    for other, options in OPTIONS.items():
+        for option in options:
+            if option not in OPTIONS[action] and getattr(arguments, option):
+                flag = option.replace("_", "-")
+                raise ValueError(f"--{flag} is given; allowed only with: fedbandit data {other}")
+    if arguments.size and not arguments.stand_in:
+        raise ValueError("--size is given; allowed only with --stand-in")
 
 
 def _prepare(arguments: argparse.Namespace) -> int:
@@ -83,7 +92,7 @@ def _prepare(arguments: argparse.Namespace) -> int:
     wishes = Wishes(
         folder=folder,
         mirror=arguments.mirror or mirror_from_environment(),
-        stand_in=arguments.size if arguments.stand_in else None,
+        stand_in=(arguments.size or "full") if arguments.stand_in else None,
         force=arguments.force,
     )
     dimension = DEFAULT_DIMENSION if arguments.dimension is None else arguments.dimension

@@ -9,6 +9,7 @@ import pytest
 
 from benchmark.__main__ import main
 
+GIVEN_MIRROR = os.environ.get("FEDBANDIT_MIRROR")
 STAND_IN = ("--stand-in", "--size", "small")
 
 
@@ -98,9 +99,9 @@ def test_real_archives_of_a_mirror(real_mirror: Path, capsys):
 @pytest.fixture
 def real_mirror() -> Path:
     """The folder with the real archives; without it the test says that it did not run."""
-    folder = Path(__file__).parents[3] / "shared" / "datasets"
+    folder = Path(GIVEN_MIRROR) if GIVEN_MIRROR else Path(__file__).parents[3] / "shared" / "datasets"
     if not (folder / "hetrec2011-lastfm-2k.zip").is_file():
-        pytest.skip("NOT RUN: the real archives are not in ../shared/datasets")
+        pytest.skip("NOT RUN: the real archives are neither in FEDBANDIT_MIRROR nor in ../shared/datasets")
     return folder
 
 
@@ -121,6 +122,9 @@ def test_thresholds_and_dimension_are_options(folder: Path, capsys):
         (["movielens", "--set", "x=1"], "parameter 'x' is unknown to movielens"),
         (["lastfm", "--dimension", "0"], "dimension is 0; allowed are integers from 1"),
         (["lastfm", "--name", "x"], "--name is given; allowed only with: fedbandit data import"),
+        (["lastfm", "--picture", "x.png"], "--picture is given; allowed only with: fedbandit data show"),
+        (["show", "lastfm", "--force"], "--force is given; allowed only with: fedbandit data [NAME"),
+        (["lastfm", "--size", "small"], "--size is given; allowed only with --stand-in"),
         (["show"], "show is given 0 names; allowed is one"),
         (["show", "lastfm"], "lastfm is not prepared; run: fedbandit data lastfm"),
         (["import"], "--name is missing; needed are --name, --interactions and --items"),

@@ -71,7 +71,7 @@ def books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_fourth_data_set_is_found_prepared_shown_and_loaded(books: Path, capsys):
     assert main(["data", "books"]) == 0
-    assert "unverified, no hash is known" in capsys.readouterr().out
+    assert "unverified: no hash is known" in capsys.readouterr().out
     assert main(["data", "show", "books"]) == 0
     assert load("books", seed=0, arms=10, folder=books).steps == 10
     assert main(["data", "books", "--stand-in", "--force"]) == 1

@@ -10,7 +10,9 @@ import pytest
 from tls_server import (
     Authority,
     Server,
+    chunked,
     cut_after,
+    dripping,
     ignoring_ranges,
     running,
     stalling_after,
@@ -165,6 +167,19 @@ def test_a_stalling_server_is_given_up(server: Server, target: Path):
 
 def test_a_stall_half_way_is_resumed(server: Server, target: Path):
     server.behaviours = [stalling_after(70_000, CONTENT), whole(CONTENT)]
+    fetch(server, target)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_server_that_drips_is_given_up(server: Server, target: Path):
+    server.behaviours = [dripping(CONTENT)]
+    assert "too slow" in refusal(server, target)
+
+
+def test_chunks_that_end_too_soon_are_never_accepted(server: Server, target: Path):
+    server.behaviours = [chunked(CONTENT[:100_000], whole=False)]
+    assert "the connection broke" in refusal(server, target, Expected())
+    server.behaviours = [chunked(CONTENT, whole=True)]
     fetch(server, target)
     assert target.read_bytes() == CONTENT
 

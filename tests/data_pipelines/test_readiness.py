@@ -184,7 +184,7 @@ def test_where_no_hash_is_known_that_is_said(folder: Path, unmarked: Path, serve
     server.behaviours = [whole(unmarked.read_bytes())]
     manifest = ready(folder).manifest
     assert manifest is not None
-    assert manifest["verified"].startswith("unverified, no hash is known (sha256 recorded)")
+    assert manifest["verified"].startswith("unverified: no hash is known (sha256 recorded)")
     assert manifest["archive"]["sha256"] == sha256_of(unmarked)
 
 

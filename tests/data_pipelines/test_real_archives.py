@@ -21,7 +21,7 @@ def test_lastfm_is_complete_and_said_to_come_from_a_mirror(real_data: Path):
     assert manifest["rows"]["observed"] == manifest["rows"]["published"]
     assert manifest["differences"] == []
     assert manifest["source"] == "mirror"
-    assert manifest["verified"] == "counts as published; bytes differ from the official archive"
+    assert manifest["verified"] == "counts as published; not the official bytes"
 
 
 def test_delicious_is_used_and_its_counts_are_said_to_differ(real_data: Path):
@@ -35,7 +35,7 @@ def test_delicious_is_used_and_its_counts_are_said_to_differ(real_data: Path):
     table = status_table([result])
     assert "1,855 of 1,867" in table
     assert "103,876 of 104,799" in table
-    assert "counts DIFFER from the published" in table
+    assert "counts DIFFER; not the official bytes" in table
     assert load("delicious", seed=0, folder=real_data).steps == 103_876
 
 

@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -45,6 +46,16 @@ def test_tenths_and_empty_fields_are_read_where_allowed(member):
     with member(b"a,b,c\n1,3.5,\n2,4,17\n3,0.5,0\n") as archive:
         read = numbers(archive, ("a", "b", "c"), separator=",", tenths=("b",), may_be_empty=("c",))
     assert read == {"a": [1, 2, 3], "b": [35, 40, 5], "c": [0, 17, 0]}
+
+
+def test_rows_of_numbers_are_not_held_as_python_objects(member):
+    text = b"user\titem\n" + b"".join(b"%d\t%d\n" % (n, 3 * n) for n in range(1_000, 101_000))
+    with member(text) as archive:
+        before = sys.getallocatedblocks()
+        read = read_numbers(archive, "table.dat", ("user", "item"), types={"user": np.int32})
+        assert sys.getallocatedblocks() - before < 5_000
+    assert {column: array.dtype for column, array in read.items()} == {"user": np.int32, "item": np.int64}
+    assert read["item"].sum() == 3 * sum(range(1_000, 101_000))
 
 
 def test_a_table_without_rows_is_empty(member):

@@ -211,3 +211,37 @@ def stalling_after(count: int, content: bytes) -> Behaviour:
         handler.close_connection = True
 
     return serve
+
+
+def dripping(content: bytes) -> Behaviour:
+    """Send a byte now and then, often enough to keep any read time-out from ending."""
+
+    def serve(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        for byte in content:
+            handler.wfile.write(bytes([byte]))
+            handler.wfile.flush()
+            if handler.server.is_over.wait(0.1):
+                break
+        handler.close_connection = True
+
+    return serve
+
+
+def chunked(content: bytes, *, whole: bool) -> Behaviour:
+    """Send chunks without a stated length; if not `whole`, without the last one."""
+
+    def serve(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        for start in range(0, len(content), 8_192):
+            part = content[start : start + 8_192]
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        if whole:
+            handler.wfile.write(b"0\r\n\r\n")
+        handler.hang_up()
+
+    return serve
