@@ -4,19 +4,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from data_pipelines.catalogue import data_set_names
-from data_pipelines.data_set import UNKNOWN_TIME, Contents, distinct_pairs
+from data_pipelines.data_set import Contents, distinct_pairs
+from data_pipelines.import_tables import of_one_kind, read_ids, read_table, read_texts, read_times
 from data_pipelines.prepared import DEFAULT_DIMENSION, prepare
 from data_pipelines.safe_files import locked, sha256_of
 from data_pipelines.words import count_words, split_into_words
-
-if TYPE_CHECKING:
-    import pandas
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 RESERVED = ("archives", "import", "pictures", "show", "stand-ins")
@@ -85,13 +82,15 @@ def _check_name(name: str) -> None:
 
 
 def _read(request: ImportRequest) -> Contents:
-    clicks, items = _table(request.interactions), _table(request.items)
-    item_ids = _ids(items, request.items, request.id_column)
+    clicks, items = read_table(request.interactions), read_table(request.items)
+    item_ids, taken = of_one_kind(
+        read_ids(items, request.items, request.id_column),
+        read_ids(clicks, request.interactions, request.item_column),
+    )
     if len(distinct := np.unique(item_ids)) < len(item_ids):
         values, counts = np.unique(item_ids, return_counts=True)
         raise ValueError(f"{request.items} lists item {values[np.argmax(counts > 1)]} twice; allowed is once")
     order = np.argsort(item_ids)
-    taken = _ids(clicks, request.interactions, request.item_column).astype(distinct.dtype, copy=False)
     unknown = ~np.isin(taken, distinct)
     if unknown.any():
         row = int(np.argmax(unknown))
@@ -99,15 +98,17 @@ def _read(request: ImportRequest) -> Contents:
             f"{request.interactions} row {row + 1}: {request.item_column} is {taken[row]}; "
             f"allowed are the items of {request.items}"
         )
-    labels, users = np.unique(_ids(clicks, request.interactions, request.user_column), return_inverse=True)
+    labels, users = np.unique(
+        read_ids(clicks, request.interactions, request.user_column), return_inverse=True
+    )
     are_numbers = labels.dtype.kind == "i"
-    times, notes = _times(clicks, request)
+    times, notes = read_times(clicks, request.interactions, request.time_column)
     users, item_rows, times = distinct_pairs(
         labels[users] if are_numbers else users, np.searchsorted(distinct, taken), times
     )
     if repeated := len(taken) - len(users):
         notes.append(f"{repeated:,} interactions repeat a (user, item) and count once")
-    words = [split_into_words(text) for text in _texts(items, request)]
+    words = [split_into_words(text) for text in read_texts(items, request.items, request.words_column)]
     rows = np.arange(len(item_ids))
     return Contents(
         users=users,
@@ -125,75 +126,3 @@ def _read(request: ImportRequest) -> Contents:
         notes=tuple(notes),
         user_labels=None if are_numbers else labels,
     )
-
-
-def _table(path: Path) -> "pandas.DataFrame":
-    import pandas
-
-    if not path.is_file():
-        raise ValueError(f"{path} is not there; allowed is a CSV or Parquet file")
-    try:
-        if path.suffix in (".parquet", ".pq"):
-            table = pandas.read_parquet(path)
-        else:
-            # Ids stay as they are written: 007 is not 7.
-            table = pandas.read_csv(path, dtype=str, keep_default_na=False, on_bad_lines="error")
-    except (ValueError, OSError, pandas.errors.ParserError) as error:
-        raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
-    if table.empty:
-        raise ValueError(f"{path} has no rows; allowed is at least one")
-    return table
-
-
-def _column(table: "pandas.DataFrame", path: Path, name: str) -> "pandas.Series[Any]":
-    if name not in table.columns:
-        raise ValueError(f"{path} has no column {name!r}; allowed are {', '.join(map(str, table.columns))}")
-    return table[name]
-
-
-def _ids(table: "pandas.DataFrame", path: Path, name: str) -> NDArray[Any]:
-    """Return ids as whole numbers where all of them are written as such, else as text."""
-    column = _column(table, path, name)
-    text = np.array([str(value) for value in column.tolist()])
-    empty = column.isna().to_numpy() | (text == "")
-    if empty.any():
-        raise ValueError(f"{path} row {int(np.argmax(empty)) + 1}: {name} is empty; allowed are ids")
-    if all(re.fullmatch(r"0|[1-9][0-9]{0,17}", value) for value in np.unique(text).tolist()):
-        return text.astype(np.int64)
-    return text
-
-
-def _times(table: "pandas.DataFrame", request: ImportRequest) -> tuple[NDArray[np.int64], list[str]]:
-    """Return time stamps as whole numbers: as they are, or microseconds of dates."""
-    name = request.time_column or "time"
-    if request.time_column is None and name not in table.columns:
-        return np.full(len(table), UNKNOWN_TIME, dtype=np.int64), [
-            "no time column: interactions go in random order"
-        ]
-    import pandas
-
-    column = _column(table, request.interactions, name)
-    blank = column.isna() | (column.astype(str) == "")
-    numbers = pandas.to_numeric(column.where(~blank, "0"), errors="coerce")
-    if numbers.isna().any():
-        dates = pandas.to_datetime(
-            column.where(~blank, "1970-01-01"), errors="coerce", utc=True, format="ISO8601"
-        )
-        wrong = dates.isna().to_numpy()
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"{request.interactions} row {row + 1}: {name} is {column.iloc[row]!r}; "
-                "allowed are numbers, or dates such as 2024-05-31T12:00:00"
-            )
-        values = dates.dt.tz_localize(None).to_numpy().astype("datetime64[us]").astype(np.int64)
-    else:
-        values = numbers.to_numpy().astype(np.int64)
-    missing = int(np.count_nonzero(values == UNKNOWN_TIME))
-    return values, [f"{missing:,} interactions have no time: they go in random order"] if missing else []
-
-
-def _texts(table: "pandas.DataFrame", request: ImportRequest) -> list[str]:
-    columns = [_column(table, request.items, name) for name in request.words_column]
-    parts = [column.where(~column.isna(), "").astype(str).tolist() for column in columns]
-    return [" ".join(texts) for texts in zip(*parts, strict=True)]

@@ -52,7 +52,16 @@ def make_ready(
                 return Outcome(data_set, folder, manifest)
             except (ValueError, OSError) as error:
                 tried.append(f"{source.label} ({error})")
+        if _holds_stand_in(folder):
+            tried.append(f"{folder} (a stand-in, which is not what was asked for)")
     return Outcome(data_set, folder, None, tuple(tried))
+
+
+def _holds_stand_in(folder: Path) -> bool:
+    try:
+        return bool(read_manifest(folder)["source"] == "stand-in")
+    except NotPreparedError:
+        return False
 
 
 def _settings(data_set: DataSet, parameters: Mapping[str, float], dimension: int) -> dict[str, float]:

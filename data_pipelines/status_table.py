@@ -71,4 +71,4 @@ def _remarks(outcomes: Sequence[Outcome]) -> list[str]:
             lines.append(
                 f"  {outcome.data_set.name}: a stand-in, generated data; no result on it is a finding"
             )
-    return ["", "counts: observed, or observed of published", *lines]
+    return ["", *lines] if lines else []

@@ -71,7 +71,7 @@ def test_an_encrypted_member_is_refused(make_archive):
     for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.index(signature) + offset] |= 1
     path.write_bytes(content)
-    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match=r"table.dat .* encrypted"):
+    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match=r"is encrypted; only plain"):
         archive.read("table.dat")
 
 

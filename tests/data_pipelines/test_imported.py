@@ -4,6 +4,8 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from data_pipelines import load
 from data_pipelines.imported import ImportRequest, import_data_set
@@ -118,6 +120,17 @@ def test_a_missing_time_means_random_order_and_is_said(tmp_path: Path):
     assert manifest["notes"] == ["1 interactions have no time: they go in random order"]
 
 
+def test_fractions_of_a_second_count_and_impossible_times_are_refused(tmp_path: Path):
+    clicks, items = tables()
+    import_data_set(
+        request(tmp_path, clicks.assign(time=[n + 0.25 for n in range(20)]), items), tmp_path / "data"
+    )
+    assert sorted(open_prepared("shop", tmp_path / "data").times.tolist())[:2] == [250_000, 1_250_000]
+    for wrong in ("inf", "9" * 30, "1e300"):
+        times = clicks.astype({"time": str}).assign(time=[wrong, *["1.5"] * 19])
+        assert "row 1: time is" in complaint(tmp_path, times, items)
+
+
 def test_repeated_interactions_count_once_and_that_is_said(tmp_path: Path):
     clicks, items = tables()
     manifest = import_data_set(request(tmp_path, pandas.concat([clicks, clicks]), items), tmp_path / "data")
@@ -169,3 +182,52 @@ def test_files_that_are_no_tables_are_refused_in_one_line(tmp_path: Path):
     ):
         (tmp_path / name).write_bytes(content)
         assert complaint(tmp_path, clicks, items, interactions=tmp_path / name)
+
+
+def test_ids_of_different_length_or_kind_are_never_taken_for_each_other(tmp_path: Path):
+    clicks, items = tables()
+    longer = clicks.assign(item=[f"{clicks['item'][0]}-and-more", *clicks["item"][1:]])
+    assert "row 1: item is sku-00-and-more" in complaint(tmp_path, longer, items)
+    numbered = items.assign(item=range(ITEMS))
+    assert "row 1: item is sku-00" in complaint(tmp_path, clicks, numbered)
+    assert "row 1: item is 1234567" in complaint(tmp_path, clicks.assign(item=1234567), items)
+
+
+def test_rows_longer_than_the_header_are_refused(tmp_path: Path):
+    clicks, items = tables()
+    (tmp_path / "long.csv").write_text("user,item\n" + "a,sku-01,7\n" * 3)
+    assert "more columns than its header" in complaint(
+        tmp_path, clicks, items, interactions=tmp_path / "long.csv"
+    )
+
+
+PIECES = [
+    b"user,item,time\n",
+    b"a,sku-01,5\n",
+    b"a",
+    b",",
+    b'"',
+    b"\n",
+    b"\r\n",
+    b"\0",
+    b"\xff",
+    b"9" * 30,
+    b"-1",
+]
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(content=st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join) | st.binary(max_size=80))
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_rubbish_is_refused_in_one_line_or_read_within_bounds(tmp_path: Path, suffix: str, content: bytes):
+    path = tmp_path / f"rubbish{suffix}"
+    path.write_bytes(content)
+    _, items = tables()
+    items.to_csv(tmp_path / "items.csv", index=False)
+    wanted = ImportRequest(name="shop", interactions=path, items=tmp_path / "items.csv")
+    try:
+        manifest = import_data_set(wanted, tmp_path / "data")
+    except ValueError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+    else:
+        assert manifest["counts"]["observed"]["interactions"] == 1

@@ -224,7 +224,9 @@ def test_a_stand_in_is_known_for_one_even_as_an_archive_put_by_hand(folder: Path
 
 def test_a_generated_stand_in_does_not_pass_for_the_data_asked_for(folder: Path, unmarked: Path):
     ready(folder, stand_in="small")
-    assert ready(folder).manifest is None
+    missing = ready(folder)
+    assert missing.manifest is None
+    assert missing.tried[-1].endswith("(a stand-in, which is not what was asked for)")
     assert load("lastfm", seed=0, folder=folder).source == "stand-in"
     real = ready(folder, mirror=str(unmarked.parent)).manifest
     assert real is not None
