@@ -41,7 +41,7 @@ def read_table(path: Path) -> "pandas.DataFrame":
 
 def _column(table: "pandas.DataFrame", path: Path, name: str) -> "pandas.Series[Any]":
     if name not in table.columns:
-        raise ValueError(f"{path} has no column {name!r}; allowed are {', '.join(map(str, table.columns))}")
+        raise ValueError(f"{path} has no column {name!r}; allowed are {', '.join(map(repr, table.columns))}")
     return table[name]
 
 

@@ -89,13 +89,15 @@ def _read(request: ImportRequest) -> Contents:
     )
     if len(distinct := np.unique(item_ids)) < len(item_ids):
         values, counts = np.unique(item_ids, return_counts=True)
-        raise ValueError(f"{request.items} lists item {values[np.argmax(counts > 1)]} twice; allowed is once")
+        raise ValueError(
+            f"{request.items} lists item {str(values[np.argmax(counts > 1)])!r} twice; allowed is once"
+        )
     order = np.argsort(item_ids)
     unknown = ~np.isin(taken, distinct)
     if unknown.any():
         row = int(np.argmax(unknown))
         raise ValueError(
-            f"{request.interactions} row {row + 1}: {request.item_column} is {taken[row]}; "
+            f"{request.interactions} row {row + 1}: {request.item_column} is {str(taken[row])!r}; "
             f"allowed are the items of {request.items}"
         )
     labels, users = np.unique(

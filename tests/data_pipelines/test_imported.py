@@ -158,11 +158,11 @@ def test_a_name_that_cannot_be_used_is_refused(tmp_path: Path, name: str):
 def test_wrong_tables_are_refused_in_one_line(tmp_path: Path):
     clicks, items = tables()
     unknown = clicks.assign(item=["sku-99", *clicks["item"][1:]])
-    assert "row 1: item is sku-99; allowed are the items of" in complaint(tmp_path, unknown, items)
-    assert "lists item sku-00 twice" in complaint(tmp_path, clicks, pandas.concat([items, items]))
+    assert "row 1: item is 'sku-99'; allowed are the items of" in complaint(tmp_path, unknown, items)
+    assert "lists item 'sku-00' twice" in complaint(tmp_path, clicks, pandas.concat([items, items]))
     assert "row 2: user is empty" in complaint(tmp_path, clicks.assign(user=["a", "", *["b"] * 18]), items)
     assert "row 1: time is 'soon'" in complaint(tmp_path, clicks.assign(time="soon"), items)
-    assert "has no column 'words'; allowed are item, text" in complaint(
+    assert "has no column 'words'; allowed are 'item', 'text'" in complaint(
         tmp_path, clicks, items.rename(columns={"words": "text"})
     )
     assert "has no column 'when'" in complaint(tmp_path, clicks, items, time_column="when")
@@ -187,10 +187,10 @@ def test_files_that_are_no_tables_are_refused_in_one_line(tmp_path: Path):
 def test_ids_of_different_length_or_kind_are_never_taken_for_each_other(tmp_path: Path):
     clicks, items = tables()
     longer = clicks.assign(item=[f"{clicks['item'][0]}-and-more", *clicks["item"][1:]])
-    assert "row 1: item is sku-00-and-more" in complaint(tmp_path, longer, items)
+    assert "row 1: item is 'sku-00-and-more'" in complaint(tmp_path, longer, items)
     numbered = items.assign(item=range(ITEMS))
-    assert "row 1: item is sku-00" in complaint(tmp_path, clicks, numbered)
-    assert "row 1: item is 1234567" in complaint(tmp_path, clicks.assign(item=1234567), items)
+    assert "row 1: item is 'sku-00'" in complaint(tmp_path, clicks, numbered)
+    assert "row 1: item is '1234567'" in complaint(tmp_path, clicks.assign(item=1234567), items)
 
 
 def test_rows_longer_than_the_header_are_refused(tmp_path: Path):
@@ -230,4 +230,4 @@ def test_rubbish_is_refused_in_one_line_or_read_within_bounds(tmp_path: Path, su
     except ValueError as error:
         assert "\n" not in str(error)  # noqa: PT017
     else:
-        assert manifest["counts"]["observed"]["interactions"] == 1
+        assert 1 <= manifest["counts"]["observed"]["interactions"] <= content.count(b"sku-01")
