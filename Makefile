@@ -40,7 +40,7 @@ bench-scale: $(READY) ## A million clients: memory and time (minutes)
 	$(BIN)/fedbandit bench --scale
 
 bench-data: $(READY) ## Speed and memory of the data pipelines against their limits (minutes)
-	$(BIN)/python -m data_pipelines.measure
+	$(BIN)/python -m benchmark.measure_data
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build

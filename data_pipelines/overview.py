@@ -95,7 +95,12 @@ def _draw_norms(axes: Any, prepared: Prepared) -> None:
     axes.axvline(median, color="#bb5566", label=f"median {median:.2f}")
     without = prepared.manifest["items_without_words"] / len(norms)
     axes.plot([], [], " ", label=f"{without:.1%} of items have no word")
-    axes.set(title="Feature norms, scaling standard", xlabel="norm of an item's features", ylabel="items")
+    axes.set(
+        title="Feature norms, scaling standard",
+        xlabel="norm of an item's features",
+        ylabel="items (log scale)",
+    )
     axes.set_yscale("log")
+    axes.set_ylim(bottom=0.7)
     axes.legend(frameon=False, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import chisquare
 
 from data_pipelines import load
+from data_pipelines import pools as pools_module
 from data_pipelines.pools import draw_pools
 from data_pipelines.prepared import open_prepared
 from data_pipelines.streams import draw_order
@@ -54,6 +55,13 @@ def test_the_others_are_uniform_among_the_untouched():
     subsets, frequency = np.unique(rows, axis=0, return_counts=True)
     assert len(subsets) == 56  # of 8 untouched items every set of 3
     assert chisquare(frequency).pvalue > 1e-4
+
+
+def test_very_many_users_and_items_give_the_same_pools_by_search(small_data: Path, monkeypatch):
+    by_table = load("lastfm", seed=0, folder=small_data)
+    monkeypatch.setattr(pools_module, "MOST_BITS", 0)
+    by_search = load("lastfm", seed=0, folder=small_data)
+    assert (by_table.pools == by_search.pools).all()
 
 
 def test_pools_can_be_as_large_as_the_untouched_items_allow():
