@@ -3,7 +3,7 @@
 import zipfile
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from data_pipelines.safe_files import PREPARING, put_in_place
 Size = Literal["full", "small"]
 SMALL_SHARE = 20
 ROWS_A_BLOCK = 1 << 18
-FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 MARK_TEXT = b"Generated data in the official format: no real user, item or interaction is in it.\n"
 
 
@@ -40,7 +39,8 @@ class StandIn:
     ) -> None:
         """Write a member row by row."""
         text = self.line_end.join([separator.join(columns), *rows, ""])
-        self._archive.writestr(self._info(member), text.encode(self.encoding))
+        with self._open(member) as file:
+            file.write(text.encode(self.encoding))
 
     def write_numbers(
         self,
@@ -54,7 +54,7 @@ class StandIn:
     ) -> None:
         """Write a member of whole numbers, given in blocks of columns; `tenths` get a decimal point."""
         with (
-            self._archive.open(self._info(member), "w") as file,
+            self._open(member) as file,
             progress(f"generating {member}", expected_bytes) as shown,
         ):
             file.write((separator.join(columns) + self.line_end).encode())
@@ -65,10 +65,9 @@ class StandIn:
                     file.write(text)
                     shown.update(len(text))
 
-    def _info(self, member: str) -> zipfile.ZipInfo:
-        info = zipfile.ZipInfo(self.folder + member, FIXED_DATE)
-        info.compress_type = zipfile.ZIP_DEFLATED
-        return info
+    def _open(self, member: str) -> IO[bytes]:
+        # Opened by name, a member gets the archive's level of packing and always the same date.
+        return self._archive.open(self.folder + member, "w")
 
 
 def generate_archive(target: Path, generate: Any, size: Size) -> None:
@@ -76,7 +75,8 @@ def generate_archive(target: Path, generate: Any, size: Size) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(target.name + PREPARING)
     with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(zipfile.ZipInfo(STAND_IN_MARK, FIXED_DATE), MARK_TEXT)
+        with archive.open(STAND_IN_MARK, "w") as mark:
+            mark.write(MARK_TEXT)
         generate(StandIn(archive, size))
     put_in_place(beside, target)
 
