@@ -37,9 +37,14 @@ def make_ready(
     data_set = find_data_set(name)
     settings = _settings(data_set, parameters or {}, dimension)
     folder = wishes.folder / name
+    # What is ready needs no lock: the folder may be shared and read-only.
+    if (outcome := _ready_before(data_set, folder, settings, wishes)) is not None:
+        return outcome
     with locked(wishes.folder, name):
-        if not wishes.force and (manifest := _fitting_manifest(folder, settings, wishes)) is not None:
-            return Outcome(data_set, folder, manifest, was_prepared_before=True)
+        if (outcome := _ready_before(data_set, folder, settings, wishes)) is not None:
+            return outcome
+        if not wishes.force:
+            _report_damage(folder)
         tried: list[str] = []
         for source in sources_of(data_set, wishes, {} if dead_hosts is None else dead_hosts):
             try:
@@ -64,6 +69,21 @@ def _holds_stand_in(folder: Path) -> bool:
         return False
 
 
+def _ready_before(
+    data_set: DataSet, folder: Path, settings: Mapping[str, float], wishes: Wishes
+) -> Outcome | None:
+    manifest = None if wishes.force else _fitting_manifest(folder, settings, wishes)
+    return None if manifest is None else Outcome(data_set, folder, manifest, was_prepared_before=True)
+
+
+def _report_damage(folder: Path) -> None:
+    try:
+        if folder.exists():
+            read_manifest(folder)
+    except NotPreparedError as error:
+        print(f"{str(error).partition('; run:')[0]}; preparing it anew", file=sys.stderr)
+
+
 def _settings(data_set: DataSet, parameters: Mapping[str, float], dimension: int) -> dict[str, float]:
     allowed = ", ".join([*data_set.parameters, "dimension"])
     for key, value in parameters.items():
@@ -83,9 +103,7 @@ def _fitting_manifest(folder: Path, settings: Mapping[str, float], wishes: Wishe
     """
     try:
         manifest = read_manifest(folder)
-    except NotPreparedError as error:
-        if folder.exists():
-            print(f"{str(error).partition('; run:')[0]}; preparing it anew", file=sys.stderr)
+    except NotPreparedError:
         return None
     if manifest["parameters"] != settings:
         return None
@@ -140,7 +158,7 @@ def _verify(
     known = data_set.member_sha256
     wrong = [member for member, sha256 in known.items() if members.get(member) != sha256]
     if known and not wrong:
-        return "official", f"sha256 of {len(known)} members"
+        return "official", f"sha256 of {len(known)} of {len(members)} members (of the others none is known)"
     if source.is_official and (known or data_set.sha256):
         raise ArchiveError(f"wrong hash of {', '.join(wrong) or data_set.archive}: not the official bytes")
     counts = "counts DIFFER" if differences(data_set, contents) else "counts as published"

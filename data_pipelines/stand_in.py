@@ -1,7 +1,7 @@
 """Stand-ins: generated archives in the official formats, read by the very same code as the real ones."""
 
 import zipfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -70,7 +70,7 @@ class StandIn:
         return self._archive.open(self.folder + member, "w")
 
 
-def generate_archive(target: Path, generate: Any, size: Size) -> None:
+def generate_archive(target: Path, generate: Callable[[StandIn], None], size: Size) -> None:
     """Generate an archive beside its place and then put it there; the mark inside says what it is."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(target.name + PREPARING)

@@ -174,7 +174,10 @@ def test_where_only_members_hashes_are_known_they_decide(
     restate(official_url=f"{server.address}/x.zip", sha256=None, member_sha256=known)
     second = ready(folder, force=True).manifest
     assert second is not None
-    assert (second["source"], second["verified"]) == ("official", "sha256 of 2 members")
+    assert (second["source"], second["verified"]) == (
+        "official",
+        "sha256 of 2 of 4 members (of the others none is known)",
+    )
     restate(official_url=f"{server.address}/x.zip", sha256=None, member_sha256={"tags.dat": "0" * 64})
     assert "wrong hash of tags.dat" in ready(folder, force=True).tried[-1]
 
@@ -287,14 +290,23 @@ def test_preparing_again_gives_the_same_bytes(folder: Path, stand_ins: Path):
         assert first == second
 
 
-def test_damaged_arrays_are_detected_and_prepared_anew(folder: Path, stand_ins: Path):
+def test_what_is_ready_needs_no_lock(folder: Path, stand_ins: Path):
+    ready(folder, mirror=str(stand_ins))
+    shutil.rmtree(folder / ".locks")
+    assert ready(folder).was_prepared_before
+    assert not (folder / ".locks").exists()
+
+
+def test_damaged_arrays_are_detected_and_prepared_anew(folder: Path, stand_ins: Path, capsys):
     path = ready(folder, mirror=str(stand_ins)).path
     sound = prepared_bytes(path)
     for file in sorted(sound):
         (path / file).write_bytes(sound[file][:-8] + b"12345678")
         with pytest.raises(ValueError, match="run: fedbandit data lastfm"):
             load("lastfm", seed=0, folder=folder)
+        capsys.readouterr()
         assert ready(folder, mirror=str(stand_ins)).manifest is not None
+        assert "damaged" in capsys.readouterr().err
         assert prepared_bytes(path) == sound
 
 
