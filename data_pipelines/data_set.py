@@ -46,7 +46,7 @@ class Contents:
         if not len(self.users):
             raise ArchiveError("there is not a single interaction; allowed is at least one")
         if not len(self.words.vocabulary):
-            raise ArchiveError("no item has a single word; allowed is at least one")
+            raise ValueError("no item has a single word left; allowed is at least one")
 
     @property
     def counts(self) -> Counts:

@@ -103,8 +103,8 @@ def _draw_clients(
         return rng.integers(clients, size=steps, dtype=np.int64)
     cumulative = np.cumsum(rng.standard_exponential(clients))  # normalised exponentials are a flat Dirichlet
     drawn = np.searchsorted(cumulative, rng.random(steps) * cumulative[-1], side="right")
-    numbers: NDArray[np.int64] = np.minimum(drawn, clients - 1)
-    return numbers
+    within: NDArray[np.int64] = np.minimum(drawn, clients - 1).astype(np.int64)
+    return within
 
 
 def _squared_norms(columns: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from data_pipelines.archive import Archive, ArchiveError
+from data_pipelines.archive import Archive
 from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of, unique_ids
 from data_pipelines.number_tables import Numbers, read_numbers
 from data_pipelines.stand_in import StandIn
@@ -43,7 +43,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
     active = raters[activity > parameters["observations_above"]]
     kept = positive & np.isin(ratings["userId"], active)
     if not kept.any():
-        raise ArchiveError(
+        raise ValueError(  # the archive is not to blame
             f"{RATINGS} has no user with more than {parameters['observations_above']:g} ratings of at least "
             f"{parameters['least_rating']:g}; set observations_above or least_rating lower"
         )

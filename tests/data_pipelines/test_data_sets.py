@@ -76,7 +76,7 @@ def test_the_thresholds_of_movielens_are_parameters(make_archive):
     path = make_archive(MOVIELENS)
     assert read("movielens", path, observations_above=0, least_rating=0.5).counts.users == 3
     assert read("movielens", path, observations_above=0, least_rating=4).users.tolist() == [2, 3]
-    with pytest.raises(ArchiveError, match="no user with more than 3000 ratings of at least 1"):
+    with pytest.raises(ValueError, match="no user with more than 3000 ratings of at least 1"):
         read("movielens", path)
 
 
@@ -116,7 +116,7 @@ def test_an_archive_without_interactions_or_words_is_refused(make_archive, lastf
     with pytest.raises(ArchiveError, match="not a single interaction"):
         read("lastfm", make_archive(without))
     without = {**lastfm_members, "tags.dat": b"tagID\ttagValue\n7\t???\n8\t!\n"}
-    with pytest.raises(ArchiveError, match="no item has a single word"):
+    with pytest.raises(ValueError, match="no item has a single word"):
         read("lastfm", make_archive(without))
 
 

@@ -262,6 +262,13 @@ def test_wrong_parameters_are_named(folder: Path, parameters: dict[str, float], 
         make_ready("movielens", Wishes(folder=folder), parameters=parameters)
 
 
+def test_parameters_that_leave_nothing_do_not_cost_the_archive(folder: Path):
+    wishes = Wishes(folder=folder, stand_in="small")
+    outcome = make_ready("movielens", wishes, parameters={"observations_above": 10**6})
+    assert "no user with more than 1e+06 ratings" in outcome.tried[0]
+    assert (folder / "stand-ins" / "small" / "ml-20m.zip").is_file()
+
+
 def test_the_manifest_says_what_there_is_to_know(folder: Path, unmarked: Path):
     path = ready(folder, mirror=str(unmarked.parent)).path
     manifest = json.loads((path / "manifest.json").read_text())
