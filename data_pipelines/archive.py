@@ -111,13 +111,11 @@ class Archive:
             raise ArchiveError(f"{self._of(member)} is encrypted; only plain archives are read")
         if info.compress_type not in READABLE_METHODS:
             raise ArchiveError(
-                f"{self._of(member)} is packed by method {info.compress_type}; "
-                "allowed are stored and deflated"
+                f"{self._of(member)} is packed by method {info.compress_type}; allowed are stored and deflated"
             )
         if info.file_size > self._limits[member]:
             raise ArchiveError(
-                f"{self._of(member)} unpacks to {info.file_size:,} bytes; "
-                f"allowed are at most {self._limits[member]:,}"
+                f"{self._of(member)} unpacks to {info.file_size:,} bytes; allowed are at most {self._limits[member]:,}"
             )
         return info
 

@@ -76,11 +76,7 @@ class _Download:
 
     def _is_here(self) -> bool:
         note = _read_json(self._note)
-        return (
-            note.get("url") == self._url
-            and self._target.is_file()
-            and note.get("sha256") == sha256_of(self._target)
-        )
+        return note.get("url") == self._url and self._target.is_file() and note.get("sha256") == sha256_of(self._target)
 
     def _try_until_whole(self, session: "requests.Session") -> None:
         fruitless = 0
@@ -188,9 +184,7 @@ class _Download:
     def _check_size(self, size: int) -> None:
         if size > (self._expected.size or self._patience.most_bytes):
             self._forget_part()
-            raise RefusedError(
-                f"too long: more than {self._expected.size or self._patience.most_bytes:,} bytes"
-            )
+            raise RefusedError(f"too long: more than {self._expected.size or self._patience.most_bytes:,} bytes")
 
     def _check_rate(self, received: int, seconds: float) -> None:
         if seconds > 3 * self._patience.read_seconds and received < self._patience.least_rate * seconds:

@@ -45,9 +45,7 @@ class EventStream:
         _require_shape("noise", noise, (steps,))
         for bound in (pools.min(), pools.max()):
             if not 0 <= bound < len(items):
-                raise ValueError(
-                    f"pools names item {bound}; allowed are the rows of items, 0 to {len(items) - 1}"
-                )
+                raise ValueError(f"pools names item {bound}; allowed are the rows of items, 0 to {len(items) - 1}")
         if self.source not in SOURCES:
             raise ValueError(f"source is {self.source!r}; allowed are {', '.join(SOURCES)}")
         arrays = {"items": items, "clients": clients, "pools": pools, "rewards": rewards, "noise": noise}
@@ -132,9 +130,7 @@ def _integer_array(name: str, given: ArrayLike, axes: tuple[str, ...], dtype: ty
     allowed = np.iinfo(dtype)
     for bound in (array.min(), array.max()):
         if not allowed.min <= bound <= allowed.max:
-            raise ValueError(
-                f"{name} holds {bound}; allowed are integers from {allowed.min} to {allowed.max}"
-            )
+            raise ValueError(f"{name} holds {bound}; allowed are integers from {allowed.min} to {allowed.max}")
     return _frozen(np.ascontiguousarray(array, dtype=dtype), given)
 
 

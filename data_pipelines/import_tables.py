@@ -64,24 +64,18 @@ def of_one_kind(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any]
     return first.astype(str), second.astype(str)
 
 
-def read_times(
-    table: "pandas.DataFrame", path: Path, chosen: str | None
-) -> tuple[NDArray[np.int64], list[str]]:
+def read_times(table: "pandas.DataFrame", path: Path, chosen: str | None) -> tuple[NDArray[np.int64], list[str]]:
     """Return time stamps as whole numbers: as they are, or microseconds of dates."""
     name = chosen or "time"
     if chosen is None and name not in table.columns:
-        return np.full(len(table), UNKNOWN_TIME, dtype=np.int64), [
-            "no time column: interactions go in random order"
-        ]
+        return np.full(len(table), UNKNOWN_TIME, dtype=np.int64), ["no time column: interactions go in random order"]
     import pandas
 
     column = _column(table, path, name)
     blank = column.isna() | (column.astype(str) == "")
     numbers = pandas.to_numeric(column.where(~blank, "0"), errors="coerce")
     if numbers.isna().any():
-        dates = pandas.to_datetime(
-            column.where(~blank, "1970-01-01"), errors="coerce", utc=True, format="ISO8601"
-        )
+        dates = pandas.to_datetime(column.where(~blank, "1970-01-01"), errors="coerce", utc=True, format="ISO8601")
         wrong = dates.isna().to_numpy()
         if wrong.any():
             row = int(np.argmax(wrong))

@@ -76,9 +76,7 @@ def import_data_set(request: ImportRequest, folder: Path) -> dict[str, Any]:
 def _check_name(name: str) -> None:
     taken = (*data_set_names(), *RESERVED)
     if not NAME.fullmatch(name) or name in taken:
-        raise ValueError(
-            f"name is {name!r}; allowed are small letters, digits, - and _, but not {', '.join(taken)}"
-        )
+        raise ValueError(f"name is {name!r}; allowed are small letters, digits, - and _, but not {', '.join(taken)}")
 
 
 def _read(request: ImportRequest) -> Contents:
@@ -89,9 +87,7 @@ def _read(request: ImportRequest) -> Contents:
     )
     if len(distinct := np.unique(item_ids)) < len(item_ids):
         values, counts = np.unique(item_ids, return_counts=True)
-        raise ValueError(
-            f"{request.items} lists item {str(values[np.argmax(counts > 1)])!r} twice; allowed is once"
-        )
+        raise ValueError(f"{request.items} lists item {str(values[np.argmax(counts > 1)])!r} twice; allowed is once")
     order = np.argsort(item_ids)
     unknown = ~np.isin(taken, distinct)
     if unknown.any():
@@ -100,9 +96,7 @@ def _read(request: ImportRequest) -> Contents:
             f"{request.interactions} row {row + 1}: {request.item_column} is {str(taken[row])!r}; "
             f"allowed are the items of {request.items}"
         )
-    labels, users = np.unique(
-        read_ids(clicks, request.interactions, request.user_column), return_inverse=True
-    )
+    labels, users = np.unique(read_ids(clicks, request.interactions, request.user_column), return_inverse=True)
     are_numbers = labels.dtype.kind == "i"
     times, notes = read_times(clicks, request.interactions, request.time_column)
     users, item_rows, times = distinct_pairs(

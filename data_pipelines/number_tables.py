@@ -81,9 +81,7 @@ class _Reader:
 
     def finish(self) -> dict[str, Numbers]:
         if self._rest or self._lines == 0:
-            raise ArchiveError(
-                f"{self._member} line {self._lines + 1} has no line end; the file seems to be cut short"
-            )
+            raise ArchiveError(f"{self._member} line {self._lines + 1} has no line end; the file seems to be cut short")
         # One column at a time, so that the parts and the whole are never both in memory for all of them.
         return {
             column: np.concatenate([np.empty(0, self._types[column]), *self._parts.pop(column)])

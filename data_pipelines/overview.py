@@ -34,9 +34,7 @@ def describe(prepared: Prepared) -> str:
     lines += [f"               {text}" for text in (*manifest["differences"], *manifest["notes"])]
     lines += [f"remark         {text}" for text in manifest["remarks"]]
     lines += ["", *_activity_lines(prepared), "", *_norm_lines(prepared), ""]
-    return "\n".join(
-        [*lines, f"licence        {manifest['licence']}", f"citation       {manifest['citation']}"]
-    )
+    return "\n".join([*lines, f"licence        {manifest['licence']}", f"citation       {manifest['citation']}"])
 
 
 def _activity_lines(prepared: Prepared) -> list[str]:
@@ -59,9 +57,7 @@ def _norm_lines(prepared: Prepared) -> list[str]:
 def draw(prepared: Prepared, target: Path) -> None:
     """Draw activity per user and feature norms."""
     if target.suffix not in PICTURE_TYPES:
-        raise ValueError(
-            f"picture is {str(target)!r}; allowed are names that end in {', '.join(PICTURE_TYPES)}"
-        )
+        raise ValueError(f"picture is {str(target)!r}; allowed are names that end in {', '.join(PICTURE_TYPES)}")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.2), layout="constrained")
@@ -80,9 +76,7 @@ def _draw_activity(axes: Any, prepared: Prepared) -> None:
     groups = group_users(prepared.activity, prepared.manifest["groups"])
     bars = axes.bar(range(len(groups)), [group.users for group in groups], color="#4477aa", width=0.85)
     axes.bar_label(bars, [f"{group.users:,}" for group in groups], fontsize=8, padding=2)
-    axes.set_xticks(
-        range(len(groups)), [group.label for group in groups], rotation=40, ha="right", fontsize=8
-    )
+    axes.set_xticks(range(len(groups)), [group.label for group in groups], rotation=40, ha="right", fontsize=8)
     axes.set(title=f"Activity: {len(groups)} groups", xlabel="interactions of a user", ylabel="users")
     axes.margins(y=0.1)
     axes.spines[["top", "right"]].set_visible(False)

@@ -115,9 +115,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise NotPreparedError(f"{name} is not prepared; run: fedbandit data {name}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise NotPreparedError(
-            f"{folder / MANIFEST} is damaged ({error}); run: fedbandit data {name}"
-        ) from None
+        raise NotPreparedError(f"{folder / MANIFEST} is damaged ({error}); run: fedbandit data {name}") from None
     for file, expected in arrays.items():
         path = folder / Path(file).name
         if not path.is_file() or sha256_of(path) != expected:

@@ -49,7 +49,5 @@ def progress(label: str, total: int | None, done: int = 0) -> Iterator[Progress]
         return
     from tqdm import tqdm
 
-    with tqdm(
-        desc=label, total=total, initial=done, unit="B", unit_scale=True, leave=False, delay=0.5
-    ) as bar:
+    with tqdm(desc=label, total=total, initial=done, unit="B", unit_scale=True, leave=False, delay=0.5) as bar:
         yield bar

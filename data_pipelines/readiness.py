@@ -69,9 +69,7 @@ def _holds_stand_in(folder: Path) -> bool:
         return False
 
 
-def _ready_before(
-    data_set: DataSet, folder: Path, settings: Mapping[str, float], wishes: Wishes
-) -> Outcome | None:
+def _ready_before(data_set: DataSet, folder: Path, settings: Mapping[str, float], wishes: Wishes) -> Outcome | None:
     manifest = None if wishes.force else _fitting_manifest(folder, settings, wishes)
     return None if manifest is None else Outcome(data_set, folder, manifest, was_prepared_before=True)
 

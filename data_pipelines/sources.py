@@ -56,9 +56,7 @@ def sources_of(data_set: DataSet, wishes: Wishes, dead_hosts: dict[str, str]) ->
         yield _generated(data_set, wishes.folder, wishes.stand_in)
         return
     by_hand = wishes.folder / data_set.archive
-    yield Source(
-        str(by_hand), "an archive in the data folder", lambda: by_hand if by_hand.is_file() else None
-    )
+    yield Source(str(by_hand), "an archive in the data folder", lambda: by_hand if by_hand.is_file() else None)
     if wishes.mirror is not None:
         yield _mirror(data_set, wishes, wishes.mirror, dead_hosts)
     expected = Expected(data_set.size, data_set.sha256)
@@ -92,9 +90,7 @@ def _mirror(data_set: DataSet, wishes: Wishes, mirror: str, dead_hosts: dict[str
     return Source(f"mirror {path}", "the folder of a mirror", fetch)
 
 
-def _address(
-    url: str, data_set: DataSet, wishes: Wishes, expected: Expected, dead_hosts: dict[str, str]
-) -> Source:
+def _address(url: str, data_set: DataSet, wishes: Wishes, expected: Expected, dead_hosts: dict[str, str]) -> Source:
     shown = _without_password(url)
     host = urlsplit(url).netloc
 

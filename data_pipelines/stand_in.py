@@ -34,9 +34,7 @@ class StandIn:
             return full
         return small if small is not None else max(full // SMALL_SHARE, 1)
 
-    def write_rows(
-        self, member: str, columns: Sequence[str], rows: Iterable[str], separator: str = "\t"
-    ) -> None:
+    def write_rows(self, member: str, columns: Sequence[str], rows: Iterable[str], separator: str = "\t") -> None:
         """Write a member row by row."""
         text = self.line_end.join([separator.join(columns), *rows, ""])
         with self._open(member) as file:
@@ -81,9 +79,7 @@ def generate_archive(target: Path, generate: Callable[[StandIn], None], size: Si
     put_in_place(beside, target)
 
 
-def _as_text(
-    columns: Sequence[NDArray[Any]], pointed: Sequence[bool], separator: str, line_end: str
-) -> bytes:
+def _as_text(columns: Sequence[NDArray[Any]], pointed: Sequence[bool], separator: str, line_end: str) -> bytes:
     """Write rows of numbers by array operations: digits side by side, leading zeros then left out."""
     pieces: list[NDArray[Any] | bytes] = []
     for number, (column, has_point) in enumerate(zip(columns, pointed, strict=True)):

@@ -73,13 +73,9 @@ class World:
         heavy = np.zeros(self.users, dtype=bool)
         heavy[self.random.permutation(self.users)[:heavy_users]] = True
         wanted = np.empty(self.users, dtype=np.int64)
-        wanted[heavy] = self.activity(
-            heavy_total, heavy_users, least=3_001, most=min(9_254, liked_items // 4 * 3)
-        )
+        wanted[heavy] = self.activity(heavy_total, heavy_users, least=3_001, most=min(9_254, liked_items // 4 * 3))
         light = self.users - heavy_users
-        wanted[~heavy] = self.activity(
-            total - heavy_total, light, least=20, most=min(3_000, liked_items // 2)
-        )
+        wanted[~heavy] = self.activity(total - heavy_total, light, least=20, most=min(3_000, liked_items // 2))
         width = np.where(heavy, liked_items, self.items)  # the disliked items stand last in line
         ends = np.cumsum(wanted)
         cuts = np.searchsorted(ends, np.arange(0, int(ends[-1]), PAIRS_A_BLOCK))
@@ -108,9 +104,7 @@ class World:
         vocabulary = max(self.tags // 2, 1)
         second = self.random.integers(2 * vocabulary, size=self.tags).tolist()
         return [
-            _word(n % vocabulary)
-            + (joint + _word(s) if s < vocabulary else "")
-            + ("" if n < vocabulary else "s")
+            _word(n % vocabulary) + (joint + _word(s) if s < vocabulary else "") + ("" if n < vocabulary else "s")
             for n, s in enumerate(second)
         ]
 
@@ -118,15 +112,11 @@ class World:
         topics = self._favourites[owners, self.random.integers(FAVOURITES, size=len(owners))]
         return self._items.draw(topics)
 
-    def _distinct_items(
-        self, owners: Integers, wanted: Integers, width: Integers
-    ) -> tuple[Integers, Integers]:
+    def _distinct_items(self, owners: Integers, wanted: Integers, width: Integers) -> tuple[Integers, Integers]:
         owner, place = _distinct(owners, wanted, self._draw_items, self.items, width)
         return owner, self._items.line[place]
 
-    def _distinct_tags(
-        self, owners: Integers, items: Integers, wanted: Integers
-    ) -> tuple[Integers, Integers]:
+    def _distinct_tags(self, owners: Integers, items: Integers, wanted: Integers) -> tuple[Integers, Integers]:
         def draw(owner: Integers) -> Integers:
             return self._tags.draw(self.item_topics[items[owner]])
 

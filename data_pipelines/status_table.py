@@ -13,9 +13,7 @@ def status_table(outcomes: Sequence[Outcome]) -> str:
     """Return one line a data set, then what is to be known about single ones."""
     rows = [HEADER, *(_row(outcome) for outcome in outcomes)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join([*lines, *_remarks(outcomes)])
 
@@ -53,9 +51,7 @@ def _counts(observed: Counts | None, published: Counts) -> tuple[str, ...]:
         (observed and observed.interactions, published.interactions),
     )
     return tuple(
-        f"{expected:,}"
-        if found == expected
-        else f"{'-' if found is None else format(found, ',')} of {expected:,}"
+        f"{expected:,}" if found == expected else f"{'-' if found is None else format(found, ',')} of {expected:,}"
         for found, expected in pairs
     )
 
@@ -68,7 +64,5 @@ def _remarks(outcomes: Sequence[Outcome]) -> list[str]:
         for text in (*outcome.manifest["differences"], *outcome.manifest["notes"]):
             lines.append(f"  {outcome.data_set.name}: {text}")
         if outcome.manifest["source"] == "stand-in":
-            lines.append(
-                f"  {outcome.data_set.name}: a stand-in, generated data; no result on it is a finding"
-            )
+            lines.append(f"  {outcome.data_set.name}: a stand-in, generated data; no result on it is a finding")
     return ["", *lines] if lines else []

@@ -88,9 +88,7 @@ def build_stream(prepared: Prepared, *, seed: int, arms: int, dimension: int, sc
     )
 
 
-def draw_order(
-    random: np.random.Generator, users: NDArray[np.int64], times: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def draw_order(random: np.random.Generator, users: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the interactions in the order of their events.
 
     A user is drawn uniformly among those with interactions left; each user's interactions go by time,

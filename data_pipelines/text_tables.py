@@ -48,9 +48,7 @@ def read_csv_rows(archive: Archive, member: str, columns: Sequence[str]) -> Iter
 def whole_number(text: str, member: str, line: int, column: str) -> int:
     """Return an id, or say in which line of which member it is not one."""
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
-        raise ArchiveError(
-            f"{member} line {line}: {column} is {text[:40]!r}; allowed are whole numbers from 0"
-        )
+        raise ArchiveError(f"{member} line {line}: {column} is {text[:40]!r}; allowed are whole numbers from 0")
     return int(text)
 
 
@@ -74,6 +72,5 @@ def _check(member: str, line: int, fields: list[str], columns: Sequence[str]) ->
         raise ArchiveError(f"{member} line 1 is {','.join(fields)[:80]!r}; allowed is {','.join(columns)!r}")
     if len(fields) != len(columns):
         raise ArchiveError(
-            f"{member} line {line} has {len(fields)} columns; "
-            f"allowed are {len(columns)}: {', '.join(columns)}"
+            f"{member} line {line} has {len(fields)} columns; allowed are {len(columns)}: {', '.join(columns)}"
         )

@@ -60,9 +60,7 @@ def count_words(
     ones = np.ones(len(words), dtype=np.int64)
     tag_words = csr_array((ones, (owners, words)), shape=(len(words_of_tags), len(vocabulary)))
     shape = (item_count, len(words_of_tags))
-    uses = (
-        csr_array((np.ones(len(items), dtype=np.int64), (items, tags)), shape=shape).sum(axis=0) @ tag_words
-    )
+    uses = csr_array((np.ones(len(items), dtype=np.int64), (items, tags)), shape=shape).sum(axis=0) @ tag_words
     counts = csr_array((times_used.astype(np.int64), (items, tags)), shape=shape) @ tag_words
     kept = np.flatnonzero(uses >= max(least_uses, 1))
     counts = csr_array(counts[:, kept])

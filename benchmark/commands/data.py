@@ -27,9 +27,7 @@ OPTIONS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments; `show` and `import` are told apart from names of data sets in `run`."""
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="data sets (none: all), or `show NAME`, or `import`"
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets (none: all), or `show NAME`, or `import`")
     parser.add_argument("--mirror", metavar="DIR_OR_URL", help="a folder or https address with the archives")
     parser.add_argument("--stand-in", action="store_true", help="generate data in the official formats")
     parser.add_argument("--size", choices=("full", "small"), help="of a stand-in (default: full)")
@@ -46,9 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     own.add_argument("--items", metavar="FILE", help="one row an item, with its words")
     own.add_argument("--user-column", metavar="NAME", help="in the interactions (default: user)")
     own.add_argument("--item-column", metavar="NAME", help="in the interactions (default: item)")
-    own.add_argument(
-        "--time-column", metavar="NAME", help="in the interactions (default: time, if there is one)"
-    )
+    own.add_argument("--time-column", metavar="NAME", help="in the interactions (default: time, if there is one)")
     own.add_argument("--id-column", metavar="NAME", help="in the items (default: item)")
     own.add_argument(
         "--words-column", metavar="NAME", action="append", help="in the items; repeatable (default: words)"
@@ -99,8 +95,7 @@ def _prepare(arguments: argparse.Namespace) -> int:
     parameters = dict(_setting(text) for text in arguments.set)
     dead_hosts: dict[str, str] = {}
     outcomes = [
-        make_ready(name, wishes, parameters=parameters, dimension=dimension, dead_hosts=dead_hosts)
-        for name in names
+        make_ready(name, wishes, parameters=parameters, dimension=dimension, dead_hosts=dead_hosts) for name in names
     ]
     print(status_table(outcomes))
     missing = [outcome for outcome in outcomes if outcome.manifest is None]

@@ -48,9 +48,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
     users, item_rows, times = distinct_pairs(tagged["userID"], items, tagged["timestamp"])
     notes = []
     if (unknown := int(np.count_nonzero(times == 0))) > 0:
-        notes.append(
-            f"{unknown:,} of {len(times):,} interactions have no time stamp: they go in random order"
-        )
+        notes.append(f"{unknown:,} of {len(times):,} interactions have no time stamp: they go in random order")
     if len(site["tagWeight"]) and (site["tagWeight"] == 1).all():
         notes.append(f"every weight in {SITE_TAGS} is 1: the official ones are missing")
     return Contents(
@@ -82,9 +80,7 @@ def generate(stand_in: StandIn) -> None:
         BOOKMARK_COLUMNS,
         (f'{n}\t\tPage "{n}"\tof a book\thttp://example.org/{n}\t\texample.org' for n in numbers),
     )
-    stand_in.write_rows(
-        TAGS, TAG_COLUMNS, (f"{n + 1}\t{text}" for n, text in enumerate(world.tag_texts("_")))
-    )
+    stand_in.write_rows(TAGS, TAG_COLUMNS, (f"{n + 1}\t{text}" for n, text in enumerate(world.tag_texts("_"))))
     second = world.times(tagger, tagged_url, first=1_100_000_000, last=1_290_000_000)
     stand_in.write_numbers(TAGGED, TAGGED_COLUMNS, [(tagger + 1, tagged_url + 1, tag + 1, second * 1000)])
     weight = world.long_tail(len(site_tag), most=500)

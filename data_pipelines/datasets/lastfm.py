@@ -83,9 +83,7 @@ def generate(stand_in: StandIn) -> None:
         ARTIST_COLUMNS,
         (f'{n}\tArtist "{n}"\thttp://example.org/{n}\thttp://example.org/{n}.jpg' for n in numbers),
     )
-    stand_in.write_rows(
-        TAGS, TAG_COLUMNS, (f"{n + 1}\t{text}" for n, text in enumerate(world.tag_texts(" ")))
-    )
+    stand_in.write_rows(TAGS, TAG_COLUMNS, (f"{n + 1}\t{text}" for n, text in enumerate(world.tag_texts(" "))))
     weight = world.random.integers(1, 10_000, size=len(user))
     stand_in.write_numbers(LISTENED, LISTENED_COLUMNS, [(user + 1, artist + 1, weight)])
     day = np.ones_like(tag)
@@ -93,9 +91,7 @@ def generate(stand_in: StandIn) -> None:
         world.random.integers(1, 13, size=len(tag)),
         world.random.integers(2006, 2012, size=len(tag)),
     )
-    stand_in.write_numbers(
-        TAGGED, TAGGED_COLUMNS, [(tagger + 1, tagged_artist + 1, tag + 1, day, month, year)]
-    )
+    stand_in.write_numbers(TAGGED, TAGGED_COLUMNS, [(tagger + 1, tagged_artist + 1, tag + 1, day, month, year)])
 
 
 DATA_SET = DataSet(

@@ -129,9 +129,7 @@ def _movie_rows(world: World, movies: int) -> Iterator[str]:
         yield f'{number + 1},"Movie ""{number + 1}"", The (1995)",{genres}'
 
 
-def _one_based(
-    blocks: Iterable[tuple[Numbers, ...]], taggable: list[list[Numbers]]
-) -> Iterator[tuple[Numbers, ...]]:
+def _one_based(blocks: Iterable[tuple[Numbers, ...]], taggable: list[list[Numbers]]) -> Iterator[tuple[Numbers, ...]]:
     """Pass ratings on with ids from 1, and keep some of their pairs for the tags."""
     for user, item, tenths, time in blocks:
         taggable.append([user[::SHARE_TAGGED], item[::SHARE_TAGGED]])

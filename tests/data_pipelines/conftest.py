@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from tls_server import Authority, Server, running
 
 from data_pipelines.catalogue import data_set_names, find_data_set
 from data_pipelines.readiness import make_ready
 from data_pipelines.sources import Wishes
 from data_pipelines.stand_in import generate_archive
+from tests.data_pipelines.tls_server import Authority, Server, running
 
 MakeArchive = Callable[[Mapping[str, bytes]], Path]
 

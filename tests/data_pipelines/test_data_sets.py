@@ -27,9 +27,7 @@ MOVIELENS = {
     "ml-20m/ratings.csv": (
         b"userId,movieId,rating,timestamp\n1,1,3.5,10\n1,2,1.0,5\n1,4,0.5,7\n2,3,5.0,9\n2,4,0.5,1\n3,1,4.0,2\n"
     ),
-    "ml-20m/tags.csv": (
-        b'userId,movieId,tag,timestamp\n1,1,"Board Game, really",3\n2,2,comedy,4\n3,1,Comedy,4\n'
-    ),
+    "ml-20m/tags.csv": (b'userId,movieId,tag,timestamp\n1,1,"Board Game, really",3\n2,2,comedy,4\n3,1,Comedy,4\n'),
 }
 
 

@@ -7,7 +7,10 @@ import socket
 from pathlib import Path
 
 import pytest
-from tls_server import (
+
+from data_pipelines.download import Expected, Patience, download
+from data_pipelines.download_errors import DownloadError
+from tests.data_pipelines.tls_server import (
     Authority,
     Server,
     chunked,
@@ -20,9 +23,6 @@ from tls_server import (
     status,
     whole,
 )
-
-from data_pipelines.download import Expected, Patience, download
-from data_pipelines.download_errors import DownloadError
 
 CONTENT = random.Random(0).randbytes(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -77,9 +77,7 @@ def test_a_broken_connection_is_resumed_where_it_broke(server: Server, target: P
     assert [asked for _, asked in server.requests] == [None, "bytes=100000-", "bytes=150000-"]
 
 
-def test_a_connection_that_breaks_again_and_again_is_resumed_as_long_as_bytes_come(
-    server: Server, target: Path
-):
+def test_a_connection_that_breaks_again_and_again_is_resumed_as_long_as_bytes_come(server: Server, target: Path):
     server.behaviours = [*[cut_after(20_000, CONTENT)] * 14, whole(CONTENT)]
     fetch(server, target)
     assert target.read_bytes() == CONTENT

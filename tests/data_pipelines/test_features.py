@@ -28,9 +28,7 @@ def dense_components(words: WordCounts, dimension: int) -> np.ndarray:
 
 def test_components_equal_those_of_dense_pca_with_the_fixed_sign():
     words = corpus()
-    np.testing.assert_allclose(
-        principal_components(tf_idf(words), 25), dense_components(words, 25), atol=1e-6, rtol=0
-    )
+    np.testing.assert_allclose(principal_components(tf_idf(words), 25), dense_components(words, 25), atol=1e-6, rtol=0)
 
 
 def test_components_equal_those_of_scikit_learn_up_to_sign():

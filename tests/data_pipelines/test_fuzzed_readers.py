@@ -101,9 +101,7 @@ def _csv_rows(archive: Archive) -> list[tuple[int, list[str]]]:
 
 
 @FUZZ
-@given(
-    fields=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1), max_size=8)
-)
+@given(fields=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1), max_size=8))
 def test_whatever_a_csv_writer_writes_is_read_back(place: Path, fields: list[str]):
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows([["a", "b"], *[[field, "x"] for field in fields]])

@@ -14,9 +14,7 @@ from data_pipelines.prepared import open_prepared
 ITEMS = 60
 
 
-def tables(
-    *, users: tuple[str, ...] = ("ann", "bob"), times: bool = True
-) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+def tables(*, users: tuple[str, ...] = ("ann", "bob"), times: bool = True) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     """A shop of sixty items, two customers and ten clicks each."""
     clicks = pandas.DataFrame(
         {
@@ -36,9 +34,7 @@ def tables(
     return clicks, items
 
 
-def request(
-    tmp_path: Path, clicks: pandas.DataFrame, items: pandas.DataFrame, **options: object
-) -> ImportRequest:
+def request(tmp_path: Path, clicks: pandas.DataFrame, items: pandas.DataFrame, **options: object) -> ImportRequest:
     clicks.to_csv(tmp_path / "clicks.csv", index=False)
     items.to_csv(tmp_path / "items.csv", index=False)
     files = {"interactions": tmp_path / "clicks.csv", "items": tmp_path / "items.csv"}
@@ -122,9 +118,7 @@ def test_a_missing_time_means_random_order_and_is_said(tmp_path: Path):
 
 def test_fractions_of_a_second_count_and_impossible_times_are_refused(tmp_path: Path):
     clicks, items = tables()
-    import_data_set(
-        request(tmp_path, clicks.assign(time=[n + 0.25 for n in range(20)]), items), tmp_path / "data"
-    )
+    import_data_set(request(tmp_path, clicks.assign(time=[n + 0.25 for n in range(20)]), items), tmp_path / "data")
     assert sorted(open_prepared("shop", tmp_path / "data").times.tolist())[:2] == [250_000, 1_250_000]
     for wrong in ("inf", "9" * 30, "1e300"):
         times = clicks.astype({"time": str}).assign(time=[wrong, *["1.5"] * 19])
@@ -196,9 +190,7 @@ def test_ids_of_different_length_or_kind_are_never_taken_for_each_other(tmp_path
 def test_rows_longer_than_the_header_are_refused(tmp_path: Path):
     clicks, items = tables()
     (tmp_path / "long.csv").write_text("user,item\n" + "a,sku-01,7\n" * 3)
-    assert "more columns than its header" in complaint(
-        tmp_path, clicks, items, interactions=tmp_path / "long.csv"
-    )
+    assert "more columns than its header" in complaint(tmp_path, clicks, items, interactions=tmp_path / "long.csv")
 
 
 PIECES = [

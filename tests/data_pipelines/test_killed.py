@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tls_server import Handler, Server, whole
+
+from tests.data_pipelines.tls_server import Handler, Server, whole
 
 COMMAND = (sys.executable, "-m", "benchmark", "data")
 HERE = Path(__file__).parent
@@ -18,9 +19,7 @@ HERE = Path(__file__).parent
 
 def start(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
     environment = {**os.environ, "FEDBANDIT_DATA": str(folder)}
-    return subprocess.Popen(
-        [*COMMAND, *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
+    return subprocess.Popen([*COMMAND, *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def finish(folder: Path, *arguments: str) -> None:
@@ -42,11 +41,7 @@ def kill_after(seconds: float, folder: Path, *arguments: str) -> bool:
 
 
 def prepared_bytes(folder: Path, *names: str) -> dict[str, bytes]:
-    return {
-        f"{name}/{path.name}": path.read_bytes()
-        for name in names
-        for path in sorted((folder / name).iterdir())
-    }
+    return {f"{name}/{path.name}": path.read_bytes() for name in names for path in sorted((folder / name).iterdir())}
 
 
 def test_the_command_killed_at_random_moments_ends_with_the_same_files(tmp_path: Path):
@@ -110,6 +105,4 @@ def test_a_download_killed_half_way_goes_on_and_ends_with_the_same_files(
     server.requests.clear()
     finish(tmp_path / "killed", "delicious", "--mirror", server.address)
     assert server.requests[0][1] is not None  # it asked for the rest only
-    assert prepared_bytes(tmp_path / "killed", "delicious") == prepared_bytes(
-        tmp_path / "undisturbed", "delicious"
-    )
+    assert prepared_bytes(tmp_path / "killed", "delicious") == prepared_bytes(tmp_path / "undisturbed", "delicious")

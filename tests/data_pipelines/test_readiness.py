@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tls_server import Server, cut_after, status, whole
 
 from data_pipelines import load, readiness
 from data_pipelines.catalogue import find_data_set
@@ -18,6 +17,7 @@ from data_pipelines.readiness import Outcome, make_ready
 from data_pipelines.safe_files import sha256_of
 from data_pipelines.sources import Wishes
 from data_pipelines.status_table import status_table, ways_on
+from tests.data_pipelines.tls_server import Server, cut_after, status, whole
 
 ARCHIVE = "hetrec2011-lastfm-2k.zip"
 HASTY = Patience(connect_seconds=2, read_seconds=0.5, attempts=1, first_pause=0.01)
@@ -76,9 +76,7 @@ def test_a_second_call_does_nothing(folder: Path, stand_ins: Path):
     assert {path: path.stat().st_mtime_ns for path in second.path.iterdir()} == before
 
 
-def test_an_archive_put_into_the_data_folder_goes_before_the_mirror(
-    folder: Path, unmarked: Path, tmp_path: Path
-):
+def test_an_archive_put_into_the_data_folder_goes_before_the_mirror(folder: Path, unmarked: Path, tmp_path: Path):
     folder.mkdir()
     shutil.copy(unmarked, folder)
     outcome = ready(folder, mirror=str(tmp_path / "no-mirror"))
@@ -334,10 +332,7 @@ def _prepare_in_another_process(folder: Path, mirror: Path, results: "multiproce
 def test_of_two_processes_one_prepares_and_the_other_waits(folder: Path, stand_ins: Path):
     context = multiprocessing.get_context("spawn")
     results: multiprocessing.Queue[bool] = context.Queue()
-    workers = [
-        context.Process(target=_prepare_in_another_process, args=(folder, stand_ins, results))
-        for _ in range(2)
-    ]
+    workers = [context.Process(target=_prepare_in_another_process, args=(folder, stand_ins, results)) for _ in range(2)]
     for worker in workers:
         worker.start()
     found = sorted(results.get(timeout=60) for _ in workers)

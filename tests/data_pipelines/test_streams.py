@@ -17,16 +17,12 @@ def generator(seed: int = 0) -> np.random.Generator:
 
 
 @pytest.mark.parametrize("name", ["lastfm", "delicious", "movielens"])
-def test_every_pool_has_distinct_items_one_positive_and_no_other_item_of_the_user(
-    small_data: Path, name: str
-):
+def test_every_pool_has_distinct_items_one_positive_and_no_other_item_of_the_user(small_data: Path, name: str):
     prepared = open_prepared(name, small_data)
     stream = load(name, seed=3, folder=small_data)
     touched = set(zip(prepared.users.tolist(), prepared.items.tolist(), strict=True))
     met = set()
-    for user, pool, rewards in zip(
-        stream.clients.tolist(), stream.pools.tolist(), stream.rewards, strict=True
-    ):
+    for user, pool, rewards in zip(stream.clients.tolist(), stream.pools.tolist(), stream.rewards, strict=True):
         assert len(set(pool)) == 25
         (place,) = np.flatnonzero(rewards)
         assert rewards[place] == 1.0
@@ -204,7 +200,5 @@ def test_wrong_parameters_are_named(small_data: Path, options: dict, complaint: 
 def test_a_data_set_that_is_not_prepared_says_how_to_get_it(tmp_path: Path):
     with pytest.raises(ValueError, match="lastfm is not prepared; run: fedbandit data lastfm"):
         load("lastfm", seed=0, folder=tmp_path)
-    with pytest.raises(
-        ValueError, match=r"data set is '../lastfm'; allowed are delicious, lastfm, movielens"
-    ):
+    with pytest.raises(ValueError, match=r"data set is '../lastfm'; allowed are delicious, lastfm, movielens"):
         load("../lastfm", seed=0, folder=tmp_path)

@@ -22,9 +22,7 @@ def member(make_archive):
 
 
 def numbers(archive: Archive, columns=("user", "item"), **options):
-    return {
-        key: value.tolist() for key, value in read_numbers(archive, "table.dat", columns, **options).items()
-    }
+    return {key: value.tolist() for key, value in read_numbers(archive, "table.dat", columns, **options).items()}
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
@@ -107,9 +105,7 @@ def test_another_header_is_an_error(member):
 
 
 def tab_rows(archive: Archive) -> list[list[str]]:
-    return [
-        fields for _, fields in read_tab_rows(archive, "table.dat", ("id", "title", "url"), free_text="title")
-    ]
+    return [fields for _, fields in read_tab_rows(archive, "table.dat", ("id", "title", "url"), free_text="title")]
 
 
 def test_tabs_in_titles_quotes_and_crlf_are_read_right(member):

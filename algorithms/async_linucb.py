@@ -1,0 +1,149 @@
+"""Async-LinUCB, Algorithm 2: LinUCB on the event-triggered protocol of Algorithm 1."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms import hyperparameters as check
+from algorithms.elimination import System, confidence_width, eliminate, new_system, place_arms
+from algorithms.hyperparameters import Alpha, Threshold
+from algorithms.jit import compiled
+from algorithms.problem import Problem, trace_of
+from algorithms.protocol import (
+    Protocol,
+    catch_up,
+    client_downloads,
+    join,
+    new_protocol,
+    observe,
+    prepared_for,
+    write_model,
+)
+from algorithms.run import CompiledRun
+from algorithms.ties import pick_compiled
+from algorithms.trace import Trace
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsyncLinUCB:
+    """Hyper-parameters of Async-LinUCB.
+
+    Give `gamma` (γ), or `gamma_upload` (γ_U) and `gamma_download` (γ_D) where they differ; each is a number
+    from 1 to inf, or one for each client in increasing order of client id. `ridge` is λ; `alpha` is α, or
+    "theory" for the formula after Eq. 5, which uses `sigma` (σ) and `delta` (δ).
+    """
+
+    name: ClassVar[str] = "async-linucb"
+    gamma: Threshold | None = None
+    gamma_upload: Threshold = check.UNSET
+    gamma_download: Threshold = check.UNSET
+    alpha: Alpha = 0.3
+    ridge: float = 0.2
+    sigma: float = 0.1
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        check.normalise_thresholds(self)
+        check.normalise_confidence(self)
+
+    def start(self, problem: Problem, seed: int) -> "AsyncLinUCBRun":
+        """Prepare a run over a stream."""
+        return AsyncLinUCBRun(self, problem, seed)
+
+
+class Parameters(NamedTuple):
+    """What the kernel needs besides the stream and its state."""
+
+    alpha: float
+    ridge: float
+    sigma: float
+    delta: float
+    seed: int
+
+
+class AsyncLinUCBRun(CompiledRun):
+    """One run of Async-LinUCB, to be advanced step by step or all at once."""
+
+    def __init__(self, algorithm: AsyncLinUCB, problem: Problem, seed: int) -> None:
+        super().__init__(problem)
+        clients = len(problem.client_ids)
+        dimension = problem.items.shape[1]
+        self._parameters = Parameters(
+            alpha=check.fixed_alpha(algorithm.alpha),
+            ridge=algorithm.ridge,
+            sigma=algorithm.sigma,
+            delta=algorithm.delta,
+            seed=seed,
+        )
+        self._system = new_system(dimension, problem.pools.shape[1])
+        self.protocol = new_protocol(
+            problem.items,
+            0,
+            dimension,
+            self.steps,
+            algorithm.ridge,
+            check.per_client("gamma_upload", algorithm.gamma_upload, clients),
+            check.per_client("gamma_download", algorithm.gamma_download, clients),
+        )
+
+    def _advance(self, start: int, stop: int) -> int:
+        self.protocol = prepared_for(self.protocol, stop - start)
+        problem = self.problem
+        return _run(
+            start,
+            stop,
+            self._parameters,
+            problem.items,
+            problem.client_numbers,
+            problem.pools,
+            problem.rewards,
+            problem.noise,
+            self.protocol,
+            self._system,
+            self.choices,
+        )
+
+    def trace(self) -> Trace:
+        """Return the outcome."""
+        p = self.protocol
+        return trace_of(self.problem, self.choices, p.uploads, p.downloads, p.uploads_of, client_downloads(p))
+
+
+@compiled
+def _run(
+    start: int,
+    stop: int,
+    parameters: Parameters,
+    items: NDArray[np.float64],
+    clients: NDArray[np.int32],
+    pools: NDArray[np.int32],
+    rewards: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    protocol: Protocol,
+    system: System,
+    choices: NDArray[np.int32],
+) -> int:
+    """Algorithm 2, lines 3 to 10; return the step it stopped at, earlier where scores are not finite."""
+    dimension = items.shape[1]
+    arms = pools.shape[1]
+    p = parameters
+    for t in range(start, stop):
+        client = clients[t]
+        join(protocol, client)
+        catch_up(protocol, client)
+        place_arms(system, items, pools[t], 0, dimension)
+        write_model(protocol, client, system.rows, dimension + arms)
+        log_det = eliminate(system, dimension, arms, p.ridge)
+        alpha = confidence_width(p.alpha, log_det, dimension, p.ridge, p.sigma, p.delta)
+        for k in range(arms):
+            system.scores[k] = system.means[k] + alpha * np.sqrt(system.squared_widths[k])
+        choice = pick_compiled(system.scores, arms, p.seed, t)
+        if choice < 0:
+            return t
+        choices[t] = choice
+        reward = rewards[t, choice] + noise[t]
+        log_det += np.log1p(system.squared_widths[choice])
+        observe(protocol, client, t, pools[t, choice], reward, log_det)
+    return stop

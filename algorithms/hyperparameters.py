@@ -1,0 +1,126 @@
+"""Checks shared by the algorithms' constructors: each error names the parameter, the value and what is allowed."""
+
+import math
+from collections.abc import Iterable
+from functools import partial
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Threshold = float | tuple[float, ...]
+"""One value for all clients, or one for each, in increasing order of client id."""
+
+Alpha = float | Literal["theory"]
+
+UNSET = 0.0
+"""A threshold that was not given: below every allowed one."""
+
+SMALLEST_RIDGE, LARGEST_RIDGE = 1e-50, 1e50
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(float(value))
+
+
+def threshold(name: str, value: object) -> Threshold:
+    """Check a communication threshold γ ≥ 1; `inf` means never."""
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        values = tuple(_one_threshold(name, each) for each in value)
+        if not values:
+            raise ValueError(f"{name} is empty; allowed is a number, or one number for each client")
+        return values
+    return _one_threshold(name, value)
+
+
+def _one_threshold(name: str, value: object) -> float:
+    if not _is_real(value) or float(value) < 1:  # type: ignore[arg-type]
+        raise ValueError(f"{name} is {value!r}; allowed are numbers from 1 to inf")
+    return float(value)  # type: ignore[arg-type]
+
+
+def per_client(name: str, value: Threshold, clients: int) -> NDArray[np.float64]:
+    """Spread a threshold over the clients of a stream."""
+    if not isinstance(value, tuple):
+        return np.full(clients, value)
+    if len(value) != clients:
+        raise ValueError(f"{name} has {len(value)} values; allowed is one for each of the stream's {clients} clients")
+    return np.array(value)
+
+
+def real(name: str, value: object, low: float, high: float, allowed: str) -> float:
+    """Check a number in the closed interval [low, high]."""
+    if not _is_real(value) or not low <= float(value) <= high:  # type: ignore[arg-type]
+        raise ValueError(f"{name} is {value!r}; allowed are {allowed}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def ridge(value: object) -> float:
+    """Check λ > 0."""
+    allowed = f"numbers above 0 (from {SMALLEST_RIDGE:g} to {LARGEST_RIDGE:g})"
+    return real("ridge", value, SMALLEST_RIDGE, LARGEST_RIDGE, allowed)
+
+
+def alpha(value: object) -> Alpha:
+    """Check α: a finite number from 0, or "theory"."""
+    if isinstance(value, str) and value == "theory":
+        return "theory"
+    return real("alpha", value, 0, 1e50, 'finite numbers from 0, or "theory"')
+
+
+def sigma(value: object) -> float:
+    """Check σ, the scale of the noise."""
+    return real("sigma", value, 0, 1e50, "finite numbers from 0")
+
+
+def delta(value: object) -> float:
+    """Check δ, the probability that a confidence bound fails."""
+    smallest = np.finfo(float).tiny
+    return real("delta", value, smallest, 1 - np.finfo(float).epsneg, "numbers above 0 and below 1")
+
+
+def integer(name: str, value: object, low: int, high: int | None = None) -> int:
+    """Check an integer in [low, high]."""
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_integer or not low <= int(value) <= (high if high is not None else int(value)):  # type: ignore[call-overload]
+        allowed = f"integers from {low}" if high is None else f"integers from {low} to {high}"
+        raise ValueError(f"{name} is {value!r}; allowed are {allowed}")
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def seed(value: object) -> int:
+    """Check the seed of a run."""
+    return integer("seed", value, 0, 2**63 - 1)
+
+
+def fixed_alpha(value: Alpha) -> float:
+    """Encode α for a kernel: the number itself, or NaN for the formula."""
+    return math.nan if value == "theory" else float(value)
+
+
+def normalise_thresholds(algorithm: Any) -> None:
+    """Check γ, or γ_U and γ_D, of a frozen dataclass, and set γ_U and γ_D in either case."""
+    set_field = partial(object.__setattr__, algorithm)
+    if algorithm.gamma is None:
+        for name in ("gamma_upload", "gamma_download"):
+            set_field(name, threshold(name, getattr(algorithm, name)))
+        return
+    gamma = threshold("gamma", algorithm.gamma)
+    set_field("gamma", gamma)
+    for name in ("gamma_upload", "gamma_download"):
+        given = getattr(algorithm, name)
+        if given not in (UNSET, gamma):
+            raise ValueError(f"{name} is {given!r} beside gamma {gamma!r}; allowed is gamma alone, or the other two")
+        set_field(name, gamma)
+
+
+def normalise_confidence(algorithm: Any) -> None:
+    """Check α, λ, σ and δ of a frozen dataclass."""
+    for name, checked in (
+        ("alpha", alpha(algorithm.alpha)),
+        ("ridge", ridge(algorithm.ridge)),
+        ("sigma", sigma(algorithm.sigma)),
+        ("delta", delta(algorithm.delta)),
+    ):
+        object.__setattr__(algorithm, name, checked)

@@ -1,0 +1,41 @@
+"""A compiled run: state that a kernel advances over the steps of a stream."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from algorithms.problem import Problem
+from algorithms.trace import Trace
+
+BLOCK = 4096
+"""Steps between two returns from a kernel: where memory can grow and Ctrl-C is heard."""
+
+
+class CompiledRun(ABC):
+    """One run of a built-in algorithm over one stream."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.steps = len(problem.client_numbers)
+        self.step = 0
+        self.choices = np.zeros(self.steps, dtype=np.int32)
+
+    def advance(self, stop: int | None = None) -> None:
+        """Run to step `stop`, or to the end."""
+        stop = self.steps if stop is None else min(stop, self.steps)
+        while self.step < stop:
+            end = min(self.step + BLOCK, stop)
+            reached = self._advance(self.step, end)
+            if reached < end:
+                raise ArithmeticError(
+                    f"no score is a finite number at step {reached}: the features or rewards are too large"
+                )
+            self.step = end
+
+    @abstractmethod
+    def _advance(self, start: int, stop: int) -> int:
+        """Run the steps from `start` to `stop` and return the step reached."""
+
+    @abstractmethod
+    def trace(self) -> Trace:
+        """Return the outcome."""

@@ -1,0 +1,96 @@
+"""Server states that some client still builds on: reference-counted, freed when nobody does."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.jit import compiled
+from algorithms.statistics import copy
+
+EMPTY = 0
+"""The version that holds no data; it is never freed."""
+
+
+class Versions(NamedTuple):
+    """Agreed states {V, b} with log det V(λ) and a serial number that is never used twice.
+
+    `least_eigenvalue` is a lower bound for that of V, inherited since V only grows; negative where unknown.
+    """
+
+    V: NDArray[np.float64]
+    b: NDArray[np.float64]
+    log_det: NDArray[np.float64]
+    least_eigenvalue: NDArray[np.float64]
+    serial: NDArray[np.int64]
+    references: NDArray[np.int32]
+    free: NDArray[np.int32]
+    counters: NDArray[np.int64]
+    """[0]: entries ever used; [1]: entries in `free`; [2]: the next serial number; [3]: the newest server state."""
+
+
+def new_versions(capacity: int, dimension: int, ridge: float) -> Versions:
+    """Allocate, with the empty version as the server's state."""
+    versions = _allocate(capacity, dimension)
+    versions.V[EMPTY] = 0.0
+    versions.b[EMPTY] = 0.0
+    versions.log_det[EMPTY] = dimension * np.log(ridge)
+    versions.least_eigenvalue[EMPTY] = 0.0
+    versions.serial[EMPTY] = 0
+    versions.references[EMPTY] = 2  # the server's, and one that keeps it for ever
+    versions.counters[:] = (1, 0, 1, EMPTY)
+    return versions
+
+
+def _allocate(capacity: int, dimension: int) -> Versions:
+    return Versions(
+        V=np.empty((capacity, dimension, dimension)),
+        b=np.empty((capacity, dimension)),
+        log_det=np.empty(capacity),
+        least_eigenvalue=np.empty(capacity),
+        serial=np.empty(capacity, dtype=np.int64),
+        references=np.empty(capacity, dtype=np.int32),
+        free=np.empty(capacity, dtype=np.int32),
+        counters=np.zeros(4, dtype=np.int64),
+    )
+
+
+def with_room(versions: Versions, more: int) -> Versions:
+    """Return versions with room for `more` new ones: the same, or a larger copy."""
+    used, free = int(versions.counters[0]), int(versions.counters[1])
+    capacity = len(versions.serial)
+    if capacity - used + free >= more:
+        return versions
+    larger = _allocate(max(2 * capacity, used + more), versions.b.shape[1])
+    for name in Versions._fields[:-1]:
+        getattr(larger, name)[:used] = getattr(versions, name)[:used]
+    larger.counters[:] = versions.counters
+    return larger
+
+
+@compiled
+def make_version(versions: Versions, base: int) -> int:
+    """Add a copy of `base`, to be completed by the caller; return it with one reference."""
+    if versions.counters[1] > 0:
+        versions.counters[1] -= 1
+        version = np.int64(versions.free[versions.counters[1]])
+    else:
+        version = versions.counters[0]
+        versions.counters[0] += 1
+    copy(versions.V[version], versions.b[version], versions.V[base], versions.b[base])
+    versions.log_det[version] = versions.log_det[base]
+    bound = versions.least_eigenvalue[base]
+    versions.least_eigenvalue[version] = bound if bound > 0.0 else -1.0
+    versions.serial[version] = versions.counters[2]
+    versions.counters[2] += 1
+    versions.references[version] = 1
+    return int(version)
+
+
+@compiled
+def release(versions: Versions, version: int) -> None:
+    """Drop one reference; the last one frees the version."""
+    versions.references[version] -= 1
+    if versions.references[version] == 0:
+        versions.free[versions.counters[1]] = version
+        versions.counters[1] += 1

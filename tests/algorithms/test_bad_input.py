@@ -1,0 +1,82 @@
+"""Bad input gets a ValueError that names the parameter, the value and what is allowed, before any work starts."""
+
+import math
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB
+from benchmark import EventStream, replay
+from data_pipelines import simulate
+
+CASES: list[tuple[Callable[[], object], str, str, str]] = [
+    (lambda: AsyncLinUCB(gamma=0.5), "gamma", "0.5", "from 1 to inf"),
+    (lambda: AsyncLinUCB(gamma=math.nan), "gamma", "nan", "from 1 to inf"),
+    (lambda: AsyncLinUCB(gamma="5"), "gamma", "'5'", "from 1 to inf"),
+    (lambda: AsyncLinUCB(gamma=True), "gamma", "True", "from 1 to inf"),
+    (lambda: AsyncLinUCB(gamma=()), "gamma", "empty", "one number for each client"),
+    (lambda: AsyncLinUCB(gamma=(2.0, 0.1)), "gamma", "0.1", "from 1 to inf"),
+    (lambda: AsyncLinUCB(), "gamma_upload", "0.0", "from 1 to inf"),
+    (lambda: AsyncLinUCB(gamma_upload=2), "gamma_download", "0.0", "from 1 to inf"),
+    (lambda: AsyncLinUCB(gamma=2, gamma_upload=3), "gamma_upload", "3", "gamma alone, or the other two"),
+    (lambda: AsyncLinUCB(gamma=2, ridge=0), "ridge", "0", "above 0"),
+    (lambda: AsyncLinUCB(gamma=2, ridge=-1.0), "ridge", "-1.0", "above 0"),
+    (lambda: AsyncLinUCB(gamma=2, ridge=math.inf), "ridge", "inf", "above 0"),
+    (lambda: AsyncLinUCB(gamma=2, alpha="lots"), "alpha", "'lots'", "theory"),
+    (lambda: AsyncLinUCB(gamma=2, alpha=math.nan), "alpha", "nan", "theory"),
+    (lambda: AsyncLinUCB(gamma=2, alpha=None), "alpha", "None", "theory"),
+    (lambda: AsyncLinUCB(gamma=2, sigma=-0.1), "sigma", "-0.1", "from 0"),
+    (lambda: AsyncLinUCB(gamma=2, delta=1.0), "delta", "1.0", "below 1"),
+    (lambda: AsyncLinUCB(gamma=2, delta=0.0), "delta", "0.0", "above 0"),
+    (lambda: AsyncLinUCBAM(gamma=2, global_dim=0), "global_dim", "0", "integers from 1"),
+    (lambda: AsyncLinUCBAM(gamma=2, global_dim=2.0), "global_dim", "2.0", "integers from 1"),
+    (lambda: AsyncLinUCBAM(gamma=2, warm_start=1), "warm_start", "1", "True and False"),
+    (lambda: AsyncLinUCBAM(gamma=2, am_iterations=0), "am_iterations", "0", "integers from 1"),
+    (lambda: SyncLinUCB(threshold=-1), "threshold", "-1", "from 0 to inf"),
+    (lambda: SyncLinUCB(threshold=math.nan), "threshold", "nan", "from 0 to inf"),
+    (lambda: SyncLinUCB(threshold=1, ridge=0), "ridge", "0", "above 0"),
+]
+
+
+@pytest.mark.parametrize(("build", "name", "value", "allowed"), CASES)
+def test_a_hyper_parameter_out_of_range_is_named(
+    build: Callable[[], object], name: str, value: str, allowed: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(name)) as error:
+        build()
+    assert value in str(error.value)
+    assert allowed in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.fixture(scope="module")
+def stream() -> EventStream:
+    return simulate(seed=0, steps=20, clients=4, arms=3, dimension=5)
+
+
+def test_more_global_dimensions_than_dimensions_are_refused(stream: EventStream) -> None:
+    with pytest.raises(ValueError, match="global_dim is 6; allowed are integers from 1 to 5"):
+        replay(AsyncLinUCBAM(gamma=2, global_dim=6), stream)
+
+
+def test_a_wrong_number_of_thresholds_is_refused(stream: EventStream) -> None:
+    clients = len(stream.client_ids)
+    with pytest.raises(ValueError, match=f"gamma_upload has 2 values; .* {clients} clients"):
+        replay(AsyncLinUCB(gamma_upload=(2.0, 3.0), gamma_download=2), stream)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "0", 2**63, None])
+def test_a_seed_must_be_an_integer_that_fits(stream: EventStream, seed: object) -> None:
+    with pytest.raises(ValueError, match=r"seed is .*; allowed are integers from 0"):
+        replay(RandomChoice(), stream, seed)
+
+
+def test_hyper_parameters_are_frozen_comparable_and_replaceable() -> None:
+    algorithm = AsyncLinUCB(gamma=np.float64(5), alpha=0.3, ridge=0.2)
+    assert algorithm == AsyncLinUCB(gamma_upload=5, gamma_download=5, gamma=5)
+    assert hash(algorithm) == hash(AsyncLinUCB(gamma=5.0))
+    assert (algorithm.gamma_upload, algorithm.gamma_download, algorithm.name) == (5.0, 5.0, "async-linucb")
+    with pytest.raises(AttributeError):
+        algorithm.ridge = 1.0

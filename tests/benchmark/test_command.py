@@ -1,0 +1,73 @@
+"""The command `fedbandit`."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from benchmark import speed
+from benchmark.__main__ import main
+from benchmark.commands import bench
+from benchmark.floor import floor
+from benchmark.scale import million_client_stream, run_at_scale
+from data_pipelines import simulate
+
+
+def test_help_shows_the_commands_and_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    for argv, expected in ((["--help"], "bench"), (["bench", "--help"], "examples:")):
+        with pytest.raises(SystemExit) as stop:
+            main(argv)
+        assert stop.value.code == 0
+        assert expected in capsys.readouterr().out
+
+
+def test_an_unknown_command_gets_one_line_and_exit_code_2() -> None:
+    ended = subprocess.run([sys.executable, "-m", "benchmark", "nonsense"], capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert "invalid choice: 'nonsense'" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_bad_input_in_a_command_gets_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> int:
+        raise ValueError("gamma is 0; allowed are numbers from 1 to inf")
+
+    monkeypatch.setattr(bench, "run", refuse)
+    monkeypatch.delenv("FEDBANDIT_DEBUG", raising=False)
+    assert main(["bench"]) == 2
+    assert capsys.readouterr().err == "fedbandit: error: gamma is 0; allowed are numbers from 1 to inf\n"
+
+
+def test_the_floor_learns() -> None:
+    stream = simulate(seed=0, steps=2_000, clients=1, arms=5, dimension=4)
+    reward = floor(stream.items, stream.pools, stream.rewards, stream.noise, 0.1, 0.3)
+    assert reward > 0.8 * stream.rewards.max(axis=1).sum()
+
+
+def test_bench_measures_every_method_and_reports_what_it_missed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = simulate(seed=0, steps=300, clients=10, table=50)
+    monkeypatch.setattr(bench, "use_one_core", lambda: None)
+    monkeypatch.setattr(bench, "lastfm_shaped", lambda: tiny)
+    monkeypatch.setattr(bench, "measure_growth", lambda: iter([speed.GrowthRow(1.0, 1.0, 2.0)]))
+    monkeypatch.setattr(speed, "REPEATS", 1)
+    monkeypatch.setattr(speed, "PREFIX", 20)
+    assert main(["bench"]) == 1  # the growth row misses its target
+    table = capsys.readouterr().out
+    for algorithm, _ in speed.methods():
+        assert speed.label(algorithm) in table
+    assert "2.00      1.5  MISSED" in table
+    assert "of this machine's dgemm" in table
+
+
+def test_every_client_of_the_scale_stream_acts_and_the_run_reports_its_memory() -> None:
+    stream = million_client_stream(500, 1_200)
+    assert len(stream.client_ids) == 500
+    row = run_at_scale(5.0, 500, 1_200)
+    assert row.communication > 0
+    assert 0 < row.peak_gib < 24
+    assert np.isfinite(row.microseconds)
