@@ -53,6 +53,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         item_count=len(item_ids),
         words_of_tags=words_of_tags,
     )
+    unlisted = int(np.count_nonzero(~of_items))
     unknown = np.full(len(items), UNKNOWN_TIME, dtype=np.int64)  # the archive does not say when
     users, item_rows, times = distinct_pairs(listened["userID"], items, unknown)
     return Contents(
@@ -67,7 +68,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
             LISTENED: len(listened["userID"]),
             TAGGED: len(tagged["userID"]),
         },
-        notes=(f"{np.count_nonzero(~of_items):,} tag assignments are of artists not in {ARTISTS}: left out",),
+        notes=(f"{unlisted:,} tag assignments are of artists not in {ARTISTS}: left out",) if unlisted else (),
     )
 
 
