@@ -1,6 +1,11 @@
 """On the real archives, if there is a mirror of them: the counts that everybody can check."""
 
+import zipfile
 from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
 
 from data_pipelines import load
 from data_pipelines.activity_groups import group_users
@@ -55,3 +60,29 @@ def test_of_ten_quantile_groups_of_lastfm_two_remain(real_data: Path):
 
 def test_a_third_of_the_artists_have_no_word(real_data: Path):
     assert open_prepared("lastfm", real_data).manifest["items_without_words"] == 5_499
+
+
+@pytest.mark.parametrize("name", ["lastfm", "delicious"])
+def test_real_pools_have_distinct_items_one_positive_and_no_other_item_of_the_user(real_data: Path, name: str):
+    prepared = open_prepared(name, real_data)
+    stream = load(name, seed=0, folder=real_data)
+    assert (np.diff(np.sort(stream.pools, axis=1), axis=1) > 0).all()
+    width = len(prepared.item_ids)
+    touched = prepared.users * width + prepared.items
+    offered = stream.clients[:, None] * width + stream.pools
+    assert (np.isin(offered, touched) == (stream.rewards == 1.0)).all()
+    assert (stream.rewards.sum(axis=1) == 1.0).all()
+    assert (np.sort(offered[stream.rewards == 1.0]) == touched).all()
+    assert chisquare(np.bincount(stream.rewards.argmax(axis=1), minlength=25)).pvalue > 1e-4
+
+
+def test_the_official_line_ends_give_the_same_data(real_mirror: Path, real_data: Path, tmp_path: Path):
+    archive = "hetrec2011-lastfm-2k.zip"
+    with zipfile.ZipFile(real_mirror / archive) as lf, zipfile.ZipFile(tmp_path / archive, "w") as crlf:
+        for member in lf.namelist():
+            crlf.writestr(member, lf.read(member).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    result = make_ready("lastfm", Wishes(folder=tmp_path / "data", mirror=str(tmp_path)))
+    assert result.manifest is not None
+    expected = open_prepared("lastfm", real_data).manifest
+    assert result.manifest["arrays"] == expected["arrays"]
+    assert result.manifest["fingerprint"] != expected["fingerprint"]
