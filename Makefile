@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format bench bench-scale clean
+.PHONY: help test lint format data bench bench-scale bench-data clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,11 +30,17 @@ format: $(READY) ## Put the code into the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+data: $(READY) ## Prepare LastFM, Delicious and MovieLens (FEDBANDIT_MIRROR=dir-or-url)
+	$(BIN)/fedbandit data
+
 bench: $(READY) ## Speed of every method against the floor, growth in clients (minutes)
 	$(BIN)/fedbandit bench
 
 bench-scale: $(READY) ## A million clients: memory and time (minutes)
 	$(BIN)/fedbandit bench --scale
+
+bench-data: $(READY) ## Speed and memory of the data pipelines against their limits (minutes)
+	$(BIN)/python -m benchmark.measure_data
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build

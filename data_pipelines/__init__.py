@@ -2,5 +2,6 @@
 
 from data_pipelines.event_stream import EventStream
 from data_pipelines.simulated import simulate
+from data_pipelines.streams import load
 
-__all__ = ["EventStream", "simulate"]
+__all__ = ["EventStream", "load", "simulate"]

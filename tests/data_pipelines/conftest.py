@@ -1,0 +1,102 @@
+"""What the tests of the data pipelines share: archives made by hand, stand-ins, the real mirror."""
+
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from data_pipelines.catalogue import data_set_names, find_data_set
+from data_pipelines.readiness import make_ready
+from data_pipelines.sources import Wishes
+from data_pipelines.stand_in import generate_archive
+from tests.data_pipelines.tls_server import Authority, Server, running
+
+MakeArchive = Callable[[Mapping[str, bytes]], Path]
+
+LASTFM = {
+    "artists.dat": b"id\tname\turl\tpictureURL\r\n1\tA\tu\tp\r\n2\tB\tu\tp\r\n3\tC\tu\tp\r\n",
+    "tags.dat": b"tagID\ttagValue\r\n7\tdeath metal\r\n8\t80's pop\r\n",
+    "user_artists.dat": b"userID\tartistID\tweight\r\n5\t1\t10\r\n5\t2\t3\r\n9\t3\t1\r\n",
+    "user_taggedartists.dat": (
+        b"userID\tartistID\ttagID\tday\tmonth\tyear\r\n"
+        b"5\t1\t7\t1\t4\t2009\r\n9\t1\t7\t1\t4\t2009\r\n9\t2\t8\t1\t5\t2010\r\n"
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FEDBANDIT_MIRROR", "FEDBANDIT_DATA"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def lastfm_members() -> dict[str, bytes]:
+    """Three artists, two users and four words, in the official format."""
+    return dict(LASTFM)
+
+
+@pytest.fixture
+def make_archive(tmp_path: Path) -> MakeArchive:
+    def make(members: Mapping[str, bytes]) -> Path:
+        path = tmp_path / "archive.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        return path
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A mirror of small stand-ins."""
+    folder = tmp_path_factory.mktemp("stand-ins")
+    for name in data_set_names():
+        data_set = find_data_set(name)
+        assert data_set.stand_in is not None
+        generate_archive(folder / data_set.archive, data_set.stand_in, "small")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_data(stand_ins: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with all small stand-ins prepared."""
+    folder = tmp_path_factory.mktemp("data")
+    for name in data_set_names():
+        assert make_ready(name, Wishes(folder=folder, mirror=str(stand_ins))).manifest is not None
+    return folder
+
+
+@pytest.fixture(scope="session")
+def real_mirror() -> Path:
+    """The folder with the real archives; without it the tests on them say that they did not run."""
+    given = os.environ.get("FEDBANDIT_MIRROR")
+    folder = Path(given) if given else Path(__file__).parents[3] / "shared" / "datasets"
+    if not (folder / "hetrec2011-lastfm-2k.zip").is_file():
+        pytest.skip("NOT RUN: the real archives are neither in FEDBANDIT_MIRROR nor in ../shared/datasets")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def real_data(real_mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with LastFM and Delicious prepared from the real archives."""
+    folder = tmp_path_factory.mktemp("real-data")
+    for name in ("lastfm", "delicious"):
+        assert make_ready(name, Wishes(folder=folder, mirror=str(real_mirror))).manifest is not None
+    return folder
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def server(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A https server on loopback whose certificate is trusted."""
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(authority.bundle))
+    with running(authority.server_certificate()) as server:
+        yield server

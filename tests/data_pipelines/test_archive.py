@@ -1,0 +1,122 @@
+import io
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from data_pipelines.archive import Archive, ArchiveError
+
+LIMITS = {"table.dat": 1_000}
+
+
+def test_a_listed_member_is_read_and_hashed(make_archive):
+    with Archive(make_archive({"folder/table.dat": b"hello\n"}), LIMITS) as archive:
+        assert archive.read("table.dat") == b"hello\n"
+        assert archive.hashes["table.dat"].startswith("5891b5b522d5df08")
+
+
+def test_a_member_that_is_not_listed_is_not_read(make_archive):
+    path = make_archive({"table.dat": b"x", "other.dat": b"y"})
+    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match=r"other.dat .* not among"):
+        archive.read("other.dat")
+
+
+def test_a_missing_member_is_named(make_archive):
+    path = make_archive({"readme.txt": b"x"})
+    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match=r"has no member table\.dat"):
+        archive.read("table.dat")
+
+
+def test_a_zip_bomb_is_refused_before_it_unpacks(make_archive):
+    path = make_archive({"table.dat": b"0" * 50_000_000})
+    assert path.stat().st_size < 100_000
+    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match="unpacks to 50,000,000 bytes"):
+        archive.read("table.dat")
+
+
+def test_a_bomb_that_lies_about_its_size_is_refused(make_archive):
+    path = make_archive({"table.dat": b"0" * 50_000})
+    content = path.read_bytes().replace(struct.pack("<L", 50_000), struct.pack("<L", 500))
+    path.write_bytes(content)
+    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match=r"table.dat .* damaged"):
+        archive.read("table.dat")
+
+
+@pytest.mark.parametrize("name", ["../table.dat", "a/../../table.dat", "/etc/table.dat", "..\\table.dat"])
+def test_a_name_that_leads_outside_is_refused(make_archive, name: str):
+    with pytest.raises(ArchiveError, match="leads outside"):
+        Archive(make_archive({name: b"x"}), LIMITS)
+
+
+def test_nothing_is_extracted(make_archive, tmp_path: Path):
+    path = make_archive({"table.dat": b"x"})
+    with Archive(path, LIMITS) as archive:
+        archive.read("table.dat")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_truncated_archive_is_refused(make_archive):
+    path = make_archive({"table.dat": bytes(range(256)) * 3})
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 7):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ArchiveError, match="truncated or no zip archive"):
+            Archive(path, LIMITS)
+
+
+def test_an_encrypted_member_is_refused(make_archive):
+    path = make_archive({"table.dat": b"secret"})
+    content = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(signature) + offset] |= 1
+    path.write_bytes(content)
+    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match=r"is encrypted; only plain"):
+        archive.read("table.dat")
+
+
+def test_a_damaged_member_is_refused(make_archive):
+    path = make_archive({"table.dat": bytes(range(200))})
+    content = bytearray(path.read_bytes())
+    content[60] ^= 0xFF
+    path.write_bytes(content)
+    with Archive(path, LIMITS) as archive, pytest.raises(ArchiveError, match="get a fresh copy"):
+        archive.read("table.dat")
+
+
+def test_another_method_of_packing_is_refused(tmp_path: Path):
+    path = tmp_path / "archive.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("table.dat", b"x" * 100)
+    with (
+        Archive(path, LIMITS) as archive,
+        pytest.raises(ArchiveError, match="allowed are stored and deflated"),
+    ):
+        archive.read("table.dat")
+
+
+def test_a_member_that_is_there_twice_is_refused(make_archive):
+    with pytest.raises(ArchiveError, match="twice"):
+        Archive(make_archive({"a/table.dat": b"x", "b/table.dat": b"y"}), LIMITS)
+
+
+def test_every_flipped_byte_gives_the_content_or_one_clear_line(make_archive):
+    path = make_archive({"table.dat": b"1\t2\n" * 40})
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        assert _content_or_complaint(path) in (b"1\t2\n" * 40, "one line")
+
+
+def _content_or_complaint(path: Path) -> bytes | str:
+    try:
+        with Archive(path, LIMITS) as archive:
+            return archive.read("table.dat")
+    except ArchiveError as error:
+        return "more lines" if "\n" in str(error) else "one line"
+
+
+def test_a_folder_is_no_archive(tmp_path: Path):
+    (tmp_path / "archive.zip").write_bytes(io.BytesIO(b"<html>not found</html>").getvalue())
+    with pytest.raises(ArchiveError, match="no zip archive"):
+        Archive(tmp_path / "archive.zip", LIMITS)

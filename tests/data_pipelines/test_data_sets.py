@@ -1,0 +1,138 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data_pipelines.archive import Archive, ArchiveError
+from data_pipelines.catalogue import data_set_names, find_data_set
+from data_pipelines.data_set import Contents
+
+DELICIOUS = {
+    "bookmarks.dat": (
+        b"id\tmd5\ttitle\turl\tmd5Principal\turlPrincipal\r\n"
+        b'1\tab\tA "title\twith a tab\thttp://a\tcd\ta\r\n2\t\tB\t\t\t\r\n'
+    ),
+    "tags.dat": b"id\tvalue\r\n10\tlesson_plan\r\n11\teduca\xe7\xe3o\r\n12\tplan\r\n",
+    "user_taggedbookmarks-timestamps.dat": (
+        b"userID\tbookmarkID\ttagID\ttimestamp\r\n"
+        b"8\t1\t10\t2000\r\n8\t1\t11\t1000\r\n8\t2\t11\t0\r\n9\t2\t10\t0\r\n9\t2\t12\t7000\r\n"
+    ),
+    "bookmark_tags.dat": b"bookmarkID\ttagID\ttagWeight\r\n1\t10\t276\r\n1\t11\t3\r\n2\t12\t5\r\n",
+}
+MOVIELENS = {
+    "ml-20m/movies.csv": (
+        b"movieId,title,genres\n2,Jumanji (1995),Adventure|Children\n"
+        b'1,"President, The (1995)",Comedy\n3,Nothing,(no genres listed)\n4,Hated,Horror\n'
+    ),
+    "ml-20m/ratings.csv": (
+        b"userId,movieId,rating,timestamp\n1,1,3.5,10\n1,2,1.0,5\n1,4,0.5,7\n2,3,5.0,9\n2,4,0.5,1\n3,1,4.0,2\n"
+    ),
+    "ml-20m/tags.csv": (b'userId,movieId,tag,timestamp\n1,1,"Board Game, really",3\n2,2,comedy,4\n3,1,Comedy,4\n'),
+}
+
+
+def read(name: str, path: Path, **parameters: float) -> Contents:
+    data_set = find_data_set(name)
+    with Archive(path, data_set.limits) as archive:
+        return data_set.read(archive, {**data_set.parameters, **parameters})
+
+
+def test_lastfm_is_read(make_archive, lastfm_members):
+    contents = read("lastfm", make_archive(lastfm_members))
+    assert contents.users.tolist() == [5, 5, 9]
+    assert contents.items.tolist() == [0, 1, 2]
+    assert contents.times.tolist() == [0, 0, 0]
+    assert contents.item_ids.tolist() == [1, 2, 3]
+    assert contents.words.vocabulary == ["80's", "death", "metal", "pop"]
+    assert contents.words.counts.toarray().tolist() == [[0, 2, 2, 0], [1, 0, 0, 1], [0, 0, 0, 0]]
+
+
+def test_delicious_takes_the_sites_tags_and_the_earliest_known_time(make_archive):
+    contents = read("delicious", make_archive(DELICIOUS), least_word_uses=1)
+    pairs = list(zip(contents.users.tolist(), contents.items.tolist(), contents.times.tolist(), strict=True))
+    assert pairs == [(8, 0, 1000), (8, 1, 0), (9, 1, 7000)]
+    assert contents.words.vocabulary == ["educação", "lesson", "plan"]
+    assert contents.words.counts.toarray().tolist() == [[3, 276, 276], [0, 0, 5]]
+
+
+def test_movielens_drops_low_ratings_before_it_counts_the_users(make_archive):
+    contents = read("movielens", make_archive(MOVIELENS), observations_above=1)
+    assert contents.users.tolist() == [1, 1]
+    assert contents.item_ids[contents.items].tolist() == [1, 2]
+    assert contents.times.tolist() == [10, 5]
+    # Movie 3 stays, though only a dropped user rated it; movie 4 was rated below 1 only.
+    assert contents.item_ids.tolist() == [1, 2, 3]
+
+
+def test_movielens_words_are_whole_tags_and_genres(make_archive):
+    words = read("movielens", make_archive(MOVIELENS), observations_above=0).words
+    assert words.vocabulary == ["adventure", "board game, really", "children", "comedy"]
+    assert words.counts.toarray().tolist() == [[0, 1, 0, 2], [1, 0, 1, 1], [0, 0, 0, 0]]
+
+
+def test_the_thresholds_of_movielens_are_parameters(make_archive):
+    path = make_archive(MOVIELENS)
+    assert read("movielens", path, observations_above=0, least_rating=0.5).counts.users == 3
+    assert read("movielens", path, observations_above=0, least_rating=4).users.tolist() == [2, 3]
+    with pytest.raises(ValueError, match="no user with more than 3000 ratings of at least 1"):
+        read("movielens", path)
+
+
+@pytest.mark.parametrize("name", ["lastfm", "delicious"])
+def test_the_order_of_rows_does_not_matter(make_archive, lastfm_members, name: str):
+    members = {"lastfm": lastfm_members, "delicious": DELICIOUS}[name]
+    options = {"least_word_uses": 1} if name == "delicious" else {}
+    turned = {}
+    for member, content in members.items():
+        header, *rows = content.splitlines(keepends=True)
+        turned[member] = header + b"".join(reversed(rows))
+    first = read(name, make_archive(members), **options)
+    second = read(name, make_archive(turned), **options)
+    for array in ("users", "items", "times", "item_ids"):
+        np.testing.assert_array_equal(getattr(first, array), getattr(second, array))
+    assert (first.words.counts != second.words.counts).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("member", "row", "complaint"),
+    [
+        ("user_artists.dat", b"5\t4\t1", "user_artists.dat line 5: artistID 4 is not in artists.dat"),
+        ("user_taggedartists.dat", b"5\t1\t99\t1\t1\t2009", "line 5: tagID 99 is not in tags.dat"),
+        ("artists.dat", b"3\tC\tu\tp", "artists.dat lists id 3 twice"),
+        ("tags.dat", b"8\tx", "tags.dat lists id 8 twice"),
+        ("artists.dat", b"4\tC\tu", "artists.dat line 5 has 3 columns"),
+    ],
+)
+def test_rows_that_contradict_each_other_are_errors(make_archive, lastfm_members, member, row, complaint):
+    lastfm_members[member] += row + b"\r\n"
+    with pytest.raises(ArchiveError, match=complaint):
+        read("lastfm", make_archive(lastfm_members))
+
+
+def test_an_archive_without_interactions_or_words_is_refused(make_archive, lastfm_members):
+    without = {**lastfm_members, "user_artists.dat": b"userID\tartistID\tweight\n"}
+    with pytest.raises(ArchiveError, match="not a single interaction"):
+        read("lastfm", make_archive(without))
+    without = {**lastfm_members, "tags.dat": b"tagID\ttagValue\n7\t???\n8\t!\n"}
+    with pytest.raises(ValueError, match="no item has a single word"):
+        read("lastfm", make_archive(without))
+
+
+@pytest.mark.parametrize("name", data_set_names())
+def test_every_data_set_states_what_there_is_to_know(name: str):
+    data_set = find_data_set(name)
+    assert data_set.name == name
+    assert data_set.archive.endswith(".zip")
+    assert data_set.official_url.startswith("https://")
+    assert all(url.startswith("https://") for url in data_set.copies)
+    assert set(data_set.member_sha256) | set(data_set.published_rows) <= set(data_set.limits)
+    for sha256 in filter(None, [data_set.sha256, *data_set.member_sha256.values()]):
+        assert len(sha256) == 64
+        int(sha256, 16)
+    assert data_set.licence
+    assert data_set.citation
+
+
+def test_an_unknown_data_set_is_named_with_those_there_are():
+    with pytest.raises(ValueError, match="data set is 'netflix'; allowed are delicious, lastfm, movielens"):
+        find_data_set("netflix")

@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from data_pipelines.features import principal_components, scale, tf_idf
+from data_pipelines.words import WordCounts, count_words, split_into_words, whole_tag
+
+
+def corpus(items: int = 300, words: int = 120, seed: int = 0) -> WordCounts:
+    random = np.random.default_rng(seed)
+    popularity = 3.0 / np.arange(1, words + 1)
+    counts = random.poisson(popularity * random.gamma(1.0, size=(items, 1)), size=(items, words))
+    counts[:5] = 0
+    return WordCounts(csr_array(counts.astype(np.int64)), [f"w{n}" for n in range(words)])
+
+
+def dense_components(words: WordCounts, dimension: int) -> np.ndarray:
+    """The same by plain dense algebra: TF-IDF as scikit-learn's default, then PCA of the full matrix."""
+    dense = TfidfTransformer().fit_transform(words.counts.toarray()).toarray()
+    centred = dense - dense.mean(axis=0)
+    _, _, loadings = np.linalg.svd(centred, full_matrices=False)
+    loadings = loadings[:dimension]
+    largest = np.abs(loadings).argmax(axis=1)
+    return centred @ (loadings * np.sign(loadings[np.arange(dimension), largest])[:, None]).T
+
+
+def test_components_equal_those_of_dense_pca_with_the_fixed_sign():
+    words = corpus()
+    np.testing.assert_allclose(principal_components(tf_idf(words), 25), dense_components(words, 25), atol=1e-6, rtol=0)
+
+
+def test_components_equal_those_of_scikit_learn_up_to_sign():
+    words = corpus(seed=1)
+    ours = principal_components(tf_idf(words), 10)
+    theirs = PCA(10, svd_solver="full").fit_transform(tf_idf(words).toarray())
+    signs = np.sign((ours * theirs).sum(axis=0))
+    np.testing.assert_allclose(ours, theirs * signs, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("shape", [(300, 120), (40, 30)])
+def test_components_follow_their_rows_when_the_rows_are_reordered(shape: tuple[int, int]):
+    words = corpus(*shape)
+    order = np.random.default_rng(2).permutation(shape[0])
+    reordered = WordCounts(words.counts[order], words.vocabulary)
+    expected = principal_components(tf_idf(words), 20)[order]
+    np.testing.assert_allclose(principal_components(tf_idf(reordered), 20), expected, atol=1e-9, rtol=0)
+
+
+def test_components_are_the_same_bits_every_time():
+    first, second = (principal_components(tf_idf(corpus()), 25) for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
+def test_the_large_matrix_is_never_made_dense(monkeypatch):
+    matrix = tf_idf(corpus())
+    monkeypatch.setattr(type(matrix), "toarray", lambda self: pytest.fail("made dense"))
+    monkeypatch.setattr(type(matrix), "todense", lambda self: pytest.fail("made dense"))
+    assert principal_components(matrix, 25).shape == (300, 25)
+
+
+def test_an_item_without_words_keeps_the_vector_of_its_empty_document():
+    words = corpus()
+    components = principal_components(tf_idf(words), 25)
+    assert np.abs(components[0]).max() > 1e-3
+    np.testing.assert_array_equal(components[0], components[4])
+
+
+@pytest.mark.parametrize("scaling", ["standard", "pca", "unit"])
+def test_components_that_do_not_exist_are_zero_and_not_noise(scaling: str):
+    few = corpus(items=200, words=80)
+    counts = few.counts.toarray()
+    counts[:, 4:] = 0  # four words: four components at most
+    components = principal_components(tf_idf(WordCounts(csr_array(counts), few.vocabulary)), 25)
+    scaled = scale(components, scaling)
+    assert np.abs(scaled[:, :3]).max() > 0.1
+    np.testing.assert_array_equal(scaled[:, 4:], 0.0)
+
+
+def test_the_scalings_are_what_they_are_called():
+    components = principal_components(tf_idf(corpus()), 25)
+    np.testing.assert_allclose(scale(components, "standard").std(axis=0), 1.0)
+    np.testing.assert_array_equal(scale(components, "pca"), components)
+    np.testing.assert_allclose(np.linalg.norm(scale(components, "unit"), axis=1), 1.0)
+    with pytest.raises(ValueError, match="scaling is 'whitened'; allowed are standard, pca, unit"):
+        scale(components, "whitened")
+
+
+def test_tags_are_split_into_single_words():
+    assert split_into_words("Death Metal") == ["death", "metal"]
+    assert split_into_words("collection_development/80's-POP") == ["collection", "development", "80's", "pop"]
+    assert split_into_words("reader&#039;s (é) ????") == ["reader's", "é"]
+
+
+def test_a_movie_tag_stays_one_word():
+    assert whole_tag("  Based on  a Book ") == ["based on a book"]
+    assert whole_tag("  ") == []
+
+
+def test_term_frequency_is_how_often_a_word_describes_an_item():
+    words = count_words(
+        np.array([0, 0, 1, 0]),
+        np.array([0, 1, 1, 0]),
+        np.array([1, 5, 2, 1]),
+        item_count=3,
+        words_of_tags=[["death", "metal"], ["metal"]],
+    )
+    assert words.vocabulary == ["death", "metal"]
+    assert words.counts.toarray().tolist() == [[2, 7], [0, 2], [0, 0]]
+    assert words.items_without_words == 1
+
+
+def test_words_in_fewer_rows_than_asked_for_are_dropped_whatever_their_weight():
+    items, tags = np.array([0, 1, 2, 0]), np.array([0, 0, 0, 1])
+    words = count_words(
+        items,
+        tags,
+        np.array([1, 1, 1, 99]),
+        item_count=3,
+        words_of_tags=[["often"], ["seldom"]],
+        least_uses=3,
+    )
+    assert words.vocabulary == ["often"]

@@ -1,0 +1,192 @@
+"""Readers fed with rubbish: one clear line, or exactly what the bytes say. Never a traceback or a hang."""
+
+import csv
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from data_pipelines.archive import Archive, ArchiveError
+from data_pipelines.catalogue import data_set_names, find_data_set
+from data_pipelines.data_set import Contents
+from data_pipelines.number_tables import read_numbers
+from data_pipelines.text_tables import read_csv_rows, read_tab_rows
+
+FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+LIMITS = {"table.dat": 100_000}
+FRAGMENTS = [
+    b"0",
+    b"7",
+    b"123456789",
+    b"1" * 18,
+    b"9" * 19,
+    b"\t",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b" ",
+    b"-1",
+    b"1.5",
+]
+FRAGMENTS += [b"x", b'"', b",", b"\xe9", b"\xc3\xa9", b"\0", b"\x85", b"a\tb\n", b"1\t2\n", b"3\t4\r\n", b""]
+NEARLY_TABLES = st.lists(st.sampled_from(FRAGMENTS), max_size=30).map(b"".join)
+
+
+def zipped(members: dict[str, bytes]) -> io.BytesIO:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz") / "archive.zip"
+
+
+def plainly_read(content: bytes) -> tuple[list[int], list[int]] | None:
+    """The slow and obvious reader of two columns of numbers: `None` for anything not exactly right."""
+    lines = content.split(b"\n")
+    if lines.pop() != b"" or not lines:
+        return None
+    rows = [line.removesuffix(b"\r").split(b"\t") for line in lines]
+    if rows[0] != [b"a", b"b"] and rows[0] != [b"\xef\xbb\xbfa", b"b"]:
+        return None
+    for row in rows[1:]:
+        if len(row) != 2 or not all(field.isdigit() and len(field) <= 18 for field in row):
+            return None
+    return [int(row[0]) for row in rows[1:]], [int(row[1]) for row in rows[1:]]
+
+
+@FUZZ
+@given(rows=NEARLY_TABLES)
+def test_numbers_are_read_as_the_plain_reader_does_or_refused(place: Path, rows: bytes):
+    content = b"a\tb\n" + rows
+    place.write_bytes(zipped({"table.dat": content}).getvalue())
+    expected = plainly_read(content)
+    try:
+        with Archive(place, LIMITS) as archive:
+            read = read_numbers(archive, "table.dat", ("a", "b"))
+            found = (read["a"].tolist(), read["b"].tolist())
+    except ArchiveError:
+        found = None
+    assert found == expected
+
+
+@FUZZ
+@given(rows=NEARLY_TABLES)
+def test_text_is_read_or_refused_with_member_and_line(place: Path, rows: bytes):
+    for separator, reader in ((b"\t", _tab_rows), (b",", _csv_rows)):
+        place.write_bytes(zipped({"table.dat": b"a" + separator + b"b\n" + rows}).getvalue())
+        try:
+            with Archive(place, LIMITS) as archive:
+                assert all(len(fields) == 2 for _, fields in reader(archive))
+        except ArchiveError as error:
+            complaint = str(error)
+            assert complaint.startswith("table.dat line ")
+            assert "\n" not in complaint.replace("\\n", "")
+
+
+def _tab_rows(archive: Archive) -> list[tuple[int, list[str]]]:
+    return list(read_tab_rows(archive, "table.dat", ("a", "b"), free_text="b"))
+
+
+def _csv_rows(archive: Archive) -> list[tuple[int, list[str]]]:
+    return list(read_csv_rows(archive, "table.dat", ("a", "b")))
+
+
+@FUZZ
+@given(fields=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1), max_size=8))
+def test_whatever_a_csv_writer_writes_is_read_back(place: Path, fields: list[str]):
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([["a", "b"], *[[field, "x"] for field in fields]])
+    place.write_bytes(zipped({"table.dat": text.getvalue().encode()}).getvalue())
+    with Archive(place, LIMITS) as archive:
+        assert [row[0] for _, row in _csv_rows(archive)] == fields
+
+
+@FUZZ
+@given(content=st.binary(max_size=400))
+def test_random_bytes_are_no_archive(place: Path, content: bytes):
+    place.write_bytes(content)
+    with pytest.raises(ArchiveError):
+        Archive(place, LIMITS)
+
+
+def small_members(stand_ins: Path, name: str) -> dict[str, bytes]:
+    with zipfile.ZipFile(stand_ins / find_data_set(name).archive) as archive:
+        return {info.filename: archive.read(info) for info in archive.infolist()}
+
+
+def read_or_refuse(name: str, place: Path) -> Contents | None:
+    data_set = find_data_set(name)
+    try:
+        with Archive(place, data_set.limits) as archive:
+            return data_set.read(archive, data_set.parameters)
+    except ValueError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+        return None
+
+
+@pytest.mark.parametrize("name", data_set_names())
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_data_set_with_a_truncated_member_is_refused_or_shorter(
+    stand_ins: Path, place: Path, name: str, data: st.DataObject
+):
+    members = small_members(stand_ins, name)
+    member = data.draw(st.sampled_from(sorted(set(members) - {"STAND-IN.txt"})))
+    cut = data.draw(st.integers(0, len(members[member]) - 1))
+    kept = members[member][:cut]
+    place.write_bytes(zipped({**members, member: kept}).getvalue())
+    contents = read_or_refuse(name, place)
+    if contents is not None:
+        # Only a cut between two rows can pass, and then the number of rows tells.
+        assert kept.endswith(b"\n")
+        short = member.rpartition("/")[2]
+        assert contents.rows[short] == kept.count(b"\n") - 1
+        assert contents.rows[short] < members[member].count(b"\n") - 1
+
+
+@pytest.mark.parametrize("name", data_set_names())
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_data_set_with_rubbish_in_a_member_is_refused_or_read_within_bounds(
+    stand_ins: Path, place: Path, name: str, data: st.DataObject
+):
+    members = small_members(stand_ins, name)
+    member = data.draw(st.sampled_from(sorted(set(members) - {"STAND-IN.txt"})))
+    content = members[member]
+    start = data.draw(st.integers(0, len(content)))
+    stop = data.draw(st.integers(start, min(start + 50, len(content))))
+    rubbish = data.draw(st.binary(max_size=40) | NEARLY_TABLES)
+    place.write_bytes(zipped({**members, member: content[:start] + rubbish + content[stop:]}).getvalue())
+    contents = read_or_refuse(name, place)
+    if contents is not None:
+        assert len(contents.users) == len(contents.items) == len(contents.times) > 0
+        assert contents.items.min() >= 0
+        assert contents.items.max() < len(contents.item_ids) == contents.words.counts.shape[0]
+        assert (np.diff(contents.item_ids) > 0).all()
+
+
+@pytest.mark.parametrize("name", data_set_names())
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_an_archive_with_damaged_bytes_is_refused_or_read_the_same(
+    stand_ins: Path, place: Path, name: str, data: st.DataObject
+):
+    content = bytearray((stand_ins / find_data_set(name).archive).read_bytes())
+    for _ in range(data.draw(st.integers(1, 5))):
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    place.write_bytes(content)
+    contents = read_or_refuse(name, place)
+    if contents is not None:
+        sound = read_or_refuse(name, stand_ins / find_data_set(name).archive)
+        assert sound is not None
+        assert contents.counts == sound.counts
+        assert contents.rows == sound.rows
