@@ -58,14 +58,18 @@ def use_one_core() -> None:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
-def best_of(repeats: int, work: Callable[[], object]) -> float:
-    """Return the shortest of several times, in seconds: the one least disturbed by others."""
-    times = []
+def best_of(repeats: int, *works: Callable[[], object]) -> list[float]:
+    """Return the shortest of several times of each work, in seconds of this process: least disturbed by others.
+
+    The works take turns, so that they meet the same disturbances.
+    """
+    times: list[list[float]] = [[] for _ in works]
     for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
+        for work, taken in zip(works, times, strict=True):
+            start = time.process_time()
+            work()
+            taken.append(time.process_time() - start)
+    return [min(taken) for taken in times]
 
 
 @dataclass(frozen=True)
@@ -84,15 +88,10 @@ class SpeedRow:
         return self.microseconds / self.floor
 
 
-def measure_floor(stream: EventStream) -> float:
-    """Return the floor's µs a step."""
-    arguments = (stream.items, stream.pools, stream.rewards, stream.noise, 0.1, 0.3)
-    floor(*arguments)
-    return best_of(REPEATS, lambda: floor(*arguments)) / stream.steps * 1e6
-
-
 def measure_methods(stream: EventStream) -> Iterator[SpeedRow]:
-    """Measure each method, the floor again before each, and both implementations on a prefix of the stream."""
+    """Measure each method in turns with the floor, and both implementations on a prefix of the stream."""
+    run_floor = partial(floor, stream.items, stream.pools, stream.rewards, stream.noise, 0.1, 0.3)
+    run_floor()  # compile
     prefix = EventStream(
         items=stream.items,
         clients=stream.clients[:PREFIX],
@@ -102,11 +101,11 @@ def measure_methods(stream: EventStream) -> Iterator[SpeedRow]:
     )
     for algorithm, most in methods():
         replay(algorithm, prefix)  # compile
-        floor_time = measure_floor(stream)
-        seconds = best_of(REPEATS, partial(replay, algorithm, stream))
-        ours = best_of(REPEATS, partial(replay, algorithm, prefix))
-        theirs = best_of(1, partial(replay_learner, literal(algorithm), prefix, 0))
-        yield SpeedRow(label(algorithm), seconds / stream.steps * 1e6, floor_time, most, theirs / ours)
+        seconds, floor_seconds = best_of(REPEATS, partial(replay, algorithm, stream), run_floor)
+        [ours] = best_of(REPEATS, partial(replay, algorithm, prefix))
+        [theirs] = best_of(1, partial(replay_learner, literal(algorithm), prefix, 0))
+        step = 1e6 / stream.steps
+        yield SpeedRow(label(algorithm), seconds * step, floor_seconds * step, most, theirs / ours)
 
 
 @dataclass(frozen=True)
@@ -131,8 +130,8 @@ def measure_growth() -> Iterator[GrowthRow]:
         _ = stream.client_numbers
     for gamma in (np.inf, 1.01, 1.0):
         algorithm = AsyncLinUCB(gamma=gamma, **SIMULATION)  # type: ignore[arg-type]
-        few, many = (best_of(3, partial(replay, algorithm, stream)) / stream.steps * 1e6 for stream in streams)
-        yield GrowthRow(gamma, few, many)
+        few, many = best_of(REPEATS, *(partial(replay, algorithm, stream) for stream in streams))
+        yield GrowthRow(gamma, few / streams[0].steps * 1e6, many / streams[1].steps * 1e6)
 
 
 def scoring_rate(d: int = 25, arms: int = 25, repeats: int = 20_000) -> float:
@@ -146,9 +145,12 @@ def scoring_rate(d: int = 25, arms: int = 25, repeats: int = 20_000) -> float:
     fresh = rng.standard_normal(system.rows.shape)
     fresh[:, :d] = data.T @ data
     _score_often(system, fresh, d, arms, 10)
-    copying = best_of(REPEATS, lambda: _copy_often(system, fresh, repeats))
-    seconds = best_of(REPEATS, lambda: _score_often(system, fresh, d, arms, repeats)) - copying
-    return (d**3 / 3 + (arms + 1) * d**2 + 4 * d * arms) * repeats / seconds / 1e9
+    copying, both = best_of(
+        REPEATS,
+        partial(_copy_often, system, fresh, repeats),
+        partial(_score_often, system, fresh, d, arms, repeats),
+    )
+    return (d**3 / 3 + (arms + 1) * d**2 + 4 * d * arms) * repeats / (both - copying) / 1e9
 
 
 @compiled
@@ -177,4 +179,4 @@ def dgemm_rate(size: int = 1000) -> float:
     matrix = np.random.default_rng(0).random((size, size))
     with threadpool_limits(1):
         matrix @ matrix
-        return 2 * size**3 / best_of(REPEATS, lambda: matrix @ matrix) / 1e9
+        return 2 * size**3 / best_of(REPEATS, lambda: matrix @ matrix)[0] / 1e9

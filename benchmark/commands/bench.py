@@ -1,7 +1,7 @@
 """Measure the engine: every method against a floor, growth in clients, scoring rate; or a million clients.
 
 The floor is a compiled plain loop that does only the compulsory work of one shared LinUCB model. All figures
-are ratios of times measured side by side in this run, on one core.
+are ratios of times of this process, measured in turns, on one core.
 
 examples:
   fedbandit bench            every method and threshold (about ten minutes)
