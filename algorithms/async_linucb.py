@@ -1,13 +1,13 @@
 """Async-LinUCB, Algorithm 2: LinUCB on the event-triggered protocol of Algorithm 1."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms import hyperparameters as check
-from algorithms.elimination import System, confidence_width, eliminate, new_system, place_arms
+from algorithms.elimination import Confidence, System, new_system, place_arms, score
 from algorithms.hyperparameters import Alpha, Threshold
 from algorithms.jit import compiled
 from algorithms.problem import Problem, trace_of
@@ -21,7 +21,7 @@ from algorithms.protocol import (
     prepared_for,
     write_model,
 )
-from algorithms.run import CompiledRun
+from algorithms.run import CompiledRun, Events
 from algorithms.ties import pick_compiled
 from algorithms.trace import Trace
 
@@ -53,16 +53,6 @@ class AsyncLinUCB:
         return AsyncLinUCBRun(self, problem, seed)
 
 
-class Parameters(NamedTuple):
-    """What the kernel needs besides the stream and its state."""
-
-    alpha: float
-    ridge: float
-    sigma: float
-    delta: float
-    seed: int
-
-
 class AsyncLinUCBRun(CompiledRun):
     """One run of Async-LinUCB, to be advanced step by step or all at once."""
 
@@ -70,13 +60,8 @@ class AsyncLinUCBRun(CompiledRun):
         super().__init__(problem)
         clients = len(problem.client_ids)
         dimension = problem.items.shape[1]
-        self._parameters = Parameters(
-            alpha=check.fixed_alpha(algorithm.alpha),
-            ridge=algorithm.ridge,
-            sigma=algorithm.sigma,
-            delta=algorithm.delta,
-            seed=seed,
-        )
+        self._confidence = check.confidence_of(algorithm)
+        self._seed = seed
         self._system = new_system(dimension, problem.pools.shape[1])
         self.protocol = new_protocol(
             problem.items,
@@ -90,20 +75,7 @@ class AsyncLinUCBRun(CompiledRun):
 
     def _advance(self, start: int, stop: int) -> int:
         self.protocol = prepared_for(self.protocol, stop - start)
-        problem = self.problem
-        return _run(
-            start,
-            stop,
-            self._parameters,
-            problem.items,
-            problem.client_numbers,
-            problem.pools,
-            problem.rewards,
-            problem.noise,
-            self.protocol,
-            self._system,
-            self.choices,
-        )
+        return _run(start, stop, self.events, self._confidence, self._seed, self.protocol, self._system, self.choices)
 
     def trace(self) -> Trace:
         """Return the outcome."""
@@ -115,35 +87,28 @@ class AsyncLinUCBRun(CompiledRun):
 def _run(
     start: int,
     stop: int,
-    parameters: Parameters,
-    items: NDArray[np.float64],
-    clients: NDArray[np.int32],
-    pools: NDArray[np.int32],
-    rewards: NDArray[np.float64],
-    noise: NDArray[np.float64],
+    events: Events,
+    confidence: Confidence,
+    seed: int,
     protocol: Protocol,
     system: System,
     choices: NDArray[np.int32],
 ) -> int:
     """Algorithm 2, lines 3 to 10; return the step it stopped at, earlier where scores are not finite."""
-    dimension = items.shape[1]
-    arms = pools.shape[1]
-    p = parameters
+    dimension = events.items.shape[1]
     for t in range(start, stop):
-        client = clients[t]
+        client = events.clients[t]
+        pool = events.pools[t]
         join(protocol, client)
         catch_up(protocol, client)
-        place_arms(system, items, pools[t], 0, dimension)
-        write_model(protocol, client, system.rows, dimension + arms)
-        log_det = eliminate(system, dimension, arms, p.ridge)
-        alpha = confidence_width(p.alpha, log_det, dimension, p.ridge, p.sigma, p.delta)
-        for k in range(arms):
-            system.scores[k] = system.means[k] + alpha * np.sqrt(system.squared_widths[k])
-        choice = pick_compiled(system.scores, arms, p.seed, t)
+        place_arms(system, events.items, pool, 0, dimension)
+        write_model(protocol, client, system.rows, dimension + pool.size)
+        log_det = score(system, dimension, confidence)
+        choice = pick_compiled(system.scores, pool.size, seed, t)
         if choice < 0:
             return t
         choices[t] = choice
-        reward = rewards[t, choice] + noise[t]
+        reward = events.rewards[t, choice] + events.noise[t]
         log_det += np.log1p(system.squared_widths[choice])
-        observe(protocol, client, t, pools[t, choice], reward, log_det)
+        observe(protocol, client, t, pool[choice], reward, log_det)
     return stop

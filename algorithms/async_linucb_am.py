@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from algorithms import hyperparameters as check
 from algorithms.alternating import alternate
-from algorithms.elimination import System, confidence_width, eliminate, new_system
+from algorithms.elimination import Confidence, System, new_system, score
 from algorithms.hyperparameters import Alpha, Threshold
 from algorithms.jit import compiled
 from algorithms.partial_models import PartialModels, global_line, local_line, new_models, write_models
@@ -23,7 +23,7 @@ from algorithms.protocol import (
     observe,
     prepared_for,
 )
-from algorithms.run import CompiledRun
+from algorithms.run import CompiledRun, Events
 from algorithms.statistics import add_scaled
 from algorithms.ties import pick_compiled
 from algorithms.tolerances import AM_SETTLED
@@ -73,14 +73,12 @@ class AsyncLinUCBAM:
 
 
 class Parameters(NamedTuple):
-    """What the kernel needs besides the stream and its state."""
+    """What the kernel needs besides the stream and its state; `alone` is the confidence of a beginner."""
 
     warm_start: bool
     am_iterations: int
-    alpha: float
-    ridge: float
-    sigma: float
-    delta: float
+    together: Confidence
+    alone: Confidence
     seed: int
 
 
@@ -95,10 +93,8 @@ class AsyncLinUCBAMRun(CompiledRun):
         self._parameters = Parameters(
             warm_start=algorithm.warm_start,
             am_iterations=algorithm.am_iterations,
-            alpha=check.fixed_alpha(algorithm.alpha),
-            ridge=algorithm.ridge,
-            sigma=algorithm.sigma,
-            delta=algorithm.delta,
+            together=check.confidence_of(algorithm, extra_sigma=2.0),  # the lemma of section 3.4 has σ + 2
+            alone=check.confidence_of(algorithm),
             seed=seed,
         )
         self.protocol = new_protocol(
@@ -117,16 +113,11 @@ class AsyncLinUCBAMRun(CompiledRun):
 
     def _advance(self, start: int, stop: int) -> int:
         self.protocol = prepared_for(self.protocol, stop - start)
-        problem = self.problem
         return _run(
             start,
             stop,
+            self.events,
             self._parameters,
-            problem.items,
-            problem.client_numbers,
-            problem.pools,
-            problem.rewards,
-            problem.noise,
             self.protocol,
             self.models,
             self.beginners,
@@ -154,12 +145,8 @@ class AsyncLinUCBAMRun(CompiledRun):
 def _run(
     start: int,
     stop: int,
+    events: Events,
     parameters: Parameters,
-    items: NDArray[np.float64],
-    clients: NDArray[np.int32],
-    pools: NDArray[np.int32],
-    rewards: NDArray[np.float64],
-    noise: NDArray[np.float64],
     protocol: Protocol,
     models: PartialModels,
     beginners: Beginners,
@@ -169,27 +156,29 @@ def _run(
 ) -> int:
     """Algorithm 3 or 5; return the step it stopped at, earlier where scores are not finite."""
     p = parameters
+    items = events.items
     for t in range(start, stop):
-        client = clients[t]
+        client = events.clients[t]
+        pool = events.pools[t]
         join(protocol, client)
         downloaded = catch_up(protocol, client)
         is_beginner = p.warm_start and not beginners.is_warm[client]
         if is_beginner:
-            choose_alone(beginners, client, system, items, pools[t], p.alpha, p.ridge, p.sigma, p.delta)
+            choose_alone(beginners, client, system, items, pool, p.alone)
             scores = system.scores
         else:
-            write_models(models, protocol, client, items, pools[t])
-            log_det = score(models, p)
+            write_models(models, protocol, client, items, pool)
+            log_det = add_up_scores(models, p.together)
             scores = models.global_system.scores
-        choice = pick_compiled(scores, pools.shape[1], p.seed, t)
+        choice = pick_compiled(scores, pool.size, p.seed, t)
         if choice < 0:
             return t
         choices[t] = choice
-        item = pools[t, choice]
-        reward = rewards[t, choice] + noise[t]
+        item = pool[choice]
+        reward = events.rewards[t, choice] + events.noise[t]
         if is_beginner:
             log_det, movement = learn_alone(
-                beginners, models, protocol, client, t, item, reward, p.am_iterations, p.ridge
+                beginners, models, protocol, client, t, item, reward, p.am_iterations, p.alone.ridge
             )
             communicate(protocol, client, t, log_det)
         else:
@@ -209,20 +198,10 @@ def _run(
 
 
 @compiled
-def score(models: PartialModels, p: Parameters) -> float:
-    """Eq. 8: add up the bounds of both parts; return log det of the global V(λ)."""
-    of_global, of_local = models.global_system, models.local_system
-    arms = of_global.scores.size
-    log_det = eliminate(of_global, models.global_dim, arms, p.ridge)
-    local_log_det = eliminate(of_local, models.local_dim, arms, p.ridge)
-    sigma = p.sigma + 2.0
-    alpha_g = confidence_width(p.alpha, log_det, models.global_dim, p.ridge, sigma, p.delta)
-    alpha_l = confidence_width(p.alpha, local_log_det, models.local_dim, p.ridge, sigma, p.delta)
-    for k in range(arms):
-        of_global.scores[k] = (
-            of_global.means[k]
-            + alpha_g * np.sqrt(of_global.squared_widths[k])
-            + of_local.means[k]
-            + alpha_l * np.sqrt(of_local.squared_widths[k])
-        )
+def add_up_scores(models: PartialModels, confidence: Confidence) -> float:
+    """Eq. 8: add the bounds of the local part to those of the global part; return log det of the global V(λ)."""
+    log_det = score(models.global_system, models.global_dim, confidence)
+    score(models.local_system, models.local_dim, confidence)
+    for k in range(models.global_system.scores.size):
+        models.global_system.scores[k] += models.local_system.scores[k]
     return log_det

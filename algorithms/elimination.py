@@ -37,6 +37,15 @@ class System(NamedTuple):
     scores: NDArray[np.float64]
 
 
+class Confidence(NamedTuple):
+    """What the width of a confidence bound depends on: α (NaN for the formula), λ, σ and δ."""
+
+    alpha: float
+    ridge: float
+    sigma: float
+    delta: float
+
+
 def new_system(dimension: int, arms: int) -> System:
     """Allocate a system for d dimensions and K arms."""
     columns = -(-(dimension + arms + 1) // LANES) * LANES
@@ -118,9 +127,21 @@ def eliminate(system: System, dimension: int, arms: int, ridge: float) -> float:
 
 
 @compiled
-def confidence_width(alpha: float, log_det: float, dimension: int, ridge: float, sigma: float, delta: float) -> float:
+def confidence_width(confidence: Confidence, log_det: float, dimension: int) -> float:
     """α: the number itself, or for NaN σ·√(log(det V(λ) / det λI) + 2 log(1/δ)) + √λ (after Eq. 5)."""
-    if not np.isnan(alpha):
-        return alpha
-    log_ratio = max(log_det - dimension * np.log(ridge), 0.0)
-    return float(sigma * np.sqrt(log_ratio + 2.0 * np.log(1.0 / delta)) + np.sqrt(ridge))
+    if not np.isnan(confidence.alpha):
+        return confidence.alpha
+    log_ratio = max(log_det - dimension * np.log(confidence.ridge), 0.0)
+    root = np.sqrt(log_ratio + 2.0 * np.log(1.0 / confidence.delta))
+    return float(confidence.sigma * root + np.sqrt(confidence.ridge))
+
+
+@compiled
+def score(system: System, dimension: int, confidence: Confidence) -> float:
+    """Eq. 5: set the scores to xᵀθ̂(λ) + α·‖x‖ in the norm of V(λ)⁻¹; return log det V(λ)."""
+    scores = system.scores
+    log_det = eliminate(system, dimension, scores.size, confidence.ridge)
+    alpha = confidence_width(confidence, log_det, dimension)
+    for k in range(scores.size):
+        scores[k] = system.means[k] + alpha * np.sqrt(system.squared_widths[k])
+    return log_det

@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.elimination import Confidence
+
 Threshold = float | tuple[float, ...]
 """One value for all clients, or one for each, in increasing order of client id."""
 
@@ -94,9 +96,10 @@ def seed(value: object) -> int:
     return integer("seed", value, 0, 2**63 - 1)
 
 
-def fixed_alpha(value: Alpha) -> float:
-    """Encode α for a kernel: the number itself, or NaN for the formula."""
-    return math.nan if value == "theory" else float(value)
+def confidence_of(algorithm: Any, extra_sigma: float = 0.0) -> Confidence:
+    """Encode α, λ, σ and δ for a kernel; α is NaN for the formula."""
+    alpha = math.nan if algorithm.alpha == "theory" else float(algorithm.alpha)
+    return Confidence(alpha, algorithm.ridge, algorithm.sigma + extra_sigma, algorithm.delta)
 
 
 def normalise_thresholds(algorithm: Any) -> None:

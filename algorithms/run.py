@@ -1,8 +1,10 @@
 """A compiled run: state that a kernel advances over the steps of a stream."""
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from algorithms.problem import Problem
 from algorithms.trace import Trace
@@ -11,11 +13,22 @@ BLOCK = 4096
 """Steps between two returns from a kernel: where memory can grow and Ctrl-C is heard."""
 
 
+class Events(NamedTuple):
+    """The arrays of a stream, for a kernel."""
+
+    items: NDArray[np.float64]
+    clients: NDArray[np.int32]
+    pools: NDArray[np.int32]
+    rewards: NDArray[np.float64]
+    noise: NDArray[np.float64]
+
+
 class CompiledRun(ABC):
     """One run of a built-in algorithm over one stream."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self.events = Events(problem.items, problem.client_numbers, problem.pools, problem.rewards, problem.noise)
         self.steps = len(problem.client_numbers)
         self.step = 0
         self.choices = np.zeros(self.steps, dtype=np.int32)

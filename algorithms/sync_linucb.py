@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms import hyperparameters as check
-from algorithms.elimination import System, confidence_width, eliminate, new_system, place_arms
+from algorithms.elimination import Confidence, System, new_system, place_arms, score
 from algorithms.hyperparameters import Alpha
 from algorithms.jit import compiled
 from algorithms.pending import Pending, condense, forget, new_pending, record, write_model
 from algorithms.problem import Problem, trace_of
-from algorithms.run import CompiledRun
+from algorithms.run import CompiledRun, Events
 from algorithms.statistics import add_rank_one, copy
 from algorithms.ties import pick_compiled
 from algorithms.tolerances import TRIGGER
@@ -38,17 +38,6 @@ class SyncLinUCB:
     def start(self, problem: Problem, seed: int) -> "SyncLinUCBRun":
         """Prepare a run over a stream."""
         return SyncLinUCBRun(self, problem, seed)
-
-
-class Parameters(NamedTuple):
-    """What the kernel needs besides the stream and its state."""
-
-    threshold: float
-    alpha: float
-    ridge: float
-    sigma: float
-    delta: float
-    seed: int
 
 
 class Synchronisation(NamedTuple):
@@ -80,14 +69,9 @@ class SyncLinUCBRun(CompiledRun):
         super().__init__(problem)
         clients = len(problem.client_ids)
         d = problem.items.shape[1]
-        self._parameters = Parameters(
-            threshold=algorithm.threshold,
-            alpha=check.fixed_alpha(algorithm.alpha),
-            ridge=algorithm.ridge,
-            sigma=algorithm.sigma,
-            delta=algorithm.delta,
-            seed=seed,
-        )
+        self._confidence = check.confidence_of(algorithm)
+        self._threshold = algorithm.threshold
+        self._seed = seed
         self._system = new_system(d, problem.pools.shape[1])
         self.state = Synchronisation(
             pending=new_pending(problem.items, 0, d, clients, self.steps),
@@ -105,16 +89,13 @@ class SyncLinUCBRun(CompiledRun):
         )
 
     def _advance(self, start: int, stop: int) -> int:
-        problem = self.problem
         return _run(
             start,
             stop,
-            self._parameters,
-            problem.items,
-            problem.client_numbers,
-            problem.pools,
-            problem.rewards,
-            problem.noise,
+            self.events,
+            self._confidence,
+            self._threshold,
+            self._seed,
             self.state,
             self._system,
             self.choices,
@@ -131,46 +112,40 @@ class SyncLinUCBRun(CompiledRun):
 def _run(
     start: int,
     stop: int,
-    parameters: Parameters,
-    items: NDArray[np.float64],
-    clients: NDArray[np.int32],
-    pools: NDArray[np.int32],
-    rewards: NDArray[np.float64],
-    noise: NDArray[np.float64],
+    events: Events,
+    confidence: Confidence,
+    threshold: float,
+    seed: int,
     state: Synchronisation,
     system: System,
     choices: NDArray[np.int32],
 ) -> int:
     """Algorithm 4, lines 3 to 19; return the step it stopped at, earlier where scores are not finite."""
-    dimension = items.shape[1]
-    arms = pools.shape[1]
-    p = parameters
+    dimension = events.items.shape[1]
     for t in range(start, stop):
-        client = clients[t]
+        client = events.clients[t]
+        pool = events.pools[t]
         join(state, client)
-        place_arms(system, items, pools[t], 0, dimension)
+        place_arms(system, events.items, pool, 0, dimension)
         if state.joined_at[client] < state.counters[0]:
             base_V, base_b = state.server_V, state.server_b
         else:
             base_V, base_b = state.empty_V, state.empty_b
-        write_model(state.pending, client, base_V, base_b, system.rows, dimension + arms)
-        log_det = eliminate(system, dimension, arms, p.ridge)
-        alpha = confidence_width(p.alpha, log_det, dimension, p.ridge, p.sigma, p.delta)
-        for k in range(arms):
-            system.scores[k] = system.means[k] + alpha * np.sqrt(system.squared_widths[k])
-        choice = pick_compiled(system.scores, arms, p.seed, t)
+        write_model(state.pending, client, base_V, base_b, system.rows, dimension + pool.size)
+        score(system, dimension, confidence)
+        choice = pick_compiled(system.scores, pool.size, seed, t)
         if choice < 0:
             return t
         choices[t] = choice
-        reward = rewards[t, choice] + noise[t]
-        item = pools[t, choice]
+        reward = events.rewards[t, choice] + events.noise[t]
+        item = pool[choice]
         record(state.pending, client, t, item, reward)
         if state.pending.slot[client] < 0 and state.pending.own[client] > state.pending.row_limit:
             condense(state.pending, client)
-        add_rank_one(state.all_V, state.all_b, items[item], reward)
+        add_rank_one(state.all_V, state.all_b, events.items[item], reward)
         state.log_ratio[client] += np.log1p(system.squared_widths[choice])
         waited = state.pending.own[client]
-        if waited * state.log_ratio[client] > p.threshold + TRIGGER * (1.0 + p.threshold):
+        if waited * state.log_ratio[client] > threshold + TRIGGER * (1.0 + threshold):
             synchronise(state, t)
     return stop
 

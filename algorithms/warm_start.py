@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.elimination import System, confidence_width, eliminate, place_arms
+from algorithms.elimination import Confidence, System, eliminate, place_arms, score
 from algorithms.jit import compiled
 from algorithms.moore_penrose import Scratch, complete, dot, include, least_eigenvalue, multiply, new_scratch, rebuild
 from algorithms.partial_models import PartialModels
@@ -58,10 +58,7 @@ def choose_alone(
     system: System,
     items: Matrix,
     pool: NDArray[np.int32],
-    alpha: float,
-    ridge: float,
-    sigma: float,
-    delta: float,
+    confidence: Confidence,
 ) -> None:
     """Line 10: score by Eq. 5 on the client's own observations."""
     d, arms = items.shape[1], pool.size
@@ -71,10 +68,7 @@ def choose_alone(
         for j in range(d):
             row[j] = V_row[j]
         row[d + arms] = beginners.b[client, i]
-    log_det = eliminate(system, d, arms, ridge)
-    width = confidence_width(alpha, log_det, d, ridge, sigma, delta)
-    for k in range(arms):
-        system.scores[k] = system.means[k] + width * np.sqrt(system.squared_widths[k])
+    score(system, d, confidence)
 
 
 @compiled
