@@ -37,8 +37,8 @@ class AsyncLinUCB:
 
     name: ClassVar[str] = "async-linucb"
     gamma: Threshold | None = None
-    gamma_upload: Threshold = check.UNSET
-    gamma_download: Threshold = check.UNSET
+    gamma_upload: Threshold | None = None
+    gamma_download: Threshold | None = None
     alpha: Alpha = 0.3
     ridge: float = 0.2
     sigma: float = 0.1

@@ -41,8 +41,8 @@ class AsyncLinUCBAM:
 
     name: ClassVar[str] = "async-linucb-am"
     gamma: Threshold | None = None
-    gamma_upload: Threshold = check.UNSET
-    gamma_download: Threshold = check.UNSET
+    gamma_upload: Threshold | None = None
+    gamma_download: Threshold | None = None
     global_dim: int | None = None
     warm_start: bool = False
     am_iterations: int = 100

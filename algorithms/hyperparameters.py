@@ -1,8 +1,6 @@
 """Checks shared by the algorithms' constructors: each error names the parameter, the value and what is allowed."""
 
 import math
-from collections.abc import Iterable
-from functools import partial
 from numbers import Real
 from typing import Any, Literal
 
@@ -16,19 +14,19 @@ Threshold = float | tuple[float, ...]
 
 Alpha = float | Literal["theory"]
 
-UNSET = 0.0
-"""A threshold that was not given: below every allowed one."""
-
 SMALLEST_RIDGE, LARGEST_RIDGE = 1e-50, 1e50
 
 
 def _is_real(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(float(value))
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(float(value))
+    except OverflowError:
+        return False
 
 
 def threshold(name: str, value: object) -> Threshold:
     """Check a communication threshold γ ≥ 1; `inf` means never."""
-    if isinstance(value, Iterable) and not isinstance(value, str):
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
         values = tuple(_one_threshold(name, each) for each in value)
         if not values:
             raise ValueError(f"{name} is empty; allowed is a number, or one number for each client")
@@ -42,10 +40,10 @@ def _one_threshold(name: str, value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-def per_client(name: str, value: Threshold, clients: int) -> NDArray[np.float64]:
+def per_client(name: str, value: Threshold | None, clients: int) -> NDArray[np.float64]:
     """Spread a threshold over the clients of a stream."""
     if not isinstance(value, tuple):
-        return np.full(clients, value)
+        return np.full(clients, value, dtype=np.float64)
     if len(value) != clients:
         raise ValueError(f"{name} has {len(value)} values; allowed is one for each of the stream's {clients} clients")
     return np.array(value)
@@ -103,19 +101,19 @@ def confidence_of(algorithm: Any, extra_sigma: float = 0.0) -> Confidence:
 
 
 def normalise_thresholds(algorithm: Any) -> None:
-    """Check γ, or γ_U and γ_D, of a frozen dataclass, and set γ_U and γ_D in either case."""
-    set_field = partial(object.__setattr__, algorithm)
-    if algorithm.gamma is None:
-        for name in ("gamma_upload", "gamma_download"):
-            set_field(name, threshold(name, getattr(algorithm, name)))
-        return
-    gamma = threshold("gamma", algorithm.gamma)
-    set_field("gamma", gamma)
+    """Check γ, or γ_U and γ_D, of a frozen dataclass; set γ_U and γ_D in either case, and γ where they are equal."""
+    gamma = None if algorithm.gamma is None else threshold("gamma", algorithm.gamma)
+    both: dict[str, Threshold] = {}
     for name in ("gamma_upload", "gamma_download"):
         given = getattr(algorithm, name)
-        if given not in (UNSET, gamma):
+        if given is None and gamma is None:
+            raise ValueError(f"{name} is missing; allowed is gamma alone, or gamma_upload and gamma_download")
+        both[name] = gamma if given is None and gamma is not None else threshold(name, given)
+        if gamma is not None and both[name] != gamma:
             raise ValueError(f"{name} is {given!r} beside gamma {gamma!r}; allowed is gamma alone, or the other two")
-        set_field(name, gamma)
+    upload, download = both.values()
+    for name, value in (*both.items(), ("gamma", upload if upload == download else None)):
+        object.__setattr__(algorithm, name, value)
 
 
 def normalise_confidence(algorithm: Any) -> None:

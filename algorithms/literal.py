@@ -150,7 +150,7 @@ class EventTriggeredProtocol:
         return log_ratio > math.log(self.gamma_download[client]) + TRIGGER
 
 
-def _by_client(name: str, value: Threshold, client_ids: NDArray[np.int64]) -> dict[int, float]:
+def _by_client(name: str, value: Threshold | None, client_ids: NDArray[np.int64]) -> dict[int, float]:
     values = per_client(name, value, len(client_ids))
     return dict(zip(client_ids.tolist(), values.tolist(), strict=True))
 
@@ -213,7 +213,7 @@ class LiteralAsyncLinUCBAM:
         p = self.parameters
         self.dimension = dimension
         self.global_slice, self.local_slice = p.feature_slices(dimension)
-        self.global_dim = self.global_slice.stop - self.global_slice.start
+        self.global_dim = self.transfer_dim = self.global_slice.stop - self.global_slice.start
         self.local_dim = self.local_slice.stop - self.local_slice.start
         self.protocol = EventTriggeredProtocol(
             self.global_dim,

@@ -39,11 +39,11 @@ class Learner(Protocol):
 def replay(algorithm: BuiltIn | Learner, stream: EventStream, seed: int = 0) -> Trace:
     """Run an algorithm over a stream. The same arguments give the same trace.
 
-    A learner is copied first: replaying leaves it as it was.
+    A learner is copied first, where it can be: replaying leaves it as it was.
     """
     seed = checked_seed(seed)
     if isinstance(algorithm, Learner):
-        return replay_learner(copy.deepcopy(algorithm), stream, seed)
+        return replay_learner(_fresh(algorithm), stream, seed)
     if not hasattr(algorithm, "start"):
         raise ValueError(
             f"algorithm is {algorithm!r}; allowed are built-in algorithms and objects with choose and learn"
@@ -84,6 +84,13 @@ def replay_learner(learner: Learner, stream: EventStream, seed: int) -> Trace:
         unsettled=unsettled,
         transfer_dim=getattr(learner, "transfer_dim", None),
     )
+
+
+def _fresh(learner: Learner) -> Learner:
+    try:
+        return copy.deepcopy(learner)
+    except TypeError:  # it holds a lock, a generator or the like
+        return learner
 
 
 def _checked_choice(choice: object, arms: int) -> int:

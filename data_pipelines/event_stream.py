@@ -54,6 +54,14 @@ class EventStream:
         if not self.fingerprint:
             object.__setattr__(self, "fingerprint", _content_hash(arrays))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Come out of a pickle, or a copy, as read-only as before."""
+        for value in state.values():
+            for array in value if isinstance(value, tuple) else (value,):
+                if isinstance(array, np.ndarray):
+                    _read_only(array)
+        self.__dict__.update(state)
+
     @property
     def steps(self) -> int:
         """T, the number of decisions."""
@@ -90,10 +98,24 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _frozen(array: NDArray[Any], given: object) -> NDArray[Any]:
-    """Return `array` read-only, without a second copy where it is already private or read-only."""
-    shares_memory = isinstance(given, np.ndarray) and np.may_share_memory(array, given)
-    return _read_only(array.copy() if shares_memory and array.flags.writeable else array)
+def _frozen(given: object, dtype: type) -> NDArray[Any]:
+    """Return a read-only array: a copy, unless what was given is one that nobody can write to."""
+    memory = given
+    while isinstance(memory, np.ndarray) and not memory.flags.writeable:
+        memory = memory.base
+    is_safe = isinstance(given, np.ndarray) and not isinstance(memory, np.ndarray)
+    is_fit = is_safe and given.dtype == dtype and given.flags.c_contiguous  # type: ignore[attr-defined]
+    return given if is_fit else _read_only(np.array(given, dtype=dtype, order="C"))  # type: ignore[return-value]
+
+
+def _array(name: str, given: ArrayLike, kinds: str, allowed: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is not an array, its rows differ in length; allowed are {allowed}") from None
+    if array.dtype.kind not in kinds:
+        raise ValueError(f"{name} has type {array.dtype}; allowed are {allowed}")
+    return array
 
 
 def _require_dimensions(name: str, array: NDArray[Any], axes: tuple[str, ...]) -> None:
@@ -107,11 +129,8 @@ def _require_shape(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> No
 
 
 def _real_array(name: str, given: ArrayLike, axes: tuple[str, ...]) -> NDArray[np.float64]:
-    try:
-        array = np.ascontiguousarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is not an array of numbers ({error}); allowed are real numbers") from None
-    _require_dimensions(name, array, axes)
+    _require_dimensions(name, _array(name, given, "biuf", "real numbers"), axes)
+    array: NDArray[np.float64] = _frozen(given, np.float64)
     largest = max(array.max(), -array.min())  # NaN wins both
     if not largest <= LARGEST_MAGNITUDE:
         place = np.unravel_index(int(np.argmax(~(np.abs(array) <= LARGEST_MAGNITUDE))), array.shape)
@@ -119,19 +138,17 @@ def _real_array(name: str, given: ArrayLike, axes: tuple[str, ...]) -> NDArray[n
             f"{name}{[int(i) for i in place]} is {array[place]}; "
             f"allowed are finite numbers of size at most {LARGEST_MAGNITUDE:g}"
         )
-    return _frozen(array, given)
+    return array
 
 
 def _integer_array(name: str, given: ArrayLike, axes: tuple[str, ...], dtype: type) -> NDArray[Any]:
-    array = np.asarray(given)
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} has type {array.dtype}; allowed are integers")
+    array = _array(name, given, "iu", "integers")
     _require_dimensions(name, array, axes)
     allowed = np.iinfo(dtype)
     for bound in (array.min(), array.max()):
         if not allowed.min <= bound <= allowed.max:
             raise ValueError(f"{name} holds {bound}; allowed are integers from {allowed.min} to {allowed.max}")
-    return _frozen(np.ascontiguousarray(array, dtype=dtype), given)
+    return _frozen(given, dtype)
 
 
 def _content_hash(arrays: dict[str, NDArray[Any]]) -> str:

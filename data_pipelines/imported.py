@@ -11,7 +11,7 @@ import numpy as np
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.data_set import Contents, distinct_pairs
 from data_pipelines.import_tables import of_one_kind, read_ids, read_table, read_texts, read_times
-from data_pipelines.prepared import DEFAULT_DIMENSION, prepare
+from data_pipelines.prepared import DEFAULT_DIMENSION, MOST_DIMENSIONS, prepare
 from data_pipelines.safe_files import locked, sha256_of
 from data_pipelines.words import count_words, split_into_words
 
@@ -40,8 +40,8 @@ class ImportRequest:
 def import_data_set(request: ImportRequest, folder: Path) -> dict[str, Any]:
     """Read the two tables and prepare them under `folder`; return the manifest."""
     _check_name(request.name)
-    if request.dimension < 1:
-        raise ValueError(f"dimension is {request.dimension}; allowed are integers from 1")
+    if not 1 <= request.dimension <= MOST_DIMENSIONS:
+        raise ValueError(f"dimension is {request.dimension}; allowed are integers from 1 to {MOST_DIMENSIONS}")
     contents = _read(request)
     counts = asdict(contents.counts)
     about = {

@@ -9,7 +9,7 @@ from typing import Any
 from data_pipelines.archive import Archive, ArchiveError
 from data_pipelines.catalogue import find_data_set
 from data_pipelines.data_set import Contents, Counts, DataSet
-from data_pipelines.prepared import DEFAULT_DIMENSION, NotPreparedError, prepare, read_manifest
+from data_pipelines.prepared import DEFAULT_DIMENSION, MOST_DIMENSIONS, NotPreparedError, prepare, read_manifest
 from data_pipelines.safe_files import locked, sha256_of
 from data_pipelines.sources import GENERATED, Source, Wishes, sources_of
 
@@ -83,14 +83,14 @@ def _report_damage(folder: Path) -> None:
 
 
 def _settings(data_set: DataSet, parameters: Mapping[str, float], dimension: int) -> dict[str, float]:
-    allowed = ", ".join([*data_set.parameters, "dimension"])
+    allowed = ", ".join(data_set.parameters) or "none"
     for key, value in parameters.items():
         if key not in data_set.parameters:
             raise ValueError(f"parameter {key!r} is unknown to {data_set.name}; allowed are {allowed}")
         if not 0 <= value < float("inf"):
             raise ValueError(f"{key} is {value}; allowed are finite numbers from 0")
-    if dimension < 1:
-        raise ValueError(f"dimension is {dimension}; allowed are integers from 1")
+    if not 1 <= dimension <= MOST_DIMENSIONS:
+        raise ValueError(f"dimension is {dimension}; allowed are integers from 1 to {MOST_DIMENSIONS}")
     return {**data_set.parameters, **parameters, "dimension": dimension}
 
 

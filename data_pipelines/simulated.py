@@ -6,6 +6,7 @@ random generator and the arrays, so that every machine makes the same stream.
 
 import hashlib
 import json
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -45,6 +46,7 @@ def simulate(
     """
     parameters = {key: value for key, value in locals().items() if key != "seed"}
     _check(parameters, seed)
+    parameters["noise"] = float(noise)
     rng = np.random.Generator(np.random.PCG64(seed))
     who = _draw_clients(rng, steps, clients, client_distribution)
     if table is None:
@@ -87,8 +89,9 @@ def _check(parameters: dict[str, Any], seed: int) -> None:
         _require_integer("global_dim", global_dim, 1)
         if global_dim > dimension:
             raise ValueError(f"global_dim is {global_dim}; allowed are 1 to dimension, {dimension}")
-    if not 0 <= parameters["noise"] < np.inf:
-        raise ValueError(f"noise is {parameters['noise']}; allowed are finite numbers from 0")
+    noise = parameters["noise"]
+    if not isinstance(noise, Real) or isinstance(noise, bool) or not 0 <= float(noise) < np.inf:
+        raise ValueError(f"noise is {noise!r}; allowed are finite numbers from 0")
 
 
 def _require_integer(name: str, value: object, least: int) -> None:

@@ -45,12 +45,12 @@ def load(
     prepared = open_prepared(name, folder)
     most = prepared.components.shape[1]
     dimension = most if dimension is None else dimension
-    if not 1 <= dimension <= most:
+    if not isinstance(dimension, int | np.integer) or isinstance(dimension, bool) or not 1 <= dimension <= most:
         raise ValueError(
-            f"dimension is {dimension}; allowed are 1 to {most}, the components prepared "
+            f"dimension is {dimension!r}; allowed are 1 to {most}, the components prepared "
             f"(more of them: fedbandit data {name} --dimension D)"
         )
-    return build_stream(prepared, seed=int(seed), arms=arms, dimension=dimension, scaling=scaling)
+    return build_stream(prepared, seed=int(seed), arms=arms, dimension=int(dimension), scaling=scaling)
 
 
 def build_stream(prepared: Prepared, *, seed: int, arms: int, dimension: int, scaling: str) -> EventStream:
@@ -71,7 +71,7 @@ def build_stream(prepared: Prepared, *, seed: int, arms: int, dimension: int, sc
     made_from = {
         "prepared": prepared.manifest["fingerprint"],
         "seed": seed,
-        "arms": arms,
+        "arms": int(arms),
         "dimension": dimension,
         "scaling": scaling,
         "version": STREAM_VERSION,

@@ -18,8 +18,19 @@ CASES: list[tuple[Callable[[], object], str, str, str]] = [
     (lambda: AsyncLinUCB(gamma=True), "gamma", "True", "from 1 to inf"),
     (lambda: AsyncLinUCB(gamma=()), "gamma", "empty", "one number for each client"),
     (lambda: AsyncLinUCB(gamma=(2.0, 0.1)), "gamma", "0.1", "from 1 to inf"),
-    (lambda: AsyncLinUCB(), "gamma_upload", "0.0", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma_upload=2), "gamma_download", "0.0", "from 1 to inf"),
+    (lambda: AsyncLinUCB(), "gamma_upload", "missing", "gamma alone, or gamma_upload and gamma_download"),
+    (
+        lambda: AsyncLinUCB(gamma_upload=2),
+        "gamma_download",
+        "missing",
+        "gamma alone, or gamma_upload and gamma_download",
+    ),
+    (lambda: AsyncLinUCB(gamma=5, gamma_upload=0.0), "gamma_upload", "0.0", "from 1 to inf"),
+    (lambda: AsyncLinUCB(gamma=5, gamma_upload=np.array([1.0, 2.0])), "gamma_upload", "[1., 2.]", "gamma alone"),
+    (lambda: AsyncLinUCB(gamma={7: 5.0, 9: 2.0}), "gamma", "{7: 5.0, 9: 2.0}", "from 1 to inf"),
+    (lambda: AsyncLinUCB(gamma={1, 2}), "gamma", "{1, 2}", "from 1 to inf"),
+    (lambda: AsyncLinUCB(gamma=np.array(5.0)), "gamma", "array(5.)", "from 1 to inf"),
+    (lambda: AsyncLinUCB(gamma=10**400), "gamma", "1000", "from 1 to inf"),
     (lambda: AsyncLinUCB(gamma=2, gamma_upload=3), "gamma_upload", "3", "gamma alone, or the other two"),
     (lambda: AsyncLinUCB(gamma=2, ridge=0), "ridge", "0", "above 0"),
     (lambda: AsyncLinUCB(gamma=2, ridge=-1.0), "ridge", "-1.0", "above 0"),
@@ -76,6 +87,8 @@ def test_a_seed_must_be_an_integer_that_fits(stream: EventStream, seed: object) 
 def test_hyper_parameters_are_frozen_comparable_and_replaceable() -> None:
     algorithm = AsyncLinUCB(gamma=np.float64(5), alpha=0.3, ridge=0.2)
     assert algorithm == AsyncLinUCB(gamma_upload=5, gamma_download=5, gamma=5)
+    assert algorithm == AsyncLinUCB(gamma_upload=5, gamma_download=5)
+    assert AsyncLinUCB(gamma_upload=[2, 3], gamma_download=4).gamma is None
     assert hash(algorithm) == hash(AsyncLinUCB(gamma=5.0))
     assert (algorithm.gamma_upload, algorithm.gamma_download, algorithm.name) == (5.0, 5.0, "async-linucb")
     with pytest.raises(AttributeError):

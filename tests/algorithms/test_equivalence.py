@@ -75,7 +75,7 @@ def test_async_linucb_am_agrees_up_to_the_first_unsettled_step(
         assert_same_trace(ours, theirs)
         # an alternation that never came to rest magnifies rounding: then b, made of partial rewards, says less
         assert_same_statistics(run, oracle.protocol, 1e-8 if oracle.largest_movement <= 1e-10 else 1e-4)
-    assert ours.transfer_dim == (algorithm.global_dim or stream.dimension)
+    assert ours.transfer_dim == theirs.transfer_dim == (algorithm.global_dim or stream.dimension)
 
 
 @given(streams(), confidences, st.sampled_from([0.0, 0.01, 0.5, 3.0, 40.0, np.inf]), st.integers(0, 2**63 - 1))

@@ -1,5 +1,6 @@
 """Any class with `choose` and `learn` is replayed and counted like the built-in methods."""
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,12 @@ def test_a_learner_that_misbehaves_is_told_so_in_one_line(stream: EventStream, l
     with pytest.raises(ValueError, match=message) as error:
         replay(learner, stream)
     assert "\n" not in str(error.value)
+
+
+def test_a_learner_that_cannot_be_copied_runs_as_it_is(stream: EventStream) -> None:
+    learner = Scripted(choice=1)
+    learner.lock = threading.Lock()
+    assert (replay(learner, stream).choices == 1).all()
 
 
 def test_rewards_are_what_was_observed_and_regret_is_of_expectations(stream: EventStream) -> None:

@@ -1,8 +1,12 @@
 """An EventStream is checked, immutable and fingerprinted."""
 
+import copy
+import pickle
 import re
+from array import array
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from data_pipelines import EventStream
@@ -33,7 +37,11 @@ BAD = [
     ({"items": np.full((6, 2), -1e51)}, "items[0, 0] is -1e+51; allowed are finite numbers of size at most 1e+50"),
     ({"items": np.zeros(6)}, "items has shape (6,); allowed is (I, d)"),
     ({"items": np.zeros((6, 0))}, "items has shape (6, 0); allowed is (I, d), each at least 1"),
-    ({"items": [["a", "b"]]}, "items is not an array of numbers"),
+    ({"items": [["a", "b"]]}, "items has type <U1; allowed are real numbers"),
+    ({"items": [["1", "2"]]}, "items has type <U1; allowed are real numbers"),
+    ({"items": np.ones((6, 2)) * 1j}, "items has type complex128; allowed are real numbers"),
+    ({"items": [[1.0, 2.0], [1.0]]}, "items is not an array, its rows differ in length; allowed are real numbers"),
+    ({"pools": [[0, 1], [2], [5, 4]]}, "pools is not an array, its rows differ in length; allowed are integers"),
     ({"clients": np.array([1.0, 2.0, 3.0])}, "clients has type float64; allowed are integers"),
     ({"clients": np.array([], dtype=int)}, "clients has shape (0,); allowed is (T), each at least 1"),
     ({"pools": np.array([[0, 1], [2, 6], [5, 4]])}, "pools names item 6; allowed are the rows of items, 0 to 5"),
@@ -65,8 +73,29 @@ def test_the_stream_cannot_be_changed_nor_can_the_arrays_it_was_made_of_change_i
         stream.name = "other"
 
 
+def test_no_one_else_can_change_the_stream_through_a_view_a_series_or_a_buffer() -> None:
+    base = np.zeros(3)
+    view = base.view()
+    view.flags.writeable = False
+    series = pd.Series(np.zeros(3))
+    buffer = array("d", [0.0] * 3)
+    streams = [EventStream(**arrays(noise=noise)) for noise in (view, series, buffer)]
+    base[0] = series.iloc[0] = buffer[0] = 99.0
+    assert [stream.noise[0] for stream in streams] == [0.0, 0.0, 0.0]
+
+
+def test_a_pickled_or_copied_stream_is_as_read_only_as_before() -> None:
+    stream = EventStream(**arrays())
+    assert stream.client_numbers is not None
+    for other in (pickle.loads(pickle.dumps(stream)), copy.deepcopy(stream)):
+        assert other.fingerprint == stream.fingerprint
+        for name in ("items", "clients", "pools", "rewards", "noise", "client_ids", "client_numbers"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(stream, name))
+            assert not getattr(other, name).flags.writeable
+
+
 def test_arrays_that_are_read_only_already_are_not_copied() -> None:
-    items = np.arange(12.0).reshape(6, 2)
+    items = np.ones((6, 2))
     items.flags.writeable = False
     assert EventStream(**arrays(items=items)).items is items
 

@@ -77,6 +77,11 @@ def test_the_fingerprint_is_of_parameters_and_seed() -> None:
     }
     assert len(prints) == 4
     assert simulate(seed=0, **small).fingerprint in prints
+    scales = [
+        simulate(seed=0, **small, noise=scale).fingerprint for scale in (1, 1.0, np.float32(0.1), np.float32(0.3))
+    ]
+    assert scales[0] == scales[1]
+    assert len(set(scales)) == 3
 
 
 @pytest.mark.parametrize(
@@ -87,6 +92,7 @@ def test_the_fingerprint_is_of_parameters_and_seed() -> None:
         ({"dimension": 5, "global_dim": 6}, "global_dim is 6; allowed are 1 to dimension, 5"),
         ({"noise": -1}, "noise is -1; allowed are finite numbers from 0"),
         ({"noise": np.nan}, "noise is nan; allowed are finite numbers from 0"),
+        ({"noise": "a"}, "noise is 'a'; allowed are finite numbers from 0"),
         ({"client_distribution": "skewed"}, "client_distribution is 'skewed'; allowed are uniform and non-uniform"),
         ({"table": 0}, "table is 0; allowed are integers from 1"),
         ({"seed": -1}, "seed is -1; allowed are integers from 0"),
