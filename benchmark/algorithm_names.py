@@ -71,9 +71,7 @@ def make_algorithm(name: str, parameters: Mapping[str, Any]) -> Any:
 
 def hyper_parameters(algorithm: Any) -> dict[str, Any]:
     """Return the hyper-parameters that an algorithm was made with, those left at their defaults included."""
-    return {
-        name: getattr(algorithm, name) for name in parameter_names(type(algorithm)) if hasattr(algorithm, name)
-    }
+    return {name: getattr(algorithm, name) for name in parameter_names(type(algorithm)) if hasattr(algorithm, name)}
 
 
 def identity(name: str) -> str:

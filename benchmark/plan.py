@@ -132,7 +132,7 @@ def _sources(
     if stream.dataset is not None:
         if not _is_wanted(stream.dataset, wanted):
             return
-        settings = {"arms": stream.arms, "scaling": stream.scaling, "dimension": stream.dimension}
+        settings: dict[str, Any] = {"arms": stream.arms, "scaling": stream.scaling, "dimension": stream.dimension}
         try:
             yield prepared_source(stream.dataset, settings, seed, Path(data_folder()).resolve()), None
         except NotPreparedError as error:
@@ -142,7 +142,8 @@ def _sources(
                 f"or generated data: fedbandit data {name} --stand-in"
             )
         return
-    for global_dim in stream.global_dim or [None]:
+    dims: Sequence[int | None] = stream.global_dim or [None]
+    for global_dim in dims:
         settings = {
             "steps": stream.steps,
             "clients": stream.clients,

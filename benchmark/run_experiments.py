@@ -91,16 +91,14 @@ def wanted_of(request: Request) -> Wanted:
 def parse_seeds(text: str) -> tuple[int, ...]:
     """Read `3` (the first three), `0,5` or `0-9`."""
     try:
-        if text.isdecimal() and int(text) > 0:
-            return tuple(range(int(text)))
-        seeds: list[int] = []
-        for part in text.split(","):
+        seeds = list(range(int(text))) if text.isdecimal() else []
+        for part in [] if text.isdecimal() else text.split(","):
             first, dash, last = part.partition("-")
             seeds += range(int(first), int(last) + 1) if dash else [int(first)]
     except ValueError:
         seeds = []
     if not seeds:
-        raise ValueError(f"--seeds is {text!r}; allowed are a number of seeds (3), a list (0,5) and a range (0-9)")
+        raise ValueError(f"--seeds is {text!r}; allowed are a number of seeds (3), a list (0,5) and a range (0-9, 0-0)")
     return tuple(dict.fromkeys(seeds))
 
 

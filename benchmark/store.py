@@ -103,7 +103,10 @@ class Store:
         created = patiently(
             uri,
             lambda: client.create_run(
-                experiment_id, start_time=began, tags=self._run_tags(parent, experiment, run, outcome), run_name=run.name
+                experiment_id,
+                start_time=began,
+                tags=self._run_tags(parent, experiment, run, outcome),
+                run_name=run.name,
             ),
         )
         run_id = str(created.info.run_id)
@@ -133,7 +136,9 @@ class Store:
             patiently(self.uri, lambda: self.client.download_artifacts(run_id, "", folder))
             files = {path.name: path.read_bytes() for path in Path(folder).rglob("*.parquet")}
         host = run.data.tags.get("fedbandit.ran_on", "")
-        return Outcome(run.info.start_time / 1000, run.info.end_time / 1000, host, metrics, curves, files, run.data.params)
+        return Outcome(
+            run.info.start_time / 1000, run.info.end_time / 1000, host, metrics, curves, files, run.data.params
+        )
 
     def _run_tags(self, parent: str, experiment: Experiment, run: Run, outcome: Outcome) -> dict[str, str]:
         tags = {
@@ -173,7 +178,8 @@ def run_parameters(run: Run, outcome: Outcome) -> dict[str, str]:
         "dataset": run.source.name,
         "seed": str(run.seed),
     }
-    sizes = {name: outcome.facts[name] for name in ("steps", "clients", "arms", "dimension") if name in outcome.facts}
+    names = ("steps", "clients", "arms", "dimension")
+    sizes: dict[str, str] = {name: outcome.facts[name] for name in names if name in outcome.facts}
     settings = {f"stream_{name}": number_text(value) for name, value in run.source.settings if name not in sizes}
     return {**given, **sizes, **settings, **about}
 

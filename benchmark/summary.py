@@ -66,7 +66,9 @@ def print_dry_run(runs: Sequence[Run], todo: Sequence[Run], finished: Sequence[F
         state = "to do" if (run.experiment, run.key) in open_runs else "done"
         print(f"{state:<6} {run.experiment:<18} {run.source.name:<28} {run.name}")
     seconds = estimate(todo, finished) / jobs
-    print(f"\n{len(runs)} runs, {len(runs) - len(todo)} done, {len(todo)} to do: about {_duration(seconds)} on {jobs} jobs")
+    print(
+        f"\n{len(runs)} runs, {len(runs) - len(todo)} done, {len(todo)} to do: about {_duration(seconds)} on {jobs} jobs"
+    )
 
 
 def estimate(todo: Sequence[Run], finished: Sequence[FinishedRun]) -> float:

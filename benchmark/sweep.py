@@ -142,9 +142,7 @@ def group_runs(runs: Sequence[Run]) -> "deque[Group]":
     by_stream: dict[str, dict[str, list[Run]]] = {}
     for run in runs:
         by_stream.setdefault(run.source.fingerprint, {}).setdefault(run.key, []).append(run)
-    return deque(
-        Group(next(iter(by_key.values()))[0].source, deque(by_key.values())) for by_key in by_stream.values()
-    )
+    return deque(Group(next(iter(by_key.values()))[0].source, deque(by_key.values())) for by_key in by_stream.values())
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def make_client(uri: str) -> "MlflowClient":
     from mlflow.tracking import MlflowClient
 
     for noisy in ("mlflow", "alembic"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)  # errors are raised too, and told in one line
     return once(uri, lambda: MlflowClient(uri))
 
 

@@ -77,16 +77,12 @@ def build_stream(prepared: Prepared, *, seed: int, arms: int, dimension: int, sc
         rewards=rewards,
         noise=noise,
         name=prepared.name,
-        fingerprint=stream_fingerprint(
-            prepared.manifest, seed=seed, arms=arms, dimension=dimension, scaling=scaling
-        ),
+        fingerprint=stream_fingerprint(prepared.manifest, seed=seed, arms=arms, dimension=dimension, scaling=scaling),
         source=str(prepared.manifest["source"]),
     )
 
 
-def stream_fingerprint(
-    manifest: Mapping[str, Any], *, seed: int, arms: int, dimension: int, scaling: str
-) -> str:
+def stream_fingerprint(manifest: Mapping[str, Any], *, seed: int, arms: int, dimension: int, scaling: str) -> str:
     """Return the fingerprint of the stream that `build_stream` makes of these arguments, without making it."""
     made_from = {
         "prepared": manifest["fingerprint"],

@@ -18,7 +18,9 @@ import argparse
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="names, patterns or TOML files (none: all)")
+    parser.add_argument(
+        "experiments", nargs="*", metavar="EXPERIMENT", help="names, patterns or TOML files (none: all)"
+    )
     parser.add_argument("--profile", default="quick", help="quick (default) or paper")
     parser.add_argument(
         "--algorithm",
