@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format data bench bench-scale bench-data clean
+.PHONY: help test lint format data ui bench bench-scale bench-data clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ format: $(READY) ## Put the code into the project's format
 
 data: $(READY) ## Prepare LastFM, Delicious and MovieLens (FEDBANDIT_MIRROR=dir-or-url)
 	$(BIN)/fedbandit data
+
+ui: $(READY) ## MLflow's pages, opened on the chart of the latest experiment (EXPERIMENT=fig_e for another)
+	@$(BIN)/fedbandit ui $(EXPERIMENT)
 
 bench: $(READY) ## Speed of every method against the floor, growth in clients (minutes)
 	$(BIN)/fedbandit bench

@@ -76,8 +76,9 @@ def view_state(metric: str) -> dict[str, Any]:
     """Return the state of the runs page: one scatter chart over all runs, the table beside it grouped by algorithm."""
     return {
         "searchFilter": ONLY_RUNS,
-        "orderByKey": "attributes.start_time",
-        "orderByAsc": False,
+        # The best on top; and in any order but by time the page leaves out the sweeps above the runs.
+        "orderByKey": f"metrics.`{metric}`",
+        "orderByAsc": metric == "regret",
         "startTime": "ALL",
         "lifecycleFilter": "Active",
         "datasetsFilter": [],
@@ -108,14 +109,14 @@ def _scatter(metric: str) -> dict[str, Any]:
         "metricSectionId": "fedbandit-comparison",
         "deleted": False,
         "isGenerated": False,
-        "displayName": f"{_words(metric)} against {HORIZONTAL}",
         "xaxis": {"key": HORIZONTAL, "type": "METRIC"},
         "yaxis": {"key": metric, "type": "METRIC"},
     }
 
 
 def _section(key: str, name: str, *, is_open: bool) -> dict[str, Any]:
-    return {"uuid": key, "name": name, "display": is_open, "isReordered": is_open, "deleted": False}
+    size = {"columns": 1, "cardHeight": 400} if is_open else {}
+    return {"uuid": key, "name": name, "display": is_open, "isReordered": is_open, "deleted": False, **size}
 
 
 def _words(metric: str) -> str:
