@@ -44,7 +44,7 @@ def vertical_metric(experiment_name: str) -> str:
 
 
 def save_chart_view(tracking_uri: str, experiment_name: str, metric: str | None = None) -> str:
-    """Store the chart view of an experiment and return its key. Saving it again changes nothing, or brings it up to date.
+    """Store the chart view of an experiment and return its key; saved again, it is brought up to date.
 
     Args:
         tracking_uri: where MLflow keeps the runs, a database or a server.

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -103,12 +104,46 @@ def server_command(store: str, port: int) -> list[str]:
     return [sys.executable, "-m", "mlflow", "server", *(part for pair in options.items() for part in pair)]
 
 
+@dataclass(frozen=True)
+class Server:
+    """A server of MLflow that we started."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def wait(self) -> None:
+        """Stay until the server ends by itself, which it should not."""
+        self.process.wait()
+        raise OSError(self._ending())
+
+    def wait_until_it_answers(self) -> None:
+        """Return once the pages can be had; raise OSError if that does not happen."""
+        deadline = time.monotonic() + SECONDS_TO_START
+        with requests.Session() as session:
+            session.trust_env = False  # loopback needs no proxy
+            while time.monotonic() < deadline:
+                if self.process.poll() is not None:
+                    raise OSError(self._ending())
+                try:
+                    if session.get(f"{self.address}/health", timeout=2).ok:
+                        return
+                except requests.RequestException:
+                    time.sleep(0.1)
+        raise OSError(f"MLflow's server did not answer at {self.address} within {SECONDS_TO_START:.0f} s")
+
+    def _ending(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+        return f"MLflow's server ended with code {self.process.returncode}: {last}"
+
+
 @contextmanager
-def running_server(store: str, port: int, log: Path) -> Iterator[str]:
-    """Run MLflow's server until the block ends, and yield its address once it answers."""
+def running_server(store: str, port: int, log: Path) -> Iterator[Server]:
+    """Run MLflow's server until the block ends, and yield it once it answers."""
     with _ended_by_signals(), log.open("wb") as output:
         # A session of its own: Ctrl-C reaches us alone, and we end all of the server's processes.
-        server = subprocess.Popen(
+        process = subprocess.Popen(
             server_command(store, port),
             env=os.environ | ENVIRONMENT,
             stdin=subprocess.DEVNULL,
@@ -117,42 +152,25 @@ def running_server(store: str, port: int, log: Path) -> Iterator[str]:
             start_new_session=True,
         )
         try:
-            address = f"http://{LOOPBACK}:{port}"
-            _wait_until_it_answers(server, address, log)
-            yield address
+            server = Server(f"http://{LOOPBACK}:{port}", process, log)
+            server.wait_until_it_answers()
+            yield server
         finally:
-            _stop(server)
+            _stop(process)
 
 
-def _wait_until_it_answers(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    deadline = time.monotonic() + SECONDS_TO_START
-    with requests.Session() as session:
-        session.trust_env = False  # loopback needs no proxy
-        while time.monotonic() < deadline:
-            if server.poll() is not None:
-                lines = log.read_text(errors="replace").split("\n")
-                last = next((line for line in reversed(lines) if line.strip()), "it said nothing")
-                raise OSError(f"MLflow's server ended with code {server.returncode}: {last.strip()} (all of it: {log})")
-            try:
-                if session.get(f"{address}/health", timeout=2).ok:
-                    return
-            except requests.RequestException:
-                time.sleep(0.1)
-    raise OSError(f"MLflow's server did not answer at {address} within {SECONDS_TO_START:.0f} s; its log is {log}")
-
-
-def _stop(server: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """End every process of the server's session, gently at first."""
     for number, seconds in ((signal.SIGTERM, SECONDS_TO_STOP), (signal.SIGKILL, None)):
         try:
-            os.killpg(server.pid, number)
+            os.killpg(process.pid, number)
         except ProcessLookupError:
             break
         try:
-            server.wait(seconds)
+            process.wait(seconds)
         except subprocess.TimeoutExpired:
             continue
-    server.wait()
+    process.wait()
 
 
 @contextmanager

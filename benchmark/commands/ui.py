@@ -13,7 +13,6 @@ otherwise `sqlite:///mlflow.db` in the working directory).
 
 import argparse
 import os
-import signal
 import sys
 import tempfile
 import webbrowser
@@ -53,14 +52,13 @@ def _open(name: str | None, port: int, *, browse: bool) -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="fedbandit-ui-") as folder:
         try:
-            with running_server(store, free_port(port), Path(folder) / "server.log") as address:
-                _show(landing_link(store, experiment, address), browse=browse)
+            with running_server(store, free_port(port), Path(folder) / "server.log") as server:
+                _show(landing_link(store, experiment, server.address), browse=browse)
                 print("Ctrl-C ends it.", flush=True)
-                while True:
-                    signal.pause()
+                server.wait()
         except KeyboardInterrupt:
-            print("\nfedbandit: the pages are closed")
-            return 0
+            print("\nThe pages are closed.")
+    return 0
 
 
 def _show(link: str, *, browse: bool) -> None:
