@@ -12,9 +12,18 @@ from selenium.webdriver.chrome.service import Service
 
 SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
 FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-quic --no-first-run --no-proxy-server "
-    "--disable-background-networking --disable-component-update --disable-sync --window-size=1600,1100"
-).split()
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-quic",
+    "--no-first-run",
+    "--no-proxy-server",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1600,1100",
+)
 
 
 @contextmanager
