@@ -55,7 +55,7 @@ def find_experiment(store: str, name: str | None) -> Experiment:
     if name is None:
         return _latest(client, used)
     if name not in used:
-        near = difflib.get_close_matches(name, used, n=1, cutoff=0.0)[0]
+        near = difflib.get_close_matches(name.lower(), used, n=1, cutoff=0.0)[0]
         raise ValueError(f"experiment is {name!r}; nearest is {near!r}; allowed are {', '.join(sorted(used))}")
     return used[name]
 

@@ -22,11 +22,11 @@ RUNS = (
 )
 
 
-def make_store(folder: Path, experiment: str = EXPERIMENT) -> str:
+def make_store(folder: Path) -> str:
     """Write the sweep into a database in the folder, artifacts beside it, and return its address."""
     uri = f"sqlite:///{folder / 'mlflow.db'}"
     client = MlflowClient(uri)
-    experiment_id = client.create_experiment(experiment, artifact_location=(folder / "mlartifacts").as_uri())
+    experiment_id = client.create_experiment(EXPERIMENT, artifact_location=(folder / "mlartifacts").as_uri())
     sweep = client.create_run(experiment_id, run_name="sweep", tags={"fedbandit.kind": "sweep"})
     for algorithm, threshold, seed, reward, communication in RUNS:
         tags = {"fedbandit.kind": "run", "mlflow.parentRunId": sweep.info.run_id, COLOUR_TAG: run_colour(algorithm)}

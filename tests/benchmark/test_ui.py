@@ -123,8 +123,8 @@ def test_the_server_listens_on_loopback_only(server: Server) -> None:
         assert probe.connect_ex(("127.0.0.2", port)) != 0
 
 
-def test_a_view_is_saved_once_and_the_metric_fits_the_experiment(tmp_path: Path) -> None:
-    store = make_store(tmp_path, "fig_a")
+def test_a_view_is_saved_once_and_the_metric_fits_the_experiment(store: str) -> None:
+    MlflowClient(store).create_experiment("fig_a")
     key = save_chart_view(store, "fig_a")
     before = find_experiment(store, "fig_a").tags
     assert '\\"key\\": \\"regret\\"' in before[TAG_PREFIX + key]
@@ -179,7 +179,8 @@ def test_with_a_team_s_server_only_its_address_is_printed(
 def test_an_unknown_experiment_gets_one_line_with_the_nearest(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ui", "figE"]) == 2
     error = capsys.readouterr().err
-    assert error == "fedbandit: error: experiment is 'figE'; nearest is 'fig_e'; allowed are fig_e\n"
+    assert error.startswith("fedbandit: error: experiment is 'figE'; nearest is 'fig_e'; allowed are fig_")
+    assert error.count("\n") == 1
 
 
 def test_without_a_store_it_says_to_run_first_and_makes_none(
