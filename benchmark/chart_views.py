@@ -19,6 +19,7 @@ TAG_PREFIX = "mlflow.sharedViewState."
 COLOUR_TAG = "mlflow.runColor"
 VIEW_KEY = "fedbandit-communication"
 ONLY_RUNS = "tags.`fedbandit.kind` = 'run'"
+ORDER = "params.`seed`"
 HORIZONTAL = "communication"
 SHOWN_BY_REGRET = frozenset({"fig_a", "fig_b", "fig_c"})
 COLUMNS = ("algorithm", "threshold", "dataset", "seed")
@@ -76,9 +77,10 @@ def view_state(metric: str) -> dict[str, Any]:
     """Return the state of the runs page: one scatter chart over all runs, the table beside it grouped by algorithm."""
     return {
         "searchFilter": ONLY_RUNS,
-        # The best on top; and in any order but by time the page leaves out the sweeps above the runs.
-        "orderByKey": f"metrics.`{metric}`",
-        "orderByAsc": metric == "regret",
+        # The page loads 100 runs and more on demand: whole seeds first, as the best first would hide the others.
+        # And in any order but by time it leaves out the sweeps above the runs.
+        "orderByKey": ORDER,
+        "orderByAsc": True,
         "startTime": "ALL",
         "lifecycleFilter": "Active",
         "datasetsFilter": [],

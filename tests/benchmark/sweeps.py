@@ -11,13 +11,13 @@ from benchmark.chart_views import COLOUR_TAG, run_colour
 EXPERIMENT = "fig_e"
 # algorithm, threshold, seed, normalised reward, communication
 RUNS = (
-    ("async-linucb", "1.01", 0, 2.31, 90_000),
+    ("async-linucb", "5", 1, 2.23, 29_500),
     ("async-linucb", "5", 0, 2.22, 31_000),
     ("async-linucb", "1000", 0, 1.84, 4_200),
     ("async-linucb-am", "1.01", 0, 2.40, 82_000),
     ("async-linucb-am", "5", 0, 2.35, 26_000),
     ("async-linucb-am", "1000", 0, 2.02, 3_900),
-    ("sync-linucb", "1", 0, 2.25, 120_000),
+    ("sync-linucb", "1", 1, 2.25, 120_000),
     ("sync-linucb", "100", 0, 1.95, 15_000),
 )
 

@@ -15,7 +15,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmark.__main__ import main
-from benchmark.chart_views import TAG_PREFIX, chart_link, run_colour, save_chart_view, vertical_metric
+from benchmark.chart_views import TAG_PREFIX, chart_link, run_colour, save_chart_view, vertical_metric, view_state
 from benchmark.ui import LOOPBACK, Server, find_experiment, free_port, landing_link, running_server
 from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.sweeps import EXPERIMENT, RUNS, make_store
@@ -135,6 +135,16 @@ def test_a_view_is_saved_once_and_the_metric_fits_the_experiment(store: str) -> 
         "normalised_reward",
         "normalised_reward",
     ]
+
+
+def test_the_first_page_of_many_runs_holds_whole_seeds(store: str) -> None:
+    experiment_id = find_experiment(store, EXPERIMENT).experiment_id
+    state = view_state("normalised_reward")
+    order = [f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"]
+    runs = MlflowClient(store).search_runs([experiment_id], state["searchFilter"], order_by=order)
+    seeds = [run.data.params["seed"] for run in runs]
+    assert len(seeds) == len(RUNS)
+    assert seeds == sorted(seeds)
 
 
 def test_the_link_names_experiment_view_and_mode() -> None:
