@@ -38,6 +38,9 @@ benchmark: $(READY) ## Data (stand-ins where nothing can be had) and all experim
 	$(BIN)/fedbandit data || $(BIN)/python -m benchmark.fill_in
 	$(BIN)/fedbandit run --profile $(PROFILE)
 
+ui: $(READY) ## MLflow's pages, opened on the chart of the latest experiment (EXPERIMENT=fig_e for another)
+	@$(BIN)/fedbandit ui $(EXPERIMENT)
+
 bench: $(READY) ## Speed of every method against the floor, growth in clients (minutes)
 	$(BIN)/fedbandit bench
 

@@ -80,7 +80,8 @@ def report(label: str, folder: Path, measured: Sweep) -> bool:
         ("parent's memory, late over early", measured.late / max(measured.early, 1e-9), 1.15, "most"),
     ]
     print(f"{label}: {count} runs, {measured.wall:.1f} s on {JOBS} cores, kernels {kernels:.1f} s", flush=True)
-    return all([_row(*row) for row in rows])
+    reached = [_row(*row) for row in rows]
+    return all(reached)
 
 
 def nothing_left(folder: Path, arguments: list[str]) -> bool:

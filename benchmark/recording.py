@@ -41,3 +41,4 @@ class SweepRecorder:
             ended = "FAILED" if status == "FINISHED" and self._failed[name] else status
             counts = {"runs_finished": self._finished[name], "runs_failed": self._failed[name]}
             self._store.end_sweep(parent, ended, counts)
+            self._store.save_chart_view(self._experiments[name])

@@ -93,6 +93,25 @@ class Store:
             patiently(self.uri, lambda name=name, value=value: self.client.log_metric(parent, name, value))  # type: ignore[misc]
         patiently(self.uri, lambda: self.client.set_terminated(parent, status))
 
+    def save_chart_view(self, experiment: Experiment) -> None:
+        """Let MLflow's pages open on reward, or regret, against communication."""
+        from benchmark.chart_views import save_chart_view
+
+        metric = "regret" if all(stream.simulated for stream in experiment.streams) else "normalised_reward"
+        patiently(self.uri, lambda: save_chart_view(self.uri, experiment.name, metric))
+
+    def known_link(self, experiment: str) -> str:
+        """Return the address of an experiment's chart, on the team's server or where `fedbandit ui` serves it.
+
+        Empty where this process had nothing to write there: finding out would take longer than the rest.
+        """
+        if experiment not in self._ids:
+            return ""
+        from benchmark.chart_views import VIEW_KEY, chart_link
+
+        is_server = self.uri.startswith(("http://", "https://"))
+        return chart_link(self.uri if is_server else "http://127.0.0.1:5000", self._ids[experiment], VIEW_KEY)
+
     def record(self, parent: str, experiment: Experiment, run: Run, outcome: Outcome) -> str:
         """Write one run, done or failed; the status comes last, so that a run half written never counts."""
         from mlflow.entities import Metric, Param
@@ -141,10 +160,13 @@ class Store:
         )
 
     def _run_tags(self, parent: str, experiment: Experiment, run: Run, outcome: Outcome) -> dict[str, str]:
+        from benchmark.chart_views import COLOUR_TAG, run_colour
+
         tags = {
             **self._tags,
             KEY: run.key,
             KIND: "run",
+            COLOUR_TAG: run_colour(run.algorithm_name),
             "fedbandit.source": run.source.source,
             "fedbandit.fingerprint": run.source.fingerprint,
             "fedbandit.ran_on": outcome.host,

@@ -31,7 +31,9 @@ def print_summary(
         print(f"FAILED {failure}")
     file = sqlite_file(store.uri)
     print(f"\nrecords  {without_password(store.uri)}" + (f", {file.parent / 'mlartifacts'}" if file else ""))
-    print("look     fedbandit ui")
+    last = experiments[-1].name if experiments else ""
+    link = store.known_link(last)
+    print(f"look     fedbandit ui {last}" + (f", or on its pages: {link}" if link else ""))
 
 
 def best_lines(runs: Sequence[FinishedRun]) -> list[str]:
@@ -67,7 +69,8 @@ def print_dry_run(runs: Sequence[Run], todo: Sequence[Run], finished: Sequence[F
         print(f"{state:<6} {run.experiment:<18} {run.source.name:<28} {run.name}")
     seconds = estimate(todo, finished) / jobs
     print(
-        f"\n{len(runs)} runs, {len(runs) - len(todo)} done, {len(todo)} to do: about {_duration(seconds)} on {jobs} jobs"
+        f"\n{len(runs)} runs, {len(runs) - len(todo)} done, {len(todo)} to do: "
+        f"about {_duration(seconds)} on {jobs} jobs"
     )
 
 
