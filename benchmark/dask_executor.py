@@ -5,6 +5,7 @@ once. A worker that dies takes streams with it; Dask then makes them again.
 """
 
 import inspect
+import pickle
 import sys
 import time
 import warnings
@@ -55,8 +56,7 @@ class DaskExecutor:
 
     def submit(self, stream: Any, algorithm: Any, seed: int) -> "Future[Outcome]":
         """Carry out a run on a worker."""
-        _send_by_value(algorithm)
-        future: Future[Outcome] = self._pool.submit(_carry_out, stream, algorithm, seed)
+        future: Future[Outcome] = self._pool.submit(_carry_out, stream, _packed(algorithm), seed)
         return future
 
     def close_stream(self, stream: Any) -> None:
@@ -98,13 +98,15 @@ def _connect(address: str) -> "Client":
     return client
 
 
-def _send_by_value(algorithm: Any) -> None:
-    """Send a user's own class as it is: workers do not have its file."""
+def _packed(algorithm: Any) -> bytes:
+    """Pack an algorithm, a user's own class with its code: neither workers nor the scheduler have its file."""
     import cloudpickle
 
     module = inspect.getmodule(type(algorithm))
     if module is not None and module.__name__.partition(".")[0] not in (*INSTALLED, *sys.stdlib_module_names):
         cloudpickle.register_pickle_by_value(module)
+    packed: bytes = cloudpickle.dumps(algorithm)
+    return packed
 
 
 def _hold(data: Prepared) -> Prepared:
@@ -119,8 +121,8 @@ def _build(data: Prepared, source: StreamSource) -> EventStream:
     return build_stream(data, seed=source.seed, **dict(source.settings))
 
 
-def _carry_out(stream: EventStream, algorithm: Any, seed: int) -> Outcome:
+def _carry_out(stream: EventStream, packed: bytes, seed: int) -> Outcome:
     arrays = (stream.items, stream.clients, stream.pools, stream.rewards, stream.noise)
     for array in (*arrays, stream.client_ids, stream.client_numbers):
         array.flags.writeable = False  # which the way between workers forgets, and kernels are compiled for
-    return carry_out(stream, algorithm, seed)
+    return carry_out(stream, pickle.loads(packed), seed)

@@ -65,7 +65,9 @@ class LocalExecutor:
         for process in ours:
             process.terminate()
         for process in ours:
-            process.join(1)
+            process.join(0.5)
+            if process.is_alive():
+                process.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _own_workers(self) -> list[BaseProcess]:

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import time
 from pathlib import Path
@@ -75,8 +76,6 @@ def test_killed_at_20_random_moments_nothing_is_lost_and_nothing_doubled(undistu
 def test_a_run_left_running_by_a_dead_process_is_marked_and_repeated(undisturbed: Path, tmp_path: Path):
     write_tiny(tmp_path)
     assert fedbandit(tmp_path, "run", "tiny.toml", "--seeds", "1", "--jobs", "1").returncode == 0
-    import sqlite3
-
     with sqlite3.connect(tmp_path / "mlflow.db") as connection:
         (run_id,) = connection.execute(
             "select run_uuid from tags where key = 'fedbandit.run_key' order by run_uuid limit 1"
@@ -103,7 +102,8 @@ def test_ctrl_c_ends_cleanly_in_two_seconds_and_says_how_to_go_on(tmp_path: Path
     assert time.monotonic() - asked < 5  # two seconds on a machine with nothing else to do
     assert "to go on, run the same command again" in errors
     assert "Traceback" not in errors
-    assert not [worker for worker in workers if worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE]
+    _, alive = psutil.wait_procs(workers, timeout=5)
+    assert not alive
     assert "RUNNING" not in statuses(tmp_path)
     assert rows(tmp_path, "select status from runs where name like 'sweep%'") == [("KILLED",)]
     assert not list(tmp_path.glob("fedbandit-streams-*"))
