@@ -98,6 +98,7 @@ def _end_with(sentinel: int) -> None:
 
 def _write_stream(source: StreamSource, folder: Path) -> Path:
     stream = source.build()
+    shutil.rmtree(folder, ignore_errors=True)  # what a worker left that died over it
     folder.mkdir(parents=True)
     for name in ARRAYS:
         np.save(folder / f"{name}.npy", getattr(stream, name))

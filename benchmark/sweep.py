@@ -60,7 +60,11 @@ class Sweep:
     def go(self, stop: threading.Event) -> None:
         """Work until all is done; `stop` ends it between two records."""
         while self.groups or self.ready or self.opening or self.running:
-            self._hand_over()
+            try:
+                self._hand_over()
+            except BrokenExecutor:
+                self._recover()
+                continue
             futures: list[Future[Any]] = [*self.opening, *self.running]
             done, _ = wait(futures, timeout=0.2, return_when=FIRST_COMPLETED)
             is_broken = False
@@ -76,14 +80,15 @@ class Sweep:
     def _hand_over(self) -> None:
         while len(self.running) < self.executor.in_flight and self.ready:
             group = self.ready[0]
-            runs = group.waiting.popleft()
+            runs = group.waiting[0]
+            self.running[self.executor.submit(group.handle, runs[0].algorithm, runs[0].seed)] = (group, runs)
+            group.waiting.popleft()  # only now: an executor whose workers died refuses
             if not group.waiting:
                 self.ready.pop(0)
-            self.running[self.executor.submit(group.handle, runs[0].algorithm, runs[0].seed)] = (group, runs)
         wanted = self.executor.in_flight - len(self.running) - sum(len(group.waiting) for group in self.ready)
         while self.groups and wanted > 0 and len(self.opening) < STREAMS_AHEAD:
-            group = self.groups.popleft()
-            self.opening[self.executor.open_stream(group.source)] = group
+            self.opening[self.executor.open_stream(self.groups[0].source)] = self.groups[0]
+            self.groups.popleft()
 
     def _take(self, future: "Future[Any]") -> bool:
         """Take what a future brings; False if its worker died."""
