@@ -57,7 +57,8 @@ def run_experiments(request: Request) -> int:
         finished = finished_runs(store, sorted(used))
     else:
         print(f"{len(plan.runs)} runs, all of them finished: nothing to do.")
-    print_summary(store, experiments, finished, failures)
+    stand_ins = sorted({run.source.name for run in plan.runs if run.source.source == "stand-in"})
+    print_summary(store, experiments, finished, failures, stand_ins)
     return 1 if failures or plan.missing else 0
 
 

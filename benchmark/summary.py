@@ -18,7 +18,11 @@ USUAL_STEPS = {"lastfm": 92_834, "delicious": 104_799, "movielens": 214_729}
 
 
 def print_summary(
-    store: Store, experiments: Sequence[Experiment], finished: Sequence[FinishedRun], failures: Sequence[str]
+    store: Store,
+    experiments: Sequence[Experiment],
+    finished: Sequence[FinishedRun],
+    failures: Sequence[str],
+    stand_ins: Sequence[str],
 ) -> None:
     """Print the best of each algorithm, the failures, where the records are, and how to look at them."""
     print()
@@ -27,6 +31,8 @@ def print_summary(
         print(f"{experiment.name}  {experiment.title}  ({len(runs)} runs finished)")
         for line in best_lines(runs):
             print(f"  {line}")
+    for dataset in stand_ins:
+        print(f"{dataset} is a STAND-IN, generated data: no result on it is a finding")
     for failure in failures:
         print(f"FAILED {failure}")
     file = sqlite_file(store.uri)
