@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmark.dead_sweeps import mark_dead_runs, only_writer
 from benchmark.executors import Executor
-from benchmark.experiment import Experiment
+from benchmark.experiment import Experiment, experiment_names
 from benchmark.finished import FinishedRun, finished_runs
 from benchmark.plan import Run
 from benchmark.recording import SweepRecorder
@@ -26,7 +26,8 @@ def carry_out_plan(
     with only_writer(store):
         if marked := mark_dead_runs(store, experiments):
             print(f"{marked} runs were left behind by a process that died: marked KILLED, repeated", file=sys.stderr)
-        finished = finished_runs(store, [experiment.name for experiment in experiments])
+        names = {*experiment_names(), *(experiment.name for experiment in experiments)}
+        finished = finished_runs(store, sorted(names))
         done = {(each.experiment, each.key) for each in finished}
         todo = [run for run in runs if (run.experiment, run.key) not in done]
         if not todo:
@@ -57,6 +58,8 @@ def _sweep(
             for run in todo:
                 if run.key in elsewhere and not stop.is_set():
                     recorder.done([run], store.outcome_of(elsewhere[run.key].run_id))
+            if stop.is_set():
+                raise Interrupted
             fresh = [run for run in todo if run.key not in elsewhere]
             Sweep(executor, recorder, group_runs(fresh)).go(stop)
         status = "FINISHED"
