@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PROFILE ?= quick
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format data bench bench-scale bench-data clean
+.PHONY: help test lint format data benchmark ui bench bench-scale bench-data bench-sweep clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +34,13 @@ format: $(READY) ## Put the code into the project's format
 data: $(READY) ## Prepare LastFM, Delicious and MovieLens (FEDBANDIT_MIRROR=dir-or-url)
 	$(BIN)/fedbandit data
 
+benchmark: $(READY) ## Data (stand-ins where nothing can be had) and all experiments (PROFILE=quick or paper)
+	$(BIN)/fedbandit data || $(BIN)/python -m benchmark.fill_in
+	$(BIN)/fedbandit run --profile $(PROFILE)
+
+ui: $(READY) ## MLflow's pages, opened on the chart of the latest experiment (EXPERIMENT=fig_e for another)
+	@$(BIN)/fedbandit ui $(EXPERIMENT)
+
 bench: $(READY) ## Speed of every method against the floor, growth in clients (minutes)
 	$(BIN)/fedbandit bench
 
@@ -41,6 +49,9 @@ bench-scale: $(READY) ## A million clients: memory and time (minutes)
 
 bench-data: $(READY) ## Speed and memory of the data pipelines against their limits (minutes)
 	$(BIN)/python -m benchmark.measure_data
+
+bench-sweep: $(READY) ## Overhead of the harness over its kernels, against its limits (minutes)
+	$(BIN)/python -m benchmark.measure_sweep
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build

@@ -62,14 +62,13 @@ def simulate(
     observation_noise = noise * rng.standard_normal(steps)
     for array in (items, who, pools, rewards, observation_noise):
         array.flags.writeable = False
-    kind = client_distribution if global_dim is None else f"heterogeneous-{global_dim}"
     return EventStream(
         items=items,
         clients=who,
         pools=pools,
         rewards=rewards,
         noise=observation_noise,
-        name=f"simulated-{kind}",
+        name=simulation_name(client_distribution, global_dim),
         fingerprint=_fingerprint(parameters, seed),
         source="simulated",
     )
@@ -151,6 +150,18 @@ def _expected_rewards(
             for weights, column in zip(own[who[steps]].T, features[len(shared) :], strict=True):
                 rewards[steps] += weights[:, None] * column
     return rewards
+
+
+def simulation_name(client_distribution: str = "uniform", global_dim: int | None = None) -> str:
+    """Return the name that a simulated stream goes by."""
+    return f"simulated-{client_distribution if global_dim is None else f'heterogeneous-{global_dim}'}"
+
+
+def simulation_fingerprint(*, seed: int, **given: Any) -> str:
+    """Return the fingerprint of the stream that `simulate` makes of these arguments, without making it."""
+    parameters = {**(simulate.__kwdefaults__ or {}), **given}
+    _check(parameters, seed)
+    return _fingerprint(parameters, seed)
 
 
 def _fingerprint(parameters: dict[str, Any], seed: int) -> str:

@@ -4,7 +4,9 @@ Order and pools come from whole numbers and a seeded generator alone, so that ev
 same; nothing loops over interactions in Python.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,14 +70,6 @@ def build_stream(prepared: Prepared, *, seed: int, arms: int, dimension: int, sc
     clients = prepared.users[interactions]
     for array in (items, clients, pools, rewards, noise):
         array.flags.writeable = False
-    made_from = {
-        "prepared": prepared.manifest["fingerprint"],
-        "seed": seed,
-        "arms": int(arms),
-        "dimension": dimension,
-        "scaling": scaling,
-        "version": STREAM_VERSION,
-    }
     return EventStream(
         items=items,
         clients=clients,
@@ -83,9 +77,22 @@ def build_stream(prepared: Prepared, *, seed: int, arms: int, dimension: int, sc
         rewards=rewards,
         noise=noise,
         name=prepared.name,
-        fingerprint=fingerprint_of(made_from),
+        fingerprint=stream_fingerprint(prepared.manifest, seed=seed, arms=arms, dimension=dimension, scaling=scaling),
         source=str(prepared.manifest["source"]),
     )
+
+
+def stream_fingerprint(manifest: Mapping[str, Any], *, seed: int, arms: int, dimension: int, scaling: str) -> str:
+    """Return the fingerprint of the stream that `build_stream` makes of these arguments, without making it."""
+    made_from = {
+        "prepared": manifest["fingerprint"],
+        "seed": int(seed),
+        "arms": int(arms),
+        "dimension": int(dimension),
+        "scaling": scaling,
+        "version": STREAM_VERSION,
+    }
+    return fingerprint_of(made_from)
 
 
 def draw_order(random: np.random.Generator, users: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,0 +1,145 @@
+"""Algorithms by name: built-in ones, entry points, a user's own classes, and filters such as `name[gamma=5]`."""
+
+import hashlib
+import importlib
+import inspect
+import math
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from benchmark.nearest import unknown
+
+GRID_OFFSETS = {"gamma": 1.0, "threshold": 0.0}
+"""The parameters that a threshold grid runs through: the grid is γ-1, and D."""
+
+ENTRY_POINTS = "fedbandit.algorithms"
+
+
+@dataclass(frozen=True)
+class AlgorithmFilter:
+    """What `--algorithm` says: a name, and values that replace those of the experiment."""
+
+    name: str
+    values: Mapping[str, tuple[Any, ...]]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it names a user's class, `module:Class`."""
+        return ":" in self.name
+
+
+def algorithm_names() -> list[str]:
+    """Return the names of all algorithms that are installed."""
+    return sorted([*_built_in(), *(point.name for point in entry_points(group=ENTRY_POINTS))])
+
+
+def find_algorithm(name: str) -> type:
+    """Return the class behind a name, or behind `module:Class`."""
+    if ":" in name:
+        return _own_class(name)
+    built_in = _built_in()
+    if name in built_in:
+        return built_in[name]
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        loaded: type = point.load()
+        return loaded
+    raise unknown("algorithm", name, algorithm_names())
+
+
+def parameter_names(algorithm: type) -> list[str]:
+    """Return the hyper-parameters that a class takes."""
+    return [name for name in inspect.signature(algorithm).parameters if name not in ("args", "kwargs")]
+
+
+def make_algorithm(name: str, parameters: Mapping[str, Any]) -> Any:
+    """Make an algorithm; a wrong parameter is a ValueError that names it, the value and what is allowed."""
+    found = find_algorithm(name)
+    allowed = parameter_names(found)
+    for parameter in parameters:
+        if parameter not in allowed:
+            raise unknown(f"parameter of {name}", parameter, allowed)
+    try:
+        return found(**parameters)
+    except TypeError as error:
+        raise ValueError(f"{name} with {dict(parameters)} cannot be made: {error}") from None
+
+
+def hyper_parameters(algorithm: Any) -> dict[str, Any]:
+    """Return the hyper-parameters that an algorithm was made with, those left at their defaults included."""
+    return {name: getattr(algorithm, name) for name in parameter_names(type(algorithm)) if hasattr(algorithm, name)}
+
+
+def identity(name: str) -> str:
+    """Return what a run key says of an algorithm: its name, with the hash of its source if it is a user's own."""
+    if ":" not in name:
+        return name
+    source = inspect.getsourcefile(find_algorithm(name))
+    content = Path(source).read_bytes() if source else b""
+    return f"{name}@{hashlib.sha256(content).hexdigest()[:16]}"
+
+
+def parse_filter(text: str) -> AlgorithmFilter:
+    """Read `name`, `name[gamma=5]`, `name[gamma=[1,5,inf],alpha=theory]` or `module:Class[…]`."""
+    match = re.fullmatch(r"\s*([^\[\]\s]+)\s*(?:\[(.*)\])?\s*", text)
+    if match is None:
+        raise ValueError(f"--algorithm is {text!r}; allowed are NAME, NAME[parameter=value,…] and module:Class")
+    name, settings = match.group(1), match.group(2) or ""
+    allowed = parameter_names(find_algorithm(name))
+    values: dict[str, tuple[Any, ...]] = {}
+    for setting in re.findall(r"[^,\[\]]+=\[[^\]]*\]|[^,]+", settings):
+        key, equals, value = (part.strip() for part in setting.partition("="))
+        if not equals or not value:
+            raise ValueError(f"--algorithm is {text!r}, with {setting.strip()!r}; allowed is parameter=value")
+        if key not in allowed:
+            raise unknown(f"parameter of {name}", key, allowed)
+        values[key] = tuple(_value(each) for each in value.strip("[]").split(","))
+    return AlgorithmFilter(name, values)
+
+
+def number_text(value: Any) -> str:
+    """Write a value as people would: 5, 1.01, inf."""
+    if isinstance(value, float):
+        return f"{value:g}" if math.isclose(value, float(f"{value:g}"), rel_tol=1e-12) else repr(value)
+    return str(value)
+
+
+def _value(text: str) -> Any:
+    text = text.strip().strip("\"'")
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _built_in() -> dict[str, type]:
+    import algorithms
+
+    classes = [getattr(algorithms, name) for name in algorithms.__all__]
+    return {each.name: each for each in classes if hasattr(each, "name") and hasattr(each, "start")}
+
+
+def _own_class(reference: str) -> type:
+    module_name, _, class_name = reference.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        raise ValueError(f"algorithm is {reference!r}; {module_name} cannot be imported: {error}") from None
+    found = getattr(module, class_name, None)
+    if not isinstance(found, type):
+        classes = [name for name, each in vars(module).items() if isinstance(each, type)]
+        raise unknown(f"class in {module_name}", class_name, classes)
+    if not (hasattr(found, "start") or (hasattr(found, "choose") and hasattr(found, "learn"))):
+        raise ValueError(f"algorithm is {reference!r}; allowed are classes with choose and learn")
+    return found

@@ -1,0 +1,47 @@
+"""A store with a sweep made by hand, as the harness would leave it."""
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Param, RunTag
+
+from benchmark.chart_views import COLOUR_TAG, run_colour
+
+EXPERIMENT = "fig_e"
+# algorithm, threshold, seed, normalised reward, communication
+RUNS = (
+    ("async-linucb", "5", 1, 2.23, 29_500),
+    ("async-linucb", "5", 0, 2.22, 31_000),
+    ("async-linucb", "1000", 0, 1.84, 4_200),
+    ("async-linucb-am", "1.01", 0, 2.40, 82_000),
+    ("async-linucb-am", "5", 0, 2.35, 26_000),
+    ("async-linucb-am", "1000", 0, 2.02, 3_900),
+    ("sync-linucb", "1", 1, 2.25, 120_000),
+    ("sync-linucb", "100", 0, 1.95, 15_000),
+)
+
+
+def make_store(folder: Path) -> str:
+    """Write the sweep into a database in the folder, artifacts beside it, and return its address."""
+    uri = f"sqlite:///{folder / 'mlflow.db'}"
+    client = MlflowClient(uri)
+    experiment_id = client.create_experiment(EXPERIMENT, artifact_location=(folder / "mlartifacts").as_uri())
+    sweep = client.create_run(experiment_id, run_name="sweep", tags={"fedbandit.kind": "sweep"})
+    for algorithm, threshold, seed, reward, communication in RUNS:
+        tags = {"fedbandit.kind": "run", "mlflow.parentRunId": sweep.info.run_id, COLOUR_TAG: run_colour(algorithm)}
+        run = client.create_run(experiment_id, run_name=f"{algorithm} {threshold} seed {seed}")
+        metrics = {"reward": 1000 * reward, "normalised_reward": reward, "regret": 5000 - 1000 * reward}
+        params = {"algorithm": algorithm, "threshold": threshold, "dataset": "delicious", "seed": str(seed)}
+        client.log_batch(
+            run.info.run_id,
+            metrics=[Metric(k, v, 0, 0) for k, v in (metrics | {"communication": communication}).items()],
+            params=[Param(key, value) for key, value in params.items()],
+            tags=[RunTag(key, value) for key, value in tags.items()],
+        )
+        client.set_terminated(run.info.run_id)
+    figure = Figure()
+    figure.subplots().plot([0, 1], [0, 1])
+    client.log_figure(sweep.info.run_id, figure, "picture.png")
+    client.set_terminated(sweep.info.run_id)
+    return uri

@@ -1,0 +1,149 @@
+"""A real Dask scheduler and two workers on loopback; a real MLflow server, killed and restarted."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import requests
+
+from benchmark.finished import finished_by_search
+from benchmark.store import Store
+from tests.benchmark.tiny_sweeps import RUNS, command, environment, fedbandit, results, rows, statuses, write_tiny
+
+OWN = """
+from dataclasses import dataclass
+from algorithms import Transfers
+
+@dataclass
+class Last:
+    def choose(self, client, contexts, rng):
+        return len(contexts) - 1
+    def learn(self, client, context, reward):
+        return Transfers()
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def background(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+    with (folder / f"{arguments[1].replace('/', '-')}.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *arguments], cwd=folder, env=environment(), stdout=log, stderr=log
+        )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextmanager
+def worker(folder: Path, address: str) -> Iterator["subprocess.Popen[bytes]"]:
+    folder.mkdir()
+    options = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory", str(folder))
+    with background(folder, "dask", "worker", address, *options) as process:
+        yield process
+
+
+def test_a_dask_cluster_gives_the_same_results_though_a_worker_is_killed(tmp_path: Path):
+    here, there = tmp_path / "local", tmp_path / "dask"
+    for folder in (here, there):
+        folder.mkdir()
+        write_tiny(folder, steps=20_000)
+        (folder / "own.py").write_text(OWN)
+    arguments = ("run", "tiny.toml", "--algorithm", "own:Last")
+    assert fedbandit(here, *arguments).returncode == 0
+    address = f"tcp://127.0.0.1:{free_port()}"
+    with (
+        background(tmp_path, "dask", "scheduler", "--host", address, "--no-dashboard"),
+        worker(tmp_path / "first", address) as first,
+        worker(tmp_path / "second", address),
+    ):
+        process = subprocess.Popen(
+            command(*arguments, "--executor", "dask", "--scheduler", address),
+            cwd=there,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while process.poll() is None and rows(there, "select count(*) from metrics")[0][0] < 200:
+            time.sleep(0.01)
+        first.kill()
+        was_in_the_middle = process.poll() is None
+        _, errors = process.communicate(timeout=200)
+        assert process.returncode == 0, errors
+    assert was_in_the_middle
+    assert statuses(there) == {"FINISHED": RUNS + 2}
+    assert results(there) == results(here)
+
+
+@pytest.fixture
+def server_command(tmp_path: Path) -> tuple[str, tuple[str, ...]]:
+    port = free_port()
+    store = ("--backend-store-uri", f"sqlite:///{tmp_path / 'server.db'}", "--workers", "1")
+    artifacts = ("--artifacts-destination", str(tmp_path / "artifacts"))
+    return f"http://127.0.0.1:{port}", ("mlflow", "server", "--port", str(port), *store, *artifacts)
+
+
+def wait_for(address: str) -> None:
+    for _ in range(600):
+        try:
+            if requests.get(f"{address}/health", timeout=5).ok:
+                return
+        except requests.RequestException:
+            pass
+        time.sleep(0.1)
+    raise AssertionError("the MLflow server does not start")
+
+
+def test_a_tracking_server_may_die_and_come_back_in_mid_sweep(
+    tmp_path: Path, server_command: tuple[str, tuple[str, ...]]
+):
+    address, arguments = server_command
+    write_tiny(tmp_path)
+    with background(tmp_path, *arguments) as server:
+        wait_for(address)
+        process = subprocess.Popen(
+            command("run", "tiny.toml", "--jobs", "1"),
+            cwd=tmp_path,
+            env=environment(MLFLOW_TRACKING_URI=address),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        store = Store(address)
+        while process.poll() is None and len(finished_by_search(store, ["tiny"])) < 3:
+            time.sleep(0.1)
+        before = {run.key for run in finished_by_search(store, ["tiny"])}
+        server.kill()
+        server.wait()
+        was_in_the_middle = process.poll() is None
+    with background(tmp_path, *arguments):
+        wait_for(address)
+        output, errors = process.communicate(timeout=200)
+        assert process.returncode == 0, errors
+        assert f"{address}/#/experiments/" in output
+        after = [run.key for run in finished_by_search(store, ["tiny"])]
+        assert len(after) == len(set(after)) == RUNS
+        assert before <= set(after)
+        run_id = finished_by_search(store, ["tiny"])[0].run_id
+        names = {each.path for each in store.client.list_artifacts(run_id)}
+        assert names == {"clients.parquet", "curve.parquet"}
+        again = fedbandit(tmp_path, "run", "tiny.toml", MLFLOW_TRACKING_URI=address)
+        assert "nothing to do" in again.stdout
+    assert was_in_the_middle

@@ -1,0 +1,259 @@
+"""`fedbandit run`, as a user types it: records, resume, failures, own classes, bad input."""
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.algorithm_names import number_text
+from benchmark.finished import finished_by_search, finished_in_sqlite
+from benchmark.store import Store
+from tests.benchmark.tiny_sweeps import RUNS, command, environment, fedbandit, results, rows, statuses, write_tiny
+
+OWN = """
+from dataclasses import dataclass
+from algorithms import Transfers
+
+@dataclass
+class First:
+    fail_at: int = -1
+    def choose(self, client, contexts, rng):
+        return 0
+    def learn(self, client, context, reward):
+        self.fail_at -= 1
+        if self.fail_at == 0:
+            raise RuntimeError("as it was told")
+        return Transfers(uploads=[client])
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the tiny experiment was run with two jobs."""
+    folder = tmp_path_factory.mktemp("swept")
+    done = fedbandit(folder, "run", write_tiny(folder), "--jobs", "2")
+    assert done.returncode == 0, done.stderr
+    assert f"{RUNS} of {RUNS} runs: {RUNS} done, 0 failed, 0 skipped" in done.stderr
+    assert "best regret" in done.stdout
+    assert "fedbandit ui" in done.stdout
+    assert "Traceback" not in done.stderr
+    return folder
+
+
+def test_every_run_is_recorded_once(swept: Path):
+    assert statuses(swept) == {"FINISHED": RUNS}
+    assert len(results(swept)) == RUNS
+
+
+def test_a_second_time_nothing_is_run(swept: Path):
+    before = rows(swept, "select count(*) from runs")
+    again = fedbandit(swept, "run", "tiny.toml")
+    assert again.returncode == 0
+    assert f"{RUNS} runs, all of them finished: nothing to do" in again.stdout
+    assert rows(swept, "select count(*) from runs") == before
+
+
+def test_nothing_heavy_is_imported_when_nothing_is_to_do(swept: Path):
+    code = (
+        "import sys; from benchmark.__main__ import main\n"
+        "code = main(['run', 'tiny.toml'])\n"
+        "heavy = {'mlflow', 'distributed', 'sklearn'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=swept, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_sqlite_and_a_search_through_mlflow_agree(swept: Path):
+    file = swept / "mlflow.db"
+    store = Store(f"sqlite:///{file}")
+    direct = finished_in_sqlite(file, ["tiny"])
+    assert sorted(direct, key=lambda run: run.key) == sorted(
+        finished_by_search(store, ["tiny"]), key=lambda run: run.key
+    )
+    assert len(direct) == RUNS
+
+
+def test_a_record_says_all_it_takes_to_trust_and_repeat_a_run(swept: Path):
+    store = Store(f"sqlite:///{swept / 'mlflow.db'}")
+    experiment = store.find("tiny")
+    assert experiment is not None
+    runs = store.search(experiment.experiment_id, "FINISHED", "run")
+    (parent,) = store.search(experiment.experiment_id, "FINISHED", "sweep")
+    run = next(each for each in runs if each.data.params["threshold"] == "inf" and each.data.params["seed"] == "0")
+    assert run.data.tags["mlflow.parentRunId"] == parent.info.run_id
+    assert run.data.tags["mlflow.runName"] == "async-linucb γ=inf seed 0"
+    expected = {"algorithm": "async-linucb", "dataset": "simulated-uniform", "alpha": "0.3", "ridge": "0.2"}
+    expected |= {"gamma": "inf", "steps": "400", "clients": "20", "arms": "5", "dimension": "4"}
+    assert expected.items() <= run.data.params.items()
+    for metric in ("reward", "regret", "uploads", "downloads", "communication", "scalars_moved", "cpu_seconds"):
+        assert metric in run.data.metrics
+    assert run.data.metrics["microseconds_per_step"] > 0
+    assert run.data.metrics["communication"] == 0
+    for tag in ("run_key", "fingerprint", "source", "host", "pid", "machine", "version.numpy", "ran_on"):
+        assert run.data.tags[f"fedbandit.{tag}"]
+    assert "mlflow.note.content" in run.data.tags
+    (dataset,) = run.inputs.dataset_inputs
+    assert dataset.dataset.name == "simulated-uniform"
+    assert run.data.tags["fedbandit.fingerprint"].startswith(dataset.dataset.digest)
+    assert json.loads(dataset.dataset.source)["source"] == "simulated"
+    assert run.info.end_time >= run.info.start_time > 1.5e12
+    for curve, total in (("reward_curve", "reward"), ("communication_curve", "communication")):
+        history = store.client.get_metric_history(run.info.run_id, curve)
+        assert 90 <= len(history) <= 110
+        last = max(history, key=lambda each: each.step)
+        assert last.step == 400
+        assert last.value == pytest.approx(run.data.metrics[total])
+
+
+def test_artifacts_are_the_full_curve_and_the_totals_of_clients(swept: Path):
+    store = Store(f"sqlite:///{swept / 'mlflow.db'}")
+    run_id = finished_in_sqlite(swept / "mlflow.db", ["tiny"])[0].run_id
+    run = store.client.get_run(run_id)
+    folder = Path(store.client.download_artifacts(run_id, ""))
+    curve, clients = pq.read_table(folder / "curve.parquet"), pq.read_table(folder / "clients.parquet")
+    assert curve.num_rows == 400
+    assert curve.column("reward").to_numpy().sum() == pytest.approx(run.data.metrics["reward"])
+    for what in ("uploads", "downloads"):
+        assert curve.column(what).to_numpy().sum() == clients.column(what).to_numpy().sum() == run.data.metrics[what]
+
+
+def test_one_job_and_another_order_give_the_same_bit_for_bit(swept: Path, tmp_path: Path):
+    write_tiny(tmp_path)
+    for part in (["--seeds", "1-1"], ["--algorithm", "sync-linucb"], []):
+        assert fedbandit(tmp_path, "run", "tiny.toml", "--jobs", "1", *part).returncode == 0
+    assert results(tmp_path) == results(swept)
+
+
+def test_dry_run_lists_what_is_done_and_what_is_not_and_runs_nothing(swept: Path):
+    done = fedbandit(swept, "run", "tiny.toml", "--seeds", "3", "--dry-run")
+    assert done.returncode == 0
+    assert done.stdout.count("\nto do ") + done.stdout.startswith("to do") == RUNS // 2
+    assert f"{RUNS // 2 * 3} runs, {RUNS} done, {RUNS // 2} to do: about" in done.stdout
+    assert statuses(swept) == {"FINISHED": RUNS}
+
+
+def test_a_dry_run_in_an_empty_folder_leaves_it_empty(tmp_path: Path):
+    assert fedbandit(tmp_path, "run", "fig_a", "--dry-run").returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_finished_in_another_experiment_is_copied_and_not_run(swept: Path, tmp_path: Path):
+    assert fedbandit(tmp_path, "run", write_tiny(tmp_path), "--seeds", "1").returncode == 0
+    write_tiny(tmp_path, "twin")
+    both = fedbandit(tmp_path, "run", "tiny.toml", "twin.toml", "--seeds", "1")
+    assert both.returncode == 0, both.stderr
+    query = "select e.name, m.value from latest_metrics m join runs r on r.run_uuid = m.run_uuid join experiments e "
+    query += "on e.experiment_id = r.experiment_id where m.key = 'kernel_seconds' order by m.value"
+    found = rows(tmp_path, query)
+    assert len(found) == RUNS
+    times = {name: [value for each, value in found if each == name] for name in ("tiny", "twin")}
+    assert times["tiny"] == times["twin"]  # measured once
+
+
+def test_a_failed_run_is_recorded_and_the_others_go_on(tmp_path: Path):
+    (tmp_path / "own.py").write_text(OWN)
+    arguments = ("run", write_tiny(tmp_path), "--seeds", "1", "--algorithm", "own:First[fail_at=[-1,7]]")
+    done = fedbandit(tmp_path, *arguments)
+    assert done.returncode == 1
+    assert "FAILED tiny: own:First seed 0 on simulated-uniform: RuntimeError: as it was told" in done.stdout
+    assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": 1}
+    (error,) = rows(tmp_path, "select value from tags where key = 'fedbandit.error'")
+    assert error == ("RuntimeError: as it was told",)
+    assert fedbandit(tmp_path, *arguments).returncode == 1  # failed again; nothing else was repeated
+    assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["fig_aa"], "experiment is 'fig_aa' (did you mean fig_a?)"),
+        (["fig_a", "--profile", "papr"], "profile of fig_a is 'papr' (did you mean paper?)"),
+        (["fig_a", "--algorithm", "sync-linuc"], "algorithm is 'sync-linuc' (did you mean sync-linucb?)"),
+        (["fig_a", "--algorithm", "async-linucb[gamma=0]"], "gamma is 0; allowed are numbers from 1 to inf"),
+        (["fig_d", "--dataset", "lastfn"], "dataset is 'lastfn' (did you mean lastfm?)"),
+        (["fig_a", "--seeds", "x"], "--seeds is 'x'"),
+        (["fig_a", "--jobs", "0"], "--jobs is 0; allowed are integers from 1"),
+        (["fig_a", "--executor", "dask"], "--scheduler is missing"),
+        (["fig_a", "--scheduler", "tcp://127.0.0.1:1"], "allowed only with --executor dask"),
+        (["fig_a", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"], "where no Dask scheduler answers"),
+        (["missing.toml"], "experiment is 'missing.toml'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, arguments: list[str], complaint: str):
+    done = fedbandit(tmp_path, "run", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert statuses(tmp_path) == {} if (tmp_path / "mlflow.db").exists() else True
+
+
+def test_a_tracking_server_that_refuses_is_one_line(tmp_path: Path):
+    done = fedbandit(tmp_path, "run", write_tiny(tmp_path), MLFLOW_TRACKING_URI="http://127.0.0.1:9")
+    assert done.returncode == 2
+    assert "the tracking server http://127.0.0.1:9 does not answer" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path):
+    experiment = tmp_path / write_tiny(tmp_path)
+    store = "sqlite:////proc/none/mlflow.db"
+    done = fedbandit(tmp_path, "run", str(experiment), MLFLOW_TRACKING_URI=store)
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_full_disk_is_one_line_and_leaves_the_store_intact(tmp_path: Path):
+    write_tiny(tmp_path)
+    assert fedbandit(tmp_path, "run", "tiny.toml", "--algorithm", "sync-linucb").returncode == 0
+    before = results(tmp_path)
+    most = (tmp_path / "mlflow.db").stat().st_size + 20_000
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    small = environment(PYTHONDONTWRITEBYTECODE="1")
+    done = subprocess.run(
+        command("run", "tiny.toml"), cwd=tmp_path, env=small, capture_output=True, text=True, preexec_fn=limit
+    )
+    assert done.returncode == 2, done.stderr
+    assert "no space left" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert before.items() <= results(tmp_path).items()
+    assert fedbandit(tmp_path, "run", "tiny.toml").returncode == 0
+    assert len(results(tmp_path)) == RUNS
+
+
+def test_numbers_are_written_as_people_would():
+    assert [number_text(each) for each in (5.0, 1.01, float("inf"), 3, 1e20, "theory")] == [
+        "5",
+        "1.01",
+        "inf",
+        "3",
+        "1e+20",
+        "theory",
+    ]
+    assert float(number_text(1.0177827941003892)) == 1.0177827941003892
+
+
+def test_a_missing_data_set_is_told_and_the_exit_code_tells(tmp_path: Path):
+    data = {"FEDBANDIT_DATA": str(tmp_path / "data")}
+    done = fedbandit(tmp_path, "run", write_tiny(tmp_path), "fig_d", "--seeds", "1", **data)
+    assert done.returncode == 1
+    assert "MISSING: lastfm is not prepared; ways on:" in done.stderr
+    assert statuses(tmp_path) == {"FINISHED": RUNS // 2}
+
+
+def test_a_second_sweep_on_the_same_store_is_refused(tmp_path: Path):
+    from filelock import FileLock
+
+    write_tiny(tmp_path)
+    with FileLock(tmp_path / "mlflow.db.lock"):
+        done = fedbandit(tmp_path, "run", "tiny.toml")
+    assert done.returncode == 2
+    assert "another sweep writes to" in done.stderr
