@@ -17,7 +17,7 @@ def test_a_change_in_any_file_gives_another_folder(tmp_path: Path) -> None:
     before = cache_folder(tmp_path)
     (tmp_path / "helper.py").write_text("b = 2")
     assert cache_folder(tmp_path) != before
-    assert CACHE_FOLDER == cache_folder(Path(algorithms.__file__).parent)
+    assert cache_folder(Path(algorithms.__file__).parent) == CACHE_FOLDER
 
 
 def test_kernels_are_cached_on_disk() -> None:
