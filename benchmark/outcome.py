@@ -119,5 +119,7 @@ def client_totals(trace: Trace) -> bytes:
 
 def _parquet(columns: dict[str, NDArray[Any]]) -> bytes:
     buffer = io.BytesIO()
-    pq.write_table(pa.table(columns), buffer, compression="zstd", write_statistics=False)
+    # Counts repeat, and a dictionary makes them small; looking for repetition among real numbers only takes time.
+    counts = [name for name, column in columns.items() if column.dtype.kind == "i"]
+    pq.write_table(pa.table(columns), buffer, compression="zstd", write_statistics=False, use_dictionary=counts)
     return buffer.getvalue()

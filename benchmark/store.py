@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.algorithm_names import number_text
 from benchmark.experiment import Experiment
 from benchmark.facts import command_line, facts
+from benchmark.first_batch import log_first_batch
 from benchmark.outcome import Outcome
 from benchmark.plan import Run
 from benchmark.processes import this_process
@@ -115,6 +116,7 @@ class Store:
     def record(self, parent: str, experiment: Experiment, run: Run, outcome: Outcome) -> str:
         """Write one run, done or failed; the status comes last, so that a run half written never counts."""
         from mlflow.entities import Metric, Param
+        from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
         client, uri = self.client, self.uri
         experiment_id = self.experiment_id(experiment)
@@ -132,13 +134,16 @@ class Store:
         metrics = [Metric(name, value, ended, 0) for name, value in outcome.metrics.items()]
         metrics += [Metric(name, value, ended, t) for name, points in outcome.curves.items() for t, value in points]
         params = [Param(name, text[:6000]) for name, text in run_parameters(run, outcome).items()]
-        patiently(uri, lambda: client.log_batch(run_id, metrics=metrics, params=params))
+        is_sqlite = sqlite_file(uri) is not None
+        patiently(uri, lambda: log_first_batch(client, run_id, metrics, params, is_sqlite=is_sqlite))
         patiently(uri, lambda: client.log_inputs(run_id, [dataset_input(run)]))
         files = outcome.files or {"error.txt": outcome.details.encode()}
         with tempfile.TemporaryDirectory() as folder:
             for name, content in files.items():
                 (Path(folder) / name).write_bytes(content)
-            patiently(uri, lambda: client.log_artifacts(run_id, folder))
+            # Not `client.log_artifacts`, which would ask for the run first to learn its place.
+            place = get_artifact_repository(created.info.artifact_uri, tracking_uri=uri)
+            patiently(uri, lambda: place.log_artifacts(folder))
         status = "FAILED" if outcome.error else "FINISHED"
         patiently(uri, lambda: client.set_terminated(run_id, status, ended))
         return run_id

@@ -139,17 +139,24 @@ def _expected_rewards(
     shared: NDArray[np.float64],
     own: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    rewards = np.zeros(pools.shape)
+    rewards = _shared_part(items, shared)[pools]
     rows = max(1, BLOCK // pools.shape[1])
-    for start in range(0, len(pools), rows):
+    for start in range(0, len(pools) if own.shape[1] else 0, rows):
         steps = slice(start, start + rows)
-        features = np.moveaxis(items[pools[steps]], 2, 0)
-        for weight, column in zip(shared, features[: len(shared)], strict=True):
-            rewards[steps] += weight * column
-        if own.shape[1]:
-            for weights, column in zip(own[who[steps]].T, features[len(shared) :], strict=True):
-                rewards[steps] += weights[:, None] * column
+        features = np.moveaxis(items[pools[steps], len(shared) :], 2, 0)
+        for weights, column in zip(own[who[steps]].T, features, strict=True):
+            rewards[steps] += weights[:, None] * column
     return rewards
+
+
+def _shared_part(items: NDArray[np.float64], shared: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what the shared parameters make of each item, summed in the order of the features."""
+    total = np.zeros(len(items))
+    for start in range(0, len(items), BLOCK):
+        block = items[start : start + BLOCK]
+        for weight, column in zip(shared, block.T[: len(shared)], strict=True):
+            total[start : start + BLOCK] += weight * column
+    return total
 
 
 def simulation_name(client_distribution: str = "uniform", global_dim: int | None = None) -> str:
