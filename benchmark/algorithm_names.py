@@ -75,8 +75,8 @@ def hyper_parameters(algorithm: Any) -> dict[str, Any]:
 
 
 def identity(name: str) -> str:
-    """Return what a run key says of an algorithm: its name, with the hash of its source if it is a user's own."""
-    if ":" not in name:
+    """Return what a run key says of an algorithm: its name, with the hash of its source if it is not built in."""
+    if name in _built_in():
         return name
     source = inspect.getsourcefile(find_algorithm(name))
     content = Path(source).read_bytes() if source else b""

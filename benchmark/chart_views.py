@@ -3,8 +3,8 @@
 MLflow keeps a view of an experiment's runs page as a tag of the experiment, `mlflow.sharedViewState.<key>`: JSON with a
 name, two times and the state of the page. A link names the key. The view is then also in the page's menu of views.
 
-What the page cannot do (MLflow 3.17 and 3.18): a logarithmic axis in a scatter chart, and colours by a parameter. Runs
-are coloured by their tag `mlflow.runColor`, so the harness gives each run the colour of its algorithm (`run_colour`).
+What the page cannot do (MLflow 3.17 and 3.18): a logarithmic axis in a scatter chart, and colours by a parameter. So
+each run has its communication as a logarithm too, and the colour of its algorithm (`run_colour`) as a tag.
 """
 
 import json
@@ -20,7 +20,7 @@ COLOUR_TAG = "mlflow.runColor"
 VIEW_KEY = "fedbandit-communication"
 ONLY_RUNS = "tags.`fedbandit.kind` = 'run'"
 ORDER = "params.`seed`"
-HORIZONTAL = "communication"
+HORIZONTAL = "log10_communication"
 SHOWN_BY_REGRET = frozenset({"fig_a", "fig_b", "fig_c"})
 COLUMNS = ("algorithm", "threshold", "dataset", "seed")
 
@@ -57,7 +57,7 @@ def save_chart_view(tracking_uri: str, experiment_name: str, metric: str | None 
     if experiment is None:
         raise ValueError(f"experiment is {experiment_name!r}; the store {tracking_uri} has none of that name")
     metric = metric or vertical_metric(experiment_name)
-    name = f"{_words(metric)} against {HORIZONTAL}"
+    name = f"{_words(metric)} against communication"
     state = json.dumps(view_state(metric), sort_keys=True)
     before = _saved(experiment)
     if (before.get("name"), before.get("state")) != (name, state):
@@ -87,12 +87,12 @@ def view_state(metric: str) -> dict[str, Any]:
         "modelVersionFilter": "All Runs",
         "selectedColumns": [
             *(f"params.`{name}`" for name in COLUMNS),
-            *(f"metrics.`{name}`" for name in (metric, HORIZONTAL)),
+            *(f"metrics.`{name}`" for name in (metric, "communication")),
         ],
         "runsHiddenMode": "SHOW_ALL",
         "compareRunCharts": [_scatter(metric)],
         "compareRunSections": [
-            _section("fedbandit-comparison", f"{_words(metric)} against {HORIZONTAL}", is_open=True),
+            _section("fedbandit-comparison", f"{_words(metric)} against communication (log10 of 1 + C_T)", is_open=True),
             _section("fedbandit-metrics", "Model metrics", is_open=False),
         ],
         "isAccordionReordered": True,

@@ -1,6 +1,7 @@
 """What a run hands back: final metrics, short curves and files, or the error it ended with."""
 
 import io
+import math
 import os
 import platform
 import time
@@ -56,9 +57,9 @@ def carry_out(stream: EventStream, algorithm: Any, seed: int) -> Outcome:
 
 
 def final_metrics(trace: Trace, stream: EventStream, seconds: float) -> dict[str, float]:
-    """Return the final numbers of a run; normalised reward where a random choice is expected to earn anything."""
+    """Return the final numbers of a run; normalised reward where no payoff is negative, as in real data."""
     reward = float(trace.rewards.sum())
-    by_chance = float(stream.rewards.mean(axis=1).sum())
+    by_chance = float(stream.rewards.sum()) / stream.arms if stream.rewards.min() >= 0 else 0.0
     metrics = {
         "reward": reward,
         "normalised_reward": reward / by_chance if by_chance else float("nan"),
@@ -66,6 +67,7 @@ def final_metrics(trace: Trace, stream: EventStream, seconds: float) -> dict[str
         "uploads": float(trace.uploads.sum()),
         "downloads": float(trace.downloads.sum()),
         "communication": float(trace.communication),
+        "log10_communication": math.log10(1 + trace.communication),  # MLflow's scatter has no logarithmic axis
         "scalars_moved": float(trace.scalars_moved),
         "am_unsettled": float(trace.am_unsettled),
         "microseconds_per_step": seconds / stream.steps * 1e6,

@@ -1,5 +1,6 @@
 """A store with a sweep made by hand, as the harness would leave it."""
 
+import math
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -32,10 +33,11 @@ def make_store(folder: Path) -> str:
         tags = {"fedbandit.kind": "run", "mlflow.parentRunId": sweep.info.run_id, COLOUR_TAG: run_colour(algorithm)}
         run = client.create_run(experiment_id, run_name=f"{algorithm} {threshold} seed {seed}")
         metrics = {"reward": 1000 * reward, "normalised_reward": reward, "regret": 5000 - 1000 * reward}
+        moved = {"communication": communication, "log10_communication": math.log10(1 + communication)}
         params = {"algorithm": algorithm, "threshold": threshold, "dataset": "delicious", "seed": str(seed)}
         client.log_batch(
             run.info.run_id,
-            metrics=[Metric(k, v, 0, 0) for k, v in (metrics | {"communication": communication}).items()],
+            metrics=[Metric(k, v, 0, 0) for k, v in {**metrics, **moved}.items()],
             params=[Param(key, value) for key, value in params.items()],
             tags=[RunTag(key, value) for key, value in tags.items()],
         )

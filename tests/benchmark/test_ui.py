@@ -1,5 +1,7 @@
 """MLflow's pages as a user gets them: a real server on loopback and a real Chromium."""
 
+import json
+import math
 import os
 import signal
 import socket
@@ -7,11 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 import requests
 from mlflow import MlflowClient
 from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmark.__main__ import main
@@ -25,6 +29,11 @@ PLOTS = """
 return [...document.querySelectorAll('.js-plotly-plot')].map(plot => ({
     x: plot.layout.xaxis.title.text, y: plot.layout.yaxis.title.text, type: plot.data[0].type,
     points: plot.data[0].x.map((value, i) => [value, plot.data[0].y[i], plot.data[0].marker.color[i]]),
+}))
+"""
+PLOTTED = """
+return [...document.querySelectorAll('.js-plotly-plot')].map(plot => ({
+    type: plot.data[0].type, points: plot.data.reduce((total, trace) => total + (trace.x || []).length, 0),
 }))
 """
 PICTURES = "return [...document.images].map(image => [image.src, image.naturalWidth])"
@@ -79,9 +88,9 @@ def test_the_link_lands_on_a_scatter_of_reward_against_communication(
     with looking_at(chrome, link, "chart"):
         plots = WebDriverWait(chrome, PATIENCE).until(lambda page: page.execute_script(PLOTS))
         assert [(plot["type"], plot["x"], plot["y"]) for plot in plots] == [
-            ("scatter", "communication", "normalised_reward")
+            ("scatter", "log10_communication", "normalised_reward")
         ]
-        expected = {(float(moved), reward, run_colour(algorithm)) for algorithm, _, _, reward, moved in RUNS}
+        expected = {(math.log10(1 + moved), reward, run_colour(algorithm)) for algorithm, _, _, reward, moved in RUNS}
         assert {tuple(point) for point in plots[0]["points"]} == expected
         text = text_of(chrome)
         assert f"{len(RUNS)} matching runs" in text  # the sweep's own run is not among them
@@ -94,6 +103,20 @@ def test_the_runs_table_of_a_figure_shows_its_runs(store: str, server: Server, c
     names = {f"{algorithm} {threshold} seed {seed}" for algorithm, threshold, seed, *_ in RUNS}
     with looking_at(chrome, f"{link}?compareRunsMode=TABLE&orderByKey=metrics.%60communication%60", "table"):
         WebDriverWait(chrome, PATIENCE).until(lambda page: all(name in text_of(page) for name in names))
+
+
+def test_the_compare_page_of_chosen_runs_has_its_scatter(store: str, server: Server, chrome: Chrome) -> None:
+    experiment_id = find_experiment(store, EXPERIMENT).experiment_id
+    runs = MlflowClient(store).search_runs([experiment_id], "tags.`fedbandit.kind` = 'run'")
+    chosen = json.dumps([run.info.run_id for run in runs])
+    query = urlencode({"runs": chosen, "experiments": json.dumps([experiment_id])})
+    with looking_at(chrome, f"{server.address}/#/compare-runs?{query}", "compare"):
+        tab = "//*[@role='tab'][contains(., 'Scatter')]"
+        WebDriverWait(chrome, PATIENCE).until(lambda page: page.find_elements(By.XPATH, tab))[0].click()
+        plots = WebDriverWait(chrome, PATIENCE).until(
+            lambda page: [plot for plot in page.execute_script(PLOTTED) if plot["type"].startswith("scatter")]
+        )
+        assert plots[0]["points"] == len(RUNS)
 
 
 def test_an_artifact_picture_is_displayed(store: str, server: Server, chrome: Chrome) -> None:

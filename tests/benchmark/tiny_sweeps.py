@@ -23,11 +23,12 @@ gamma = "grid"
 name = "sync-linucb"
 threshold = "grid"
 [profiles.quick]
-seeds = 2
+seeds = SEEDS
 grid = [0.01, 1, 100]
 gammas = [1, inf]
 """
 RUNS = 16
+"""With two seeds."""
 TIMES = ("microseconds_per_step", "kernel_seconds", "cpu_seconds")
 
 
@@ -41,10 +42,10 @@ def _empty_database() -> Path:
     return folder / "mlflow.db"
 
 
-def write_tiny(folder: Path, name: str = "tiny", steps: int = 400) -> str:
+def write_tiny(folder: Path, name: str = "tiny", *, steps: int = 400, seeds: int = 2) -> str:
     if not (folder / "mlflow.db").exists():
         shutil.copy(_empty_database(), folder / "mlflow.db")
-    (folder / f"{name}.toml").write_text(TINY.replace("STEPS", str(steps)))
+    (folder / f"{name}.toml").write_text(TINY.replace("STEPS", str(steps)).replace("SEEDS", str(seeds)))
     return f"{name}.toml"
 
 
