@@ -92,7 +92,9 @@ def view_state(metric: str) -> dict[str, Any]:
         "runsHiddenMode": "SHOW_ALL",
         "compareRunCharts": [_scatter(metric)],
         "compareRunSections": [
-            _section("fedbandit-comparison", f"{_words(metric)} against communication (log10 of 1 + C_T)", is_open=True),
+            _section(
+                "fedbandit-comparison", f"{_words(metric)} against communication (log10 of 1 + C_T)", is_open=True
+            ),
             _section("fedbandit-metrics", "Model metrics", is_open=False),
         ],
         "isAccordionReordered": True,

@@ -92,6 +92,39 @@ def test_a_dask_cluster_gives_the_same_results_though_a_worker_is_killed(tmp_pat
     assert results(there) == results(here)
 
 
+def test_a_dask_scheduler_that_dies_is_one_line_and_running_again_goes_on(tmp_path: Path):
+    write_tiny(tmp_path, steps=20_000)
+    address = f"tcp://127.0.0.1:{free_port()}"
+    with (
+        background(tmp_path, "dask", "scheduler", "--host", address, "--no-dashboard") as scheduler,
+        worker(tmp_path / "first", address),
+    ):
+        process = subprocess.Popen(
+            command("run", "tiny.toml", "--executor", "dask", "--scheduler", address),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while process.poll() is None and rows(tmp_path, "select count(*) from metrics")[0][0] < 400:
+            time.sleep(0.01)
+        scheduler.kill()
+        was_in_the_middle = process.poll() is None
+        _, errors = process.communicate(timeout=120)
+    assert was_in_the_middle
+    assert process.returncode == 2
+    assert "is gone; nothing finished is lost: run the command again" in errors.splitlines()[-1]
+    assert "Traceback" not in errors
+    assert "RUNNING" not in statuses(tmp_path)
+    before = results(tmp_path)
+    assert before
+    assert fedbandit(tmp_path, "run", "tiny.toml").returncode == 0
+    after = results(tmp_path)
+    assert len(after) == RUNS
+    assert before.items() <= after.items()
+
+
 @pytest.fixture
 def server_command(tmp_path: Path) -> tuple[str, tuple[str, ...]]:
     port = free_port()

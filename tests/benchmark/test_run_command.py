@@ -1,7 +1,11 @@
 """`fedbandit run`, as a user types it: records, resume, failures, own classes, bad input."""
 
 import json
+import os
+import pty
+import re
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +33,19 @@ class First:
             raise RuntimeError("as it was told")
         return Transfers(uploads=[client])
 """
+
+
+UNSHARE = ("unshare", "--user", "--map-root-user", "--mount")
+
+
+def may_mount() -> bool:
+    try:
+        return subprocess.run([*UNSHARE, "true"], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+needs_mounts = pytest.mark.skipif(not may_mount(), reason="NOT RUN: this machine lets nobody mount a file system")
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +185,45 @@ def test_a_failed_run_is_recorded_and_the_others_go_on(tmp_path: Path):
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": 2}
 
 
+def test_an_installed_package_may_bring_an_algorithm(tmp_path: Path):
+    """By an entry point; it is listed, runs by its name, and runs again when its code has changed."""
+    (tmp_path / "others.py").write_text(OWN)
+    about = tmp_path / "others-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[fedbandit.algorithms]\nalways-first = others:First\n")
+    installed = {"PYTHONPATH": str(tmp_path)}
+    assert "always-first" in fedbandit(tmp_path, "list", **installed).stdout
+    run = ("run", write_tiny(tmp_path), "--seeds", "1", "--algorithm", "always-first")
+    assert fedbandit(tmp_path, *run, **installed).returncode == 0
+    assert statuses(tmp_path)["FINISHED"] == 1
+    assert "nothing to do" in fedbandit(tmp_path, *run, **installed).stdout
+    (tmp_path / "others.py").write_text(OWN.replace("return 0", "return 1"))
+    assert fedbandit(tmp_path, *run, **installed).returncode == 0
+    assert statuses(tmp_path)["FINISHED"] == 2
+
+
+def test_on_a_terminal_a_bar_shows_what_is_done_and_the_time_left(tmp_path: Path):
+    main_end, its_end = pty.openpty()
+    process = subprocess.Popen(
+        command("run", write_tiny(tmp_path), "--seeds", "1"),
+        cwd=tmp_path,
+        env=environment(COLUMNS="120"),
+        stdout=subprocess.DEVNULL,
+        stderr=its_end,
+    )
+    os.close(its_end)
+    shown = b""
+    try:
+        while chunk := os.read(main_end, 4096):
+            shown += chunk
+    except OSError:  # the other end is closed
+        pass
+    assert process.wait(60) == 0
+    last = shown.decode().replace("\r", "\n").strip().splitlines()[-1]
+    assert re.search(rf"100%.* {RUNS // 2}/{RUNS // 2} .*run.*0 failed, 0 skipped", last), last
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -208,7 +264,51 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path):
     assert done.stderr.count("\n") == 1
 
 
-def test_a_full_disk_is_one_line_and_leaves_the_store_intact(tmp_path: Path):
+@needs_mounts
+def test_a_full_disk_is_one_line_and_running_again_goes_on(tmp_path: Path):
+    """On a real file system of a few megabytes, mounted for this process alone."""
+    write_tiny(tmp_path)
+    size = (tmp_path / "mlflow.db").stat().st_size + 200_000
+    done = in_a_mount(tmp_path, f"size={size}", "cp mlflow.db tiny.toml mount; cd mount", "run", "tiny.toml")
+    assert done.returncode == 2, done.stderr
+    assert "no space left" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    left = tmp_path / "mount"
+    assert 0 < len(results(left)) < RUNS
+    assert fedbandit(left, "run", "tiny.toml").returncode == 0
+    assert len(results(left)) == RUNS
+
+
+@needs_mounts
+def test_a_read_only_file_system_is_one_line_and_leaves_the_store_intact(tmp_path: Path):
+    write_tiny(tmp_path)
+    assert fedbandit(tmp_path, "run", "tiny.toml", "--algorithm", "sync-linucb").returncode == 0
+    prepare = "cp mlflow.db tiny.toml mount; mount -o remount,ro mount; cd mount"
+    done = in_a_mount(tmp_path, "size=50m", prepare, "run", "tiny.toml")
+    assert done.returncode == 2, done.stderr
+    assert "cannot be written" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert results(tmp_path / "mount") == results(tmp_path)
+
+
+def in_a_mount(folder: Path, options: str, prepare: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command in `mount`, a small file system of its own; what it leaves there is there afterwards too."""
+    (folder / "mount").mkdir()
+    called = " ".join(command(*arguments))
+    script = f"mount -t tmpfs -o {options} tmpfs mount; {prepare}; {called}; code=$?; cp -r . ../kept; exit $code"
+    done = subprocess.run(
+        [*UNSHARE, "sh", "-c", script],
+        cwd=folder,
+        env=environment(PYTHONDONTWRITEBYTECODE="1"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    shutil.copytree(folder / "kept", folder / "mount", dirs_exist_ok=True)
+    return done
+
+
+def test_a_file_that_may_not_grow_is_one_line_and_leaves_the_store_intact(tmp_path: Path):
     write_tiny(tmp_path)
     assert fedbandit(tmp_path, "run", "tiny.toml", "--algorithm", "sync-linucb").returncode == 0
     before = results(tmp_path)
