@@ -29,8 +29,8 @@ class AlgorithmFilter:
 
     @property
     def is_own(self) -> bool:
-        """Whether it names a user's class, `module:Class`."""
-        return ":" in self.name
+        """Whether it names a class that is not built in: a user's, `module:Class`, or one of another package."""
+        return self.name not in _built_in()
 
 
 def algorithm_names() -> list[str]:

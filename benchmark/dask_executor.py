@@ -42,7 +42,11 @@ class DaskExecutor:
     def in_flight(self) -> int:
         """Two for each thread of the cluster, as large as it is now."""
         if time.monotonic() - self._counted > SECONDS_BETWEEN_COUNTS:
-            self._threads, self._counted = max(sum(self._client.nthreads().values()), 1), time.monotonic()
+            try:
+                threads = self._client.nthreads().values()
+            except (OSError, RuntimeError, TimeoutError):  # what Dask says of a connection that is closed
+                raise self._gone() from None
+            self._threads, self._counted = max(sum(threads), 1), time.monotonic()
         return 2 * self._threads + 2
 
     def open_stream(self, source: StreamSource) -> "Future[Any]":
@@ -65,11 +69,14 @@ class DaskExecutor:
 
     def recover(self) -> bool:
         """Dask looks after workers itself; if it gives up runs, the scheduler is gone."""
-        raise OSError(f"the Dask scheduler {self._address} is gone; nothing finished is lost: run the command again")
+        raise self._gone()
 
     def close(self) -> None:
         """Leave the cluster; what it still works on for us is given up."""
         self._client.close(timeout=2)
+
+    def _gone(self) -> OSError:
+        return OSError(f"the Dask scheduler {self._address} is gone; nothing finished is lost: run the command again")
 
     def _prepared(self, source: StreamSource) -> Any:
         place = (source.name, str(source.folder))

@@ -168,7 +168,7 @@ def _entries(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each algorithm with its values: those of the experiment, as far as filters let them through.
 
-    A filter by name keeps that algorithm and replaces the values it gives. A user's own class is added
+    A filter by name keeps that algorithm and replaces the values it gives. A class that is not built in is added
     to the others: it is there to be compared with them.
     """
     by_name = [each for each in filters if not each.is_own]
