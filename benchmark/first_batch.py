@@ -26,7 +26,7 @@ def log_first_batch(
 def _insert(client: "MlflowClient", run_id: str, metrics: "Sequence[Metric]", params: "Sequence[Param]") -> None:
     from mlflow.store.tracking.dbmodels.models import SqlLatestMetric, SqlMetric, SqlParam
 
-    points = [
+    points: list[dict[str, Any]] = [
         {
             "run_uuid": run_id,
             "key": metric.key,
@@ -42,8 +42,12 @@ def _insert(client: "MlflowClient", run_id: str, metrics: "Sequence[Metric]", pa
         if point["key"] not in latest or latest[point["key"]]["step"] < point["step"]:
             latest[point["key"]] = point
     texts = [{"run_uuid": run_id, "key": param.key, "value": param.value} for param in params]
-    rows = {SqlMetric: points, SqlLatestMetric: list(latest.values()), SqlParam: texts}
+    rows: list[tuple[Any, list[dict[str, Any]]]] = [
+        (SqlMetric, points),
+        (SqlLatestMetric, list(latest.values())),
+        (SqlParam, texts),
+    ]
     with client._tracking_client.store.ManagedSessionMaker(read_only=False) as session:
-        for table, content in rows.items():
+        for model, content in rows:
             if content:
-                session.connection().execute(table.__table__.insert(), content)
+                session.connection().execute(model.__table__.insert(), content)

@@ -142,7 +142,7 @@ class Store:
             for name, content in files.items():
                 (Path(folder) / name).write_bytes(content)
             # Not `client.log_artifacts`, which would ask for the run first to learn its place.
-            place = get_artifact_repository(created.info.artifact_uri, tracking_uri=uri)
+            place: Any = get_artifact_repository(created.info.artifact_uri, tracking_uri=uri)
             patiently(uri, lambda: place.log_artifacts(folder))
         status = "FAILED" if outcome.error else "FINISHED"
         patiently(uri, lambda: client.set_terminated(run_id, status, ended))
