@@ -40,14 +40,19 @@ class DaskExecutor:
 
     @property
     def in_flight(self) -> int:
-        """Two for each thread of the cluster, as large as it is now."""
+        """Two for each thread of the cluster."""
+        return 2 * self.threads + 2
+
+    @property
+    def threads(self) -> int:
+        """The threads of the cluster, as large as it is now."""
         if time.monotonic() - self._counted > SECONDS_BETWEEN_COUNTS:
             try:
                 threads = self._client.nthreads().values()
             except (OSError, RuntimeError, TimeoutError):  # what Dask says of a connection that is closed
                 raise self._gone() from None
             self._threads, self._counted = max(sum(threads), 1), time.monotonic()
-        return 2 * self._threads + 2
+        return self._threads
 
     def open_stream(self, source: StreamSource) -> "Future[Any]":
         """Let the cluster make the stream when it is needed."""
