@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,3 +72,10 @@ def test_every_client_of_the_scale_stream_acts_and_the_run_reports_its_memory() 
     assert row.communication > 0
     assert 0 < row.peak_gib < 24
     assert np.isfinite(row.microseconds)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path):
+    script = f"{sys.executable} -m benchmark list | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "experiments (fedbandit run NAME)\n"
+    assert (done.stderr, done.returncode) in [("", 141), ("", 0)]  # 0 if all was written before `head` ended
