@@ -3,10 +3,19 @@
 `literal` reads like the paper; the modules named after the methods run compiled and make the same choices.
 """
 
+from algorithms.as_published import AsyncLinUCBAsPublished
 from algorithms.async_linucb import AsyncLinUCB
 from algorithms.async_linucb_am import AsyncLinUCBAM
 from algorithms.random_choice import RandomChoice
 from algorithms.sync_linucb import SyncLinUCB
 from algorithms.trace import Trace, Transfers
 
-__all__ = ["AsyncLinUCB", "AsyncLinUCBAM", "RandomChoice", "SyncLinUCB", "Trace", "Transfers"]
+__all__ = [
+    "AsyncLinUCB",
+    "AsyncLinUCBAM",
+    "AsyncLinUCBAsPublished",
+    "RandomChoice",
+    "SyncLinUCB",
+    "Trace",
+    "Transfers",
+]

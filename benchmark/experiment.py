@@ -76,12 +76,13 @@ class Stream(Strict):
     noise: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
     table: Count | None = None
     scaling: Literal["standard", "pca", "unit"] = "standard"
+    positive: Literal["anywhere", "first"] = "anywhere"
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Stream":
         if (self.dataset is None) == (self.simulated is None):
             raise ValueError("allowed is one of dataset and simulated")
-        others = {"scaling"} if self.simulated else {"steps", "clients", "global_dim", "noise", "table"}
+        others = {"scaling", "positive"} if self.simulated else {"steps", "clients", "global_dim", "noise", "table"}
         if wrong := sorted(others & self.model_fields_set):
             raise ValueError(f"{wrong[0]} does not go with {'simulated' if self.simulated else 'dataset'}")
         return self

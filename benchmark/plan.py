@@ -133,6 +133,8 @@ def _sources(
         if not _is_wanted(stream.dataset, wanted):
             return
         settings: dict[str, Any] = {"arms": stream.arms, "scaling": stream.scaling, "dimension": stream.dimension}
+        if stream.positive != "anywhere":
+            settings["positive"] = stream.positive
         try:
             yield prepared_source(stream.dataset, settings, seed, Path(data_folder()).resolve()), None
         except NotPreparedError as error:

@@ -18,6 +18,7 @@ from data_pipelines.pools import draw_pools
 from data_pipelines.prepared import DEFAULT_ARMS, Prepared, fingerprint_of, open_prepared
 
 STREAM_VERSION = 1
+PLACES = ("anywhere", "first")
 MOST_DRAWS = 1 << 22
 
 
@@ -28,6 +29,7 @@ def load(
     arms: int = DEFAULT_ARMS,
     dimension: int | None = None,
     scaling: str = "standard",
+    positive: str = "anywhere",
     folder: Path | None = None,
 ) -> EventStream:
     """Build the stream of one seed from a prepared data set.
@@ -38,12 +40,16 @@ def load(
         arms: K, the size of a pool: the interaction's item and K-1 that this user never touched.
         dimension: d; `None` for all components that were prepared.
         scaling: `standard`, `pca` or `unit`.
+        positive: where in its pool the interaction's item is: `anywhere`, a random place, or `first`, as in the
+            published script; an algorithm that prefers earlier arms is then told.
         folder: the data folder, if it is not `data` or `FEDBANDIT_DATA`.
     """
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"seed is {seed!r}; allowed are integers from 0")
     if scaling not in SCALINGS:
         raise ValueError(f"scaling is {scaling!r}; allowed are {', '.join(SCALINGS)}")
+    if positive not in PLACES:
+        raise ValueError(f"positive is {positive!r}; allowed are {', '.join(PLACES)}")
     prepared = open_prepared(name, folder)
     most = prepared.components.shape[1]
     dimension = most if dimension is None else dimension
@@ -52,10 +58,14 @@ def load(
             f"dimension is {dimension!r}; allowed are 1 to {most}, the components prepared "
             f"(more of them: fedbandit data {name} --dimension D)"
         )
-    return build_stream(prepared, seed=int(seed), arms=arms, dimension=int(dimension), scaling=scaling)
+    return build_stream(
+        prepared, seed=int(seed), arms=arms, dimension=int(dimension), scaling=scaling, positive=positive
+    )
 
 
-def build_stream(prepared: Prepared, *, seed: int, arms: int, dimension: int, scaling: str) -> EventStream:
+def build_stream(
+    prepared: Prepared, *, seed: int, arms: int, dimension: int, scaling: str, positive: str = "anywhere"
+) -> EventStream:
     """Draw order and pools; one reward of 1 a pool, no noise."""
     random = np.random.Generator(np.random.PCG64(seed))
     interactions = draw_order(random, prepared.users, prepared.times)
@@ -63,6 +73,10 @@ def build_stream(prepared: Prepared, *, seed: int, arms: int, dimension: int, sc
     pools, places = draw_pools(
         random, user_rows, prepared.items, interactions, item_count=len(prepared.item_ids), arms=arms
     )
+    if positive == "first":
+        rows = np.arange(len(places))
+        pools[rows, places], pools[:, 0] = pools[:, 0].copy(), pools[rows, places]
+        places = np.zeros_like(places)
     rewards = np.zeros(pools.shape)
     rewards[np.arange(len(places)), places] = 1.0
     noise = np.zeros(len(places))
@@ -77,12 +91,16 @@ def build_stream(prepared: Prepared, *, seed: int, arms: int, dimension: int, sc
         rewards=rewards,
         noise=noise,
         name=prepared.name,
-        fingerprint=stream_fingerprint(prepared.manifest, seed=seed, arms=arms, dimension=dimension, scaling=scaling),
+        fingerprint=stream_fingerprint(
+            prepared.manifest, seed=seed, arms=arms, dimension=dimension, scaling=scaling, positive=positive
+        ),
         source=str(prepared.manifest["source"]),
     )
 
 
-def stream_fingerprint(manifest: Mapping[str, Any], *, seed: int, arms: int, dimension: int, scaling: str) -> str:
+def stream_fingerprint(
+    manifest: Mapping[str, Any], *, seed: int, arms: int, dimension: int, scaling: str, positive: str = "anywhere"
+) -> str:
     """Return the fingerprint of the stream that `build_stream` makes of these arguments, without making it."""
     made_from = {
         "prepared": manifest["fingerprint"],
@@ -92,6 +110,8 @@ def stream_fingerprint(manifest: Mapping[str, Any], *, seed: int, arms: int, dim
         "scaling": scaling,
         "version": STREAM_VERSION,
     }
+    if positive != "anywhere":
+        made_from["positive"] = positive
     return fingerprint_of(made_from)
 
 

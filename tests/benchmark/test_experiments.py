@@ -14,9 +14,10 @@ def values(experiment: str, profile: str, algorithm: str, parameter: str) -> lis
     return [each[parameter] for each in expanded(entry.parameters, loaded.profile(profile))]
 
 
-def test_the_papers_figures_and_both_studies_are_shipped():
+def test_the_papers_figures_and_the_studies_are_shipped():
     figures = [f"fig_{letter}" for letter in "abcdef"]
-    assert experiment_names() == [*figures, "low_communication", "user_groups"]
+    ours = [f"study_{name}" for name in ("scaling", "stale_models", "ties")]
+    assert experiment_names() == [*figures, "low_communication", *ours, "user_groups"]
 
 
 @pytest.mark.parametrize("name", experiment_names())

@@ -33,6 +33,17 @@ def test_every_pool_has_distinct_items_one_positive_and_no_other_item_of_the_use
     assert not stream.noise.any()
 
 
+def test_the_positive_may_be_put_first_and_nothing_else_changes(small_data: Path):
+    anywhere = load("delicious", seed=4, folder=small_data)
+    first = load("delicious", seed=4, positive="first", folder=small_data)
+    assert (first.rewards.argmax(axis=1) == 0).all()
+    assert (first.rewards.sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(np.sort(first.pools), np.sort(anywhere.pools))
+    rows = np.arange(anywhere.steps)
+    np.testing.assert_array_equal(first.pools[:, 0], anywhere.pools[rows, anywhere.rewards.argmax(axis=1)])
+    assert first.fingerprint != anywhere.fingerprint
+
+
 def test_the_place_of_the_positive_is_uniform(small_data: Path):
     stream = load("movielens", seed=0, folder=small_data)
     places = np.bincount(stream.rewards.argmax(axis=1), minlength=25)
@@ -188,6 +199,7 @@ def test_the_stream_says_where_its_data_come_from(small_data: Path):
     [
         ({"seed": -1}, "seed is -1; allowed are integers from 0"),
         ({"seed": 0, "scaling": "none"}, "scaling is 'none'; allowed are standard, pca, unit"),
+        ({"seed": 0, "positive": "last"}, "positive is 'last'; allowed are anywhere, first"),
         ({"seed": 0, "dimension": 26}, "dimension is 26; allowed are 1 to 25"),
         ({"seed": 0, "arms": 1}, "arms is 1; allowed are integers from 2"),
     ],

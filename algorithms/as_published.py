@@ -1,0 +1,151 @@
+"""Async-LinUCB with two habits of the published script, to measure what they are worth.
+
+Not a method of the paper: each habit departs from Algorithm 2, and each has its study in `benchmark/experiments`.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.async_linucb import AsyncLinUCB, AsyncLinUCBRun
+from algorithms.elimination import Confidence, System, place_arms, score
+from algorithms.jit import compiled
+from algorithms.problem import Problem
+from algorithms.protocol import Protocol, catch_up, join, observe, prepared_for, write_model
+from algorithms.run import Events
+from algorithms.ties import pick_compiled
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsyncLinUCBAsPublished(AsyncLinUCB):
+    """Async-LinUCB, and what is different about it.
+
+    `stale_models`: a client chooses by the model it had after its last observation; what it downloaded since counts
+    only after its next. `first_maximum`: of equal scores the first wins, instead of one at random.
+    """
+
+    name: ClassVar[str] = "async-linucb-as-published"
+    stale_models: bool = False
+    first_maximum: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("stale_models", "first_maximum"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; allowed are true and false")
+
+    def start(self, problem: Problem, seed: int) -> "AsPublishedRun":
+        """Prepare a run over a stream."""
+        return AsPublishedRun(self, problem, seed)
+
+
+class AsPublishedRun(AsyncLinUCBRun):
+    """One run; it keeps the model of every client after its last observation."""
+
+    def __init__(self, algorithm: AsyncLinUCBAsPublished, problem: Problem, seed: int) -> None:
+        super().__init__(algorithm, problem, seed)
+        clients = len(problem.client_ids) if algorithm.stale_models else 0
+        dimension = problem.items.shape[1]
+        self._models = np.zeros((clients, dimension, dimension + 1))
+        self._first_maximum = algorithm.first_maximum
+
+    def _advance(self, start: int, stop: int) -> int:
+        self.protocol = prepared_for(self.protocol, stop - start)
+        return _run(
+            start,
+            stop,
+            self.events,
+            self._confidence,
+            self._seed,
+            self.protocol,
+            self._system,
+            self._models,
+            self._first_maximum,
+            self.choices,
+        )
+
+
+@compiled
+def _run(
+    start: int,
+    stop: int,
+    events: Events,
+    confidence: Confidence,
+    seed: int,
+    protocol: Protocol,
+    system: System,
+    models: NDArray[np.float64],
+    first_maximum: bool,
+    choices: NDArray[np.int32],
+) -> int:
+    """As Algorithm 2, but for the habits; return the step it stopped at, earlier where scores are not finite."""
+    dimension = events.items.shape[1]
+    is_stale = models.shape[0] > 0
+    for t in range(start, stop):
+        client = events.clients[t]
+        pool = events.pools[t]
+        b_column = dimension + pool.size
+        join(protocol, client)
+        catch_up(protocol, client)
+        choice = -1
+        if is_stale:
+            place_arms(system, events.items, pool, 0, dimension)
+            _write_kept(models[client], system.rows, b_column)
+            score(system, dimension, confidence)
+            choice = _choose(system.scores, pool.size, seed, t, first_maximum)
+        place_arms(system, events.items, pool, 0, dimension)
+        write_model(protocol, client, system.rows, b_column)
+        if is_stale:
+            _keep(models[client], system.rows, b_column)
+        log_det = score(system, dimension, confidence)
+        if not is_stale:
+            choice = _choose(system.scores, pool.size, seed, t, first_maximum)
+        if choice < 0:
+            return t
+        choices[t] = choice
+        reward = events.rewards[t, choice] + events.noise[t]
+        log_det += np.log1p(system.squared_widths[choice])
+        observe(protocol, client, t, pool[choice], reward, log_det)
+        if is_stale:
+            _add(models[client], events.items[pool[choice]], reward)
+    return stop
+
+
+@compiled
+def _choose(scores: NDArray[np.float64], arms: int, seed: int, step: int, first_maximum: bool) -> int:
+    if not first_maximum:
+        return pick_compiled(scores, arms, seed, step)
+    best = -1
+    for arm in range(arms):
+        if np.isfinite(scores[arm]) and (best < 0 or scores[arm] > scores[best]):
+            best = arm
+    return best
+
+
+@compiled
+def _write_kept(model: NDArray[np.float64], rows: NDArray[np.float64], b_column: int) -> None:
+    dimension = model.shape[0]
+    for i in range(dimension):
+        for j in range(dimension):
+            rows[i, j] = model[i, j]
+        rows[i, b_column] = model[i, dimension]
+
+
+@compiled
+def _keep(model: NDArray[np.float64], rows: NDArray[np.float64], b_column: int) -> None:
+    dimension = model.shape[0]
+    for i in range(dimension):
+        for j in range(dimension):
+            model[i, j] = rows[i, j]
+        model[i, dimension] = rows[i, b_column]
+
+
+@compiled
+def _add(model: NDArray[np.float64], x: NDArray[np.float64], reward: float) -> None:
+    dimension = model.shape[0]
+    for i in range(dimension):
+        for j in range(dimension):
+            model[i, j] += x[i] * x[j]
+        model[i, dimension] += x[i] * reward
