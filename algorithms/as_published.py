@@ -16,6 +16,7 @@ from algorithms.problem import Problem
 from algorithms.protocol import Protocol, catch_up, join, observe, prepared_for, write_model
 from algorithms.run import Events
 from algorithms.ties import pick_compiled
+from algorithms.tolerances import TIE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,8 @@ class AsyncLinUCBAsPublished(AsyncLinUCB):
     """Async-LinUCB, and what is different about it.
 
     `stale_models`: a client chooses by the model it had after its last observation; what it downloaded since counts
-    only after its next. `first_maximum`: of equal scores the first wins, instead of one at random.
+    only after its next. `first_maximum`: of equal scores the first wins, instead of one at random; equal are those
+    that the methods of the paper would take for a tie, and rounding does not decide.
     """
 
     name: ClassVar[str] = "async-linucb-as-published"
@@ -117,11 +119,14 @@ def _run(
 def _choose(scores: NDArray[np.float64], arms: int, seed: int, step: int, first_maximum: bool) -> int:
     if not first_maximum:
         return pick_compiled(scores, arms, seed, step)
-    best = -1
+    best = -np.inf
     for arm in range(arms):
-        if np.isfinite(scores[arm]) and (best < 0 or scores[arm] > scores[best]):
-            best = arm
-    return best
+        best = max(best, scores[arm])
+    if np.isfinite(best):
+        for arm in range(arms):
+            if scores[arm] >= best - TIE * (1 + abs(best)):
+                return arm
+    return -1
 
 
 @compiled

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from algorithms import AsyncLinUCB, AsyncLinUCBAsPublished, Transfers
 from algorithms.literal import LiteralAsyncLinUCB, Statistics, confidence_width, upper_bounds
 from algorithms.ties import pick
+from algorithms.tolerances import TIE
 from benchmark import EventStream, replay
 from data_pipelines import simulate
 
@@ -29,7 +30,8 @@ class LiteralAsPublished(LiteralAsyncLinUCB):
             model = self.model.setdefault(client, Statistics(contexts.shape[1]))
         alpha = confidence_width(model, p.alpha, p.ridge, p.sigma, p.delta)
         scores = upper_bounds(contexts, model, alpha, p.ridge)
-        return int(np.argmax(scores)) if p.first_maximum else pick(scores, rng)
+        tied = np.flatnonzero(scores >= scores.max() - TIE * (1 + abs(scores.max())))
+        return int(tied[0]) if p.first_maximum else pick(scores, rng)
 
     def learn(self, client: int, context: Any, reward: float) -> Transfers:
         self.protocol.observe(client, context, reward)
