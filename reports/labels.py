@@ -44,12 +44,12 @@ def data_label(dataset: str, source: str, manifest: Mapping[str, Any] | None = N
         return (
             "" if source == "official" else "UNVERIFIED COPY (mirror): its data set is not at hand to say what differs"
         )
-    differing = [str(text) for text in manifest["differences"] if not str(text).startswith("rows of")]
-    missing = [text for text in manifest["notes"] if "official ones are missing" in text or "no time stamp" in text]
-    if not differing:
-        return ""
+    observed, published = manifest["counts"]["observed"], manifest["counts"]["published"] or {}
+    differing = [
+        f"{observed[what]:,} of {count:,} {what}" for what, count in published.items() if observed[what] != count
+    ]
     kind = "RECONSTRUCTED DATA" if source == "mirror" else "CHANGED DATA"
-    return f"{kind} ({'; '.join([*differing, *missing])})"
+    return f"{kind}: {', '.join(differing)}" if differing else ""
 
 
 def dataset_label(name: str) -> str:

@@ -113,22 +113,31 @@ def _variants(stored: Sequence[StoredRun]) -> dict[str, str]:
     """Name what else differs between the runs of an algorithm on a data set of an experiment, its size included."""
     together: dict[tuple[str, ...], list[StoredRun]] = defaultdict(list)
     for run in stored:
-        place = (run.experiment, run.parameters.get("algorithm", ""), run.parameters.get("dataset", ""))
-        together[(*place, run.tags.get("fedbandit.source", ""))].append(run)
+        names = (run.parameters.get("algorithm", ""), run.parameters.get("dataset", ""))
+        together[(run.experiment, *names, run.tags.get("fedbandit.source", ""))].append(run)
     variants = {}
-    for runs in together.values():
+    for place, runs in together.items():
+        # How many clients appear in a simulation differs from seed to seed; of real data it is the data's size.
         values: dict[str, set[str]] = defaultdict(set)
-        names = {name for run in runs for name in run.parameters if name not in SHOWN_ELSEWHERE}
+        hidden = SHOWN_ELSEWHERE | ({"clients"} if place[-1] == "simulated" else set())
+        parameters = {name for run in runs for name in run.parameters if name not in hidden}
         # A threshold that is no number, such as one a client, has no place on an axis: it names a variant.
-        names |= {"threshold"} if any(_is_text(run.parameters.get("threshold")) for run in runs) else set()
+        parameters |= {"threshold"} if any(_is_text(run.parameters.get("threshold")) for run in runs) else set()
         for run in runs:
-            for name in names:
-                values[name].add(run.parameters.get(name, ""))
+            for name in parameters:
+                values[name].add(_value(run, name))
         differing = sorted(name for name, found in values.items() if len(found) > 1)
         for run in runs:
-            shown = [(name.removeprefix("stream_"), run.parameters.get(name, "")) for name in differing]
+            shown = [(name.removeprefix("stream_"), _value(run, name)) for name in differing]
             variants[run.run_id] = ", ".join(f"{name}={value}" for name, value in shown if value)
     return variants
+
+
+def _value(run: StoredRun, name: str) -> str:
+    """Return a parameter; γ_U and γ_D are told only where they are not simply γ."""
+    value = run.parameters.get(name, "")
+    is_gamma = name in ("gamma_upload", "gamma_download") and value == run.parameters.get("gamma")
+    return "" if is_gamma else value
 
 
 def _is_text(threshold: str | None) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from reports.labels import threshold_text
 from reports.latex import latex_table
 
 ONE_SEED = "(one seed)"
@@ -38,7 +39,8 @@ class Table:
                 values = zip(self.frame[name], self.frame[f"{name}_low"], self.frame[f"{name}_high"], strict=True)
                 columns[heading(name)] = [interval_text(*each) for each in values]
             elif name not in ends:
-                columns[heading(name)] = [cell_text(value) for value in self.frame[name]]
+                write = threshold_text if name == "threshold" and self.frame[name].dtype == float else cell_text
+                columns[heading(name)] = [write(value) for value in self.frame[name]]
         return pd.DataFrame(columns)
 
     def markdown(self) -> str:
@@ -99,7 +101,7 @@ def interval_text(mean: Any, low: Any, high: Any) -> str:
         return cell_text(mean)
     if _is_missing(low):
         return f"{cell_text(mean)} {ONE_SEED}"
-    return f"{cell_text(mean)} [{cell_text(low)}, {cell_text(high)}]"
+    return f"{cell_text(mean)} [{cell_text(low)}; {cell_text(high)}]"
 
 
 def cell_text(value: Any) -> str:
