@@ -49,7 +49,7 @@ def data_label(dataset: str, source: str, manifest: Mapping[str, Any] | None = N
         f"{observed[what]:,} of {count:,} {what}" for what, count in published.items() if observed[what] != count
     ]
     kind = "RECONSTRUCTED DATA" if source == "mirror" else "CHANGED DATA"
-    return f"{kind}: {', '.join(differing)}" if differing else ""
+    return f"{kind} ({', '.join(differing)})" if differing else ""
 
 
 def dataset_label(name: str) -> str:
