@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
 from reports.front import AXIS_NAMES, BELOW, LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front, height_of
-from reports.style import NO_COMMUNICATION, WIDTH, darker
+from reports.style import NO_COMMUNICATION, WIDTH, darker, thousands
 from reports.table import cell_text
 
 MARK_SIZES = {"*": 95, "s": 34, "^": 42}
@@ -24,6 +24,7 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
     front.axis.apply(axes)
     axes.set_ylim(front.bottom, front.top)
     axes.set_ylabel(AXIS_NAMES[front.metric])
+    thousands(axes.yaxis)
     for curve in front.curves:
         _draw_curve(axes, front, curve)
     _write_labels(canvas, front)

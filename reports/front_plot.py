@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from reports.front import Curve, Front
-from reports.plotly_parts import layout, numbers, seeds_text
+from reports.plotly_parts import bars, layout, numbers, seeds_text
 from reports.style import NO_COMMUNICATION
 from reports.table import interval_text
 
@@ -31,7 +30,7 @@ def plot_front(front: Front) -> Mapping[str, Any]:
 def _trace(front: Front, curve: Curve, marks: pd.DataFrame, name: str, colour: str, symbol: str) -> dict[str, Any]:
     x = front.axis.place(marks["x"])
     size = 13 if symbol == "star" else 10
-    trace = {
+    return {
         "type": "scatter",
         "mode": "lines+markers" if len(marks) > 1 else "markers",
         "name": name,
@@ -41,15 +40,9 @@ def _trace(front: Front, curve: Curve, marks: pd.DataFrame, name: str, colour: s
         "line": {"color": colour, "width": 1},
         "customdata": [_hover(front, curve, row) for _, row in marks.iterrows()],
         "hovertemplate": HOVER,
+        "error_y": bars(marks["y_high"] - marks["y"], colour),
+        "error_x": bars((marks["x_high"] - marks["x"]).where(marks["x"] > 0), colour),
     }
-    if marks["y_low"].notna().any():
-        trace["error_y"] = _bars(marks["y_high"] - marks["y"], colour)
-        trace["error_x"] = _bars((marks["x_high"] - marks["x"]).where(marks["x"] > 0), colour)
-    return trace
-
-
-def _bars(halves: "pd.Series[float]", colour: str) -> dict[str, Any]:
-    return {"type": "data", "array": numbers(np.nan_to_num(halves)), "color": colour, "thickness": 1, "width": 3}
 
 
 def _hover(front: Front, curve: Curve, row: "pd.Series[Any]") -> list[str]:

@@ -30,6 +30,12 @@ def numbers(values: ArrayLike) -> list[float | None]:
     return [float(each) if np.isfinite(each) else None for each in np.asarray(values, dtype=float)]
 
 
+def bars(halves: ArrayLike, colour: str) -> dict[str, Any]:
+    """Return the bars of intervals, half their length given; none where it is NaN."""
+    lengths = numbers(np.nan_to_num(np.asarray(halves, dtype=float)))
+    return {"type": "data", "array": lengths, "color": colour, "thickness": 1, "width": 3, "visible": any(lengths)}
+
+
 def seeds_text(seeds: Sequence[int]) -> str:
     """Say over which seeds a value is a mean."""
     if len(seeds) == 1:

@@ -9,6 +9,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
+from matplotlib.ticker import StrMethodFormatter
 
 WIDTH = 9.6
 """Inches."""
@@ -83,6 +84,11 @@ def panels(columns: int, labels: Sequence[str], *, height: float = 4.4, **option
     canvas.get_layout_engine().set(rect=(0.005, 0.005, 0.99, 1 - top / height - 0.005), w_pad=0.08, h_pad=0.06)  # type: ignore[union-attr]
     axes = canvas.subplots(1, columns, squeeze=False, **options)[0]
     return canvas, list(axes)
+
+
+def thousands(axis: Any) -> None:
+    """Write the numbers of an axis with their thousands marked."""
+    axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
 
 
 def text_size(text: str, size: float) -> tuple[float, float]:
