@@ -57,8 +57,8 @@ class CommunicationAxis:
         decades = [10.0**power for power in range(first, last + 1)]
         found = [(each, _mathtext(each), _html(each)) for each in decades]
         if len(decades) < 3:
-            steps = (factor * 10.0**power for power in range(first - 1, last + 1) for factor in (2, 5))
-            found += [(each, f"{each:,g}", f"{each:,g}") for each in steps if self.border < each < self.right]
+            steps = (factor * 10.0**power for power in range(first - 1, last + 1) for factor in (1, 2, 5))
+            found = [(each, f"{each:,g}", f"{each:,g}") for each in steps if self.border < each < self.right]
         zero = [] if self.zero is None else [(self.zero, "0", "0")]
         return zero + sorted(found)
 
