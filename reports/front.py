@@ -1,0 +1,191 @@
+"""A front: what each algorithm reaches for how much communication, one mark for each threshold; planned, not yet drawn."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from reports.communication_axis import CommunicationAxis
+from reports.label_placement import Place, Wish, place_labels
+from reports.labels import AlgorithmStyle, algorithm_label, algorithm_style, threshold_text
+from reports.style import WIDTH, header_height, text_size
+
+LABEL_SIZE = 6.5
+MARK_RADIUS = 4.2
+SAME_PLACE = 2.5
+"""Marks of one curve nearer than this (points) share a label."""
+
+LEFT, RIGHT, BELOW, PLOT_HEIGHT = 0.85, 0.2, 1.0, 4.7
+AXIS_NAMES = {"regret": "cumulative regret $R_T$", "normalised_reward": "normalised reward"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The marks of one algorithm in order of threshold.
+
+    `marks` has the columns text, x, x_low, x_high, y, y_low, y_high, seeds, seed_list, threshold.
+    """
+
+    algorithm: str
+    variant: str
+    meaning: str
+    marks: pd.DataFrame
+
+    @property
+    def style(self) -> AlgorithmStyle:
+        """Colour and mark of the algorithm."""
+        return algorithm_style(self.algorithm)
+
+    @property
+    def label(self) -> str:
+        """The algorithm's name, and what sets this variant apart."""
+        return algorithm_label(self.algorithm) + (f" ({self.variant})" if self.variant else "")
+
+    @property
+    def legend(self) -> str:
+        """The label, and what the small numbers beside the marks are."""
+        return f"{self.label}  ({self.meaning})" if self.meaning else self.label
+
+    @property
+    def no_communication(self) -> "pd.Series[bool]":
+        """Which mark is the extreme that the paper draws as a red dot: Async-LinUCB at γ=∞."""
+        return np.isinf(self.marks["threshold"]) & (self.algorithm == "async-linucb")
+
+    @property
+    def always(self) -> "pd.Series[bool]":
+        """Which mark is the other extreme, Async-LinUCB at γ=1."""
+        return (self.marks["threshold"] == 1.0) & (self.algorithm == "async-linucb")
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text for one mark, or for several at one place, and where it stands (points from the plot's corner)."""
+
+    curve: int
+    text: str
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Front:
+    """All there is to draw."""
+
+    curves: tuple[Curve, ...]
+    metric: str
+    axis: CommunicationAxis
+    bottom: float
+    top: float
+    labels: tuple[Label, ...]
+    size: tuple[float, float]
+    """Of the plot itself, in points."""
+
+    @property
+    def left_out(self) -> list[str]:
+        """Labels that found no place, to be named in the caption."""
+        return [f"{self.curves[each.curve].label} {each.text}" for each in self.labels if each.place is None]
+
+    @property
+    def cut_intervals(self) -> bool:
+        """Whether an interval is longer than the plot is high."""
+        marks = pd.concat([curve.marks for curve in self.curves])
+        return bool((marks["y_low"] < self.bottom).any() or (marks["y_high"] > self.top).any())
+
+
+def plan_front(rows: pd.DataFrame, metric: str, by: str = "threshold") -> Front:
+    """Plan a front from rows of `over_seeds`, labelled by their threshold or another column."""
+    curves = tuple(_curve(str(name), str(variant), same, metric, by) for (name, variant), same in _by_curve(rows))
+    marks = pd.concat([curve.marks for curve in curves])
+    axis = CommunicationAxis.around(marks["x"])
+    bottom, top = _vertical_range(marks)
+    size = ((WIDTH - LEFT - RIGHT) * 72, PLOT_HEIGHT * 72)
+    front = Front(curves, metric, axis, bottom, top, (), size)
+    return Front(curves, metric, axis, bottom, top, _labels(front), size)
+
+
+def height_of(labels: Sequence[str]) -> float:
+    """Return the height of a front's picture in inches."""
+    return BELOW + PLOT_HEIGHT + header_height(labels)
+
+
+def positions(front: Front, curve: Curve) -> np.ndarray:
+    """Return the places of a curve's marks in points from the plot's lower left corner."""
+    x = front.axis.share(curve.marks["x"]) * front.size[0]
+    y = (curve.marks["y"].to_numpy() - front.bottom) / (front.top - front.bottom) * front.size[1]
+    return np.column_stack([x, y])
+
+
+def _by_curve(rows: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
+    return list(rows.groupby(["algorithm", "variant"], sort=True))  # type: ignore[arg-type]
+
+
+def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: str) -> Curve:
+    rows = rows.sort_values(by)
+    symbol = "D" if algorithm.startswith("sync") else "γ"
+    meaning = "" if rows[by].isna().all() else "d_g" if by == "global_dim" else symbol
+    values = {
+        "text": [threshold_text(value) or algorithm_label(algorithm) for value in rows[by]],
+        "threshold": rows["threshold"] if by == "threshold" else np.nan,
+        "seeds": rows["seeds"],
+        "seed_list": rows["seed_list"],
+    }
+    for end in ("", "_low", "_high"):
+        values[f"x{end}"], values[f"y{end}"] = rows[f"communication{end}"], rows[f"{metric}{end}"]
+    marks = pd.DataFrame(values).reset_index(drop=True)
+    for extreme in (1.0, np.inf):
+        marks.loc[(marks["threshold"] == extreme) & (symbol == "γ"), "text"] = f"γ={threshold_text(extreme)}"
+    return Curve(algorithm, variant, meaning, marks)
+
+
+def _vertical_range(marks: pd.DataFrame) -> tuple[float, float]:
+    """Show all means; intervals too, as long as they do not squeeze the means into less than half the height."""
+    low, high = float(marks["y"].min()), float(marks["y"].max())
+    span = high - low or abs(high) * 0.1 or 1.0
+    least = 0.0 if low >= 0 else -np.inf  # neither regret nor reward falls below zero, whatever an interval says
+    bottom = max(np.nanmin([low, marks["y_low"].min()]), low - span / 2, least)
+    top = min(np.nanmax([high, marks["y_high"].max()]), high + span / 2)
+    return float(bottom - 0.07 * span), float(top + 0.09 * span)
+
+
+def _labels(front: Front) -> tuple[Label, ...]:
+    wishes, owners = [], []
+    for number, curve in enumerate(front.curves):
+        where = positions(front, curve)
+        for group in _same_place(where):
+            text = _joint_text([curve.marks["text"].iloc[each] for each in group])
+            width, height = text_size(text, LABEL_SIZE)
+            x, y = where[group].mean(axis=0)
+            wishes.append(Wish(float(x), float(y), width, height, MARK_RADIUS))
+            owners.append((number, text))
+    obstacles = np.vstack([_interval_boxes(front, curve) for curve in front.curves])
+    places = place_labels(wishes, front.size, obstacles)
+    return tuple(Label(number, text, place) for (number, text), place in zip(owners, places, strict=True))
+
+
+def _same_place(where: np.ndarray) -> list[list[int]]:
+    groups = [[0]] if len(where) else []
+    for before, after in pairwise(range(len(where))):
+        if math.dist(where[groups[-1][0]], where[after]) < SAME_PLACE:
+            groups[-1].append(after)
+        else:
+            groups.append([after])
+    return groups
+
+
+def _joint_text(texts: list[str]) -> str:
+    return ", ".join(texts) if len(texts) < 4 else f"{texts[0]} … {texts[-1]}"
+
+
+def _interval_boxes(front: Front, curve: Curve) -> np.ndarray:
+    """The thin boxes that the bars of the intervals take."""
+    where, marks = positions(front, curve), curve.marks
+    width, height = front.size
+    low, high = ((marks[end].to_numpy() - front.bottom) * height / (front.top - front.bottom) for end in ("y_low", "y_high"))
+    upright = np.column_stack([where[:, 0] - 1.2, low, where[:, 0] + 1.2, high])
+    first = np.maximum(marks["x_low"], front.axis.border)
+    left, right = (front.axis.share(ends) * width for ends in (first, marks["x_high"]))
+    flat = np.column_stack([left, where[:, 1] - 1.2, right, where[:, 1] + 1.2])[(marks["x"] > 0).to_numpy()]
+    boxes = np.vstack([upright, flat])
+    return np.asarray(boxes[np.isfinite(boxes).all(axis=1)])

@@ -1,0 +1,44 @@
+"""What all interactive plots share: layout, numbers as JSON takes them, words for seeds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+AXIS = {"gridcolor": "rgba(128,128,128,0.22)", "zeroline": False, "linecolor": "rgba(128,128,128,0.6)", "automargin": True}
+
+
+def layout(horizontal: Mapping[str, Any], vertical: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """Return the common layout; the page sets the colour of type for light and dark."""
+    return {
+        "xaxis": {**AXIS, **horizontal},
+        "yaxis": {**AXIS, **vertical},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "system-ui, -apple-system, 'Segoe UI', sans-serif", "size": 13},
+        "margin": {"l": 56, "r": 16, "t": 34, "b": 48},
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.2, "yanchor": "top"},
+        "hovermode": "closest",
+        "hoverlabel": {"align": "left"},
+        **more,
+    }
+
+
+def numbers(values: ArrayLike) -> list[float | None]:
+    """Return numbers as JSON knows them: NaN is null."""
+    return [float(each) if np.isfinite(each) else None for each in np.asarray(values, dtype=float)]
+
+
+def bars(halves: ArrayLike, colour: str) -> dict[str, Any]:
+    """Return the bars of intervals, half their length given; none where it is NaN."""
+    lengths = numbers(np.nan_to_num(np.asarray(halves, dtype=float)))
+    return {"type": "data", "array": lengths, "color": colour, "thickness": 1, "width": 3, "visible": any(lengths)}
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Say over which seeds a value is a mean."""
+    if len(seeds) == 1:
+        return f"one seed ({seeds[0]}): no interval"
+    is_run = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))) and len(seeds) > 2
+    return f"{len(seeds)} seeds ({f'{seeds[0]}–{seeds[-1]}' if is_run else ', '.join(map(str, seeds))})"
