@@ -19,13 +19,15 @@ class Context:
     """The data folder and what is in it for these results.
 
     `experiments` are those that the report is about, whether they have runs or not. `absent` takes sentences about
-    what is missing; makers of tables and figures add to it through `say_absent`.
+    what is missing; makers of tables and figures add to it through `say_absent`. `group_totals` keeps what the
+    function of that name has read: several tables and figures are made of it.
     """
 
     folder: Path
     runs: pd.DataFrame
     experiments: tuple[str, ...] = ()
     absent: list[str] = field(default_factory=list)
+    group_totals: dict[str, pd.DataFrame] = field(default_factory=dict)
     _opened: dict[str, Prepared | None] = field(default_factory=dict)
 
     @cached_property

@@ -100,5 +100,10 @@ def kind_of(label: str) -> str:
 def _with_label(interactive: Mapping[str, Any], kinds: Sequence[str]) -> Mapping[str, Any]:
     if not kinds:
         return interactive
-    title = {"text": f"<b>{', '.join(kinds)}</b>", "font": {"size": 12, "color": "#c2410c"}, "x": 0.01, "xanchor": "left"}
+    title = {
+        "text": f"<b>{', '.join(kinds)}</b>",
+        "font": {"size": 12, "color": "#c2410c"},
+        "x": 0.01,
+        "xanchor": "left",
+    }
     return {**interactive, "layout": {**interactive["layout"], "title": title}}

@@ -33,5 +33,5 @@ def judged(values: Sequence[float], sign: int, before: str, how: str) -> Finding
     ours = before + interval_text(mean, low, high)
     ends = sorted((sign * mean,) if math.isnan(low) else (sign * low, sign * high))
     if ends[0] <= 0 <= ends[-1]:
-        return Finding(ours, how, seeds, None, UNDECIDED)
+        return Finding(ours, how, seeds, None, UNDECIDED if seeds > 1 else "undecided: no difference in its one seed")
     return Finding(ours, how, seeds, ends[0] > 0)

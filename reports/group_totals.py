@@ -21,6 +21,12 @@ def group_totals(results: Results, context: Context, dataset: str) -> pd.DataFra
     Columns: run_id, dataset, source, algorithm, variant, threshold, seed, group (its label), least (its least
     activity), users, interactions, uploads, reward. Empty where the data set, or the runs, are not at hand.
     """
+    if dataset not in context.group_totals:
+        context.group_totals[dataset] = _read(results, context, dataset)
+    return context.group_totals[dataset]
+
+
+def _read(results: Results, context: Context, dataset: str) -> pd.DataFrame:
     prepared = context.prepared(dataset)
     runs = results.runs[(results.runs["experiment"] == EXPERIMENT) & (results.runs["dataset"] == dataset)]
     parts = []

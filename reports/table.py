@@ -107,7 +107,7 @@ def interval_text(mean: Any, low: Any, high: Any) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Write a cell: whole numbers with thousands marked, others with four digits that count; – if missing."""
+    """Write a cell: whole numbers with thousands marked, others with four digits that count, or in full."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if _is_missing(value):
@@ -121,6 +121,8 @@ def cell_text(value: Any) -> str:
         return f"{int(value):,}".replace("-", "−")
     if abs(value) >= 1e15:
         return f"{value:.3e}".replace("e+", "e")
+    if value == float(f"{value:.5g}") and 1e-4 <= abs(value) < 1e5:  # written in full, such as 1.8322 and 1.01
+        return f"{value:,.5g}".replace("-", "−", 1)
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
     return (f"{value:,.{digits}f}" if digits < 8 else f"{value:.3e}").replace("-", "−", 1)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from reports.context import Context
+from reports.embedding import embed_users
 from reports.finding import UNDECIDED, Finding, judged
 from reports.group_totals import group_totals
 from reports.results import Results
@@ -38,15 +39,14 @@ def group_losses(direction: Mapping[str, Any], runs: pd.DataFrame, results: Resu
 
 def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Finding:
     """The mean distance from the centre of the embedding, of the other users minus that of the most active."""
-    from reports.embedding import embed_users
-
     prepared = context.prepared(direction["dataset"])
     if prepared is None:
         return Finding(why_not="the data set that the runs were made from is not at hand")
-    embedding = embed_users(prepared)
-    distance = np.linalg.norm(embedding.points, axis=1)
+    users = embed_users(prepared).users
+    distance = np.hypot(users["x"].to_numpy(), users["y"].to_numpy())
+    activity = users["interactions"].to_numpy()
     low, high = direction["most_active"]
-    most = (embedding.activity >= low) & (embedding.activity < high)
+    most = (activity >= low) & (activity < high)
     if not most.any() or most.all():
         return Finding(why_not="no user is that active")
     mean, spread = distance[~most].mean() - distance[most].mean(), _standard_error(distance, most)

@@ -73,7 +73,7 @@ def _draw(embedding: Embedding, labels: Sequence[str]) -> Canvas:
     for group, same in users.groupby("group"):
         axes.scatter(same["x"], same["y"], s=22, marker=f"${group}$", color=colours[group], linewidths=0, alpha=0.75)
     for group, same in users.groupby("group"):
-        text = f"{group}: {same['label'].iloc[0]} interactions, {len(same):,} user{"s" if len(same) > 1 else ""}"
+        text = f"{group}: {same['label'].iloc[0]} interactions, {len(same):,} user{'s' if len(same) > 1 else ''}"
         axes.scatter([], [], s=40, marker="o", color=colours[group], label=text)
     axes.set(xlabel=names[0], ylabel=names[1])
     axes.axhline(0, color="#9ca3af", linewidth=0.7, zorder=1)
@@ -92,7 +92,11 @@ def _mark_means(canvas: Canvas, axes: Any, embedding: Embedding, colours: Mappin
     places = (axes.transData.transform(means.to_numpy()) - (frame.x0, frame.y0)) * points
     wishes = [Wish(float(x), float(y), DISC, DISC, radius=3.0) for x, y in places]
     for group, mean, wish, place in zip(
-        means.index, means.to_numpy(), wishes, place_labels(wishes, (frame.width * points, frame.height * points)), strict=True
+        means.index,
+        means.to_numpy(),
+        wishes,
+        place_labels(wishes, (frame.width * points, frame.height * points)),
+        strict=True,
     ):
         axes.scatter(*mean, s=26, marker="o", color=colours[group], edgecolors="white", linewidths=1, zorder=5)
         if place is not None:

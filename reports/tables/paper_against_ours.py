@@ -21,8 +21,8 @@ METRICS = {"communication": "C_T", "normalised_reward": "normalised reward"}
 
 
 def tables(results: Results, context: Context) -> list[Table]:
-    """Return one table of sizes, numbers, the rows of Table 2, and directions."""
-    rows = [*_sizes(context), *_numbers(results, context), *_groups(results, context), *_directions(results, context)]
+    """Return one table of directions, numbers, sizes, and the rows of Table 2."""
+    rows = [*_directions(results, context), *_numbers(results, context), *_sizes(context), *_groups(results, context)]
     kept = [row for row in rows if row.pop("experiment") in (*context.experiments, None)]
     tolerance = paper()["tolerance"]
     caption = (
