@@ -51,9 +51,7 @@ def embed_users(prepared: Prepared) -> Embedding:
     return Embedding(users, (float(variances[0]), float(variances[1])), means.shape[1])
 
 
-def mean_features(
-    prepared: Prepared, features: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def mean_features(prepared: Prepared, features: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the mean feature vector of each user's items, and how many there are: one sparse product."""
     from scipy.sparse import csr_array
 

@@ -182,7 +182,9 @@ def _interval_boxes(front: Front, curve: Curve) -> np.ndarray:
     """The thin boxes that the bars of the intervals take."""
     where, marks = positions(front, curve), curve.marks
     width, height = front.size
-    low, high = ((marks[end].to_numpy() - front.bottom) * height / (front.top - front.bottom) for end in ("y_low", "y_high"))
+    low, high = (
+        (marks[end].to_numpy() - front.bottom) * height / (front.top - front.bottom) for end in ("y_low", "y_high")
+    )
     upright = np.column_stack([where[:, 0] - 1.2, low, where[:, 0] + 1.2, high])
     first = np.maximum(marks["x_low"], front.axis.border)
     left, right = (front.axis.share(ends) * width for ends in (first, marks["x_high"]))

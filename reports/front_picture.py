@@ -93,7 +93,9 @@ def _legend(front: Front) -> list[Line2D]:
         style = curve.style
         look = {"markerfacecolor": "white" if _is_hollow(curve) else style.colour, "markeredgecolor": style.colour}
         name = curve.legend.replace("d_g", "$d_g$")
-        line = Line2D([], [], color=style.colour, marker=style.marker, linewidth=0.8, markersize=7.5, label=name, **look)
+        line = Line2D(
+            [], [], color=style.colour, marker=style.marker, linewidth=0.8, markersize=7.5, label=name, **look
+        )
         handles.append(line)
     for curve in front.curves:
         for row in curve.marks[curve.no_communication].itertuples():

@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-AXIS = {"gridcolor": "rgba(128,128,128,0.22)", "zeroline": False, "linecolor": "rgba(128,128,128,0.6)", "automargin": True}
+AXIS = {
+    "gridcolor": "rgba(128,128,128,0.22)",
+    "zeroline": False,
+    "linecolor": "rgba(128,128,128,0.6)",
+    "automargin": True,
+}
 
 
 def layout(horizontal: Mapping[str, Any], vertical: Mapping[str, Any], **more: Any) -> dict[str, Any]:

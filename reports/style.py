@@ -93,7 +93,9 @@ def thousands(axis: Any) -> None:
 
 def text_size(text: str, size: float) -> tuple[float, float]:
     """Return width and height of a line of text in points, the same that the renderer takes, or a little more."""
-    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(family="DejaVu Sans", size=size), False)
+    width, _, _ = text_to_path.get_text_width_height_descent(
+        text, FontProperties(family="DejaVu Sans", size=size), False
+    )
     return float(width) * 1.03 + 1.5, size * 1.3
 
 

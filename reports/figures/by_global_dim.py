@@ -24,6 +24,8 @@ from reports.titles import experiment_title
 METRICS = {"regret": "cumulative regret $R_T$", "communication": "communication $C_T$ (transfers)"}
 PLAIN = {"regret": "cumulative regret", "communication": "communication"}
 
+ORDER = 20
+
 
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return both pictures for each experiment in which d_g varies."""
@@ -50,6 +52,7 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
             lambda: _draw(rows, labels),
             _plot(rows),
             labels=labels,
+            experiments=[experiment],
             data=rows,
         ),
         make_figure(
@@ -59,6 +62,7 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
             lambda: draw_front(front, labels),
             plot_front(front),
             labels=labels,
+            experiments=[experiment],
             data=rows,
         ),
     ]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from reports.context import Context
@@ -18,6 +19,8 @@ from reports.style import INK, panels
 DISC = 17.0
 """Points across, of the disc with a group's number."""
 
+ORDER = 50
+
 
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return a picture for each data set that is not simulated and at hand."""
@@ -28,11 +31,11 @@ def figures(results: Results, context: Context) -> list[Figure]:
         if prepared is None:
             context.say_absent(f"{dataset}: without its prepared data there is no picture of its users")
             continue
-        made.append(_figure(str(dataset), embed_users(prepared), context.labels(runs)))
+        made.append(_figure(str(dataset), embed_users(prepared), runs, context.labels(runs)))
     return made
 
 
-def _figure(dataset: str, embedding: Embedding, labels: Sequence[str]) -> Figure:
+def _figure(dataset: str, embedding: Embedding, runs: pd.DataFrame, labels: Sequence[str]) -> Figure:
     users = embedding.users
     caption = (
         f"Each of {len(users):,} users is the mean feature vector of the items it chose, reduced from "
@@ -48,6 +51,7 @@ def _figure(dataset: str, embedding: Embedding, labels: Sequence[str]) -> Figure
         _plot(embedding),
         labels=labels,
         data=users.assign(explained_x=embedding.explained[0], explained_y=embedding.explained[1]),
+        experiments=sorted(runs["experiment"].unique()),
     )
 
 
@@ -73,7 +77,7 @@ def _draw(embedding: Embedding, labels: Sequence[str]) -> Canvas:
     for group, same in users.groupby("group"):
         axes.scatter(same["x"], same["y"], s=22, marker=f"${group}$", color=colours[group], linewidths=0, alpha=0.75)
     for group, same in users.groupby("group"):
-        text = f"{group}: {same['label'].iloc[0]} interactions, {len(same):,} user{"s" if len(same) > 1 else ""}"
+        text = f"{group}: {same['label'].iloc[0]} interactions, {len(same):,} user{'s' if len(same) > 1 else ''}"
         axes.scatter([], [], s=40, marker="o", color=colours[group], label=text)
     axes.set(xlabel=names[0], ylabel=names[1])
     axes.axhline(0, color="#9ca3af", linewidth=0.7, zorder=1)
@@ -92,7 +96,11 @@ def _mark_means(canvas: Canvas, axes: Any, embedding: Embedding, colours: Mappin
     places = (axes.transData.transform(means.to_numpy()) - (frame.x0, frame.y0)) * points
     wishes = [Wish(float(x), float(y), DISC, DISC, radius=3.0) for x, y in places]
     for group, mean, wish, place in zip(
-        means.index, means.to_numpy(), wishes, place_labels(wishes, (frame.width * points, frame.height * points)), strict=True
+        means.index,
+        means.to_numpy(),
+        wishes,
+        place_labels(wishes, (frame.width * points, frame.height * points)),
+        strict=True,
     ):
         axes.scatter(*mean, s=26, marker="o", color=colours[group], edgecolors="white", linewidths=1, zorder=5)
         if place is not None:

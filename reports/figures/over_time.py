@@ -21,6 +21,8 @@ DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 SETTLED = 0.05
 """The first share of the steps, in which a mean of few steps jumps, does not set the range of normalised reward."""
 
+ORDER = 30
+
 
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return a picture for each experiment and data set, one for all d_g of an experiment."""
@@ -60,6 +62,7 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
         lambda: _draw(series, first, labels),
         _plot(series, first),
         labels=labels,
+        experiments=[experiment],
     )
 
 

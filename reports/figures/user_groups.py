@@ -18,8 +18,17 @@ from reports.seeds import mean_interval
 from reports.style import CONTRASTS, panels, thousands
 from reports.table import interval_text
 
-MARKERS = (("o", "circle"), ("*", "star"), ("D", "diamond"), ("^", "triangle-up"), ("s", "square"), ("v", "triangle-down"))
+MARKERS = (
+    ("o", "circle"),
+    ("*", "star"),
+    ("D", "diamond"),
+    ("^", "triangle-up"),
+    ("s", "square"),
+    ("v", "triangle-down"),
+)
 METRICS = {"per_user": "reward per user", "per_interaction": "reward per interaction"}
+
+ORDER = 40
 
 
 def figures(results: Results, context: Context) -> list[Figure]:
@@ -62,6 +71,7 @@ def _figure(dataset: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
         lambda: _draw(rows, labels),
         _plot(rows),
         labels=labels,
+        experiments=[EXPERIMENT],
         data=rows,
     )
 
@@ -91,7 +101,9 @@ def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
             x = np.array([groups.index(group) for group in same["group"]]) + shift
             halves = (same[f"{metric}_high"] - same[metric]).to_numpy()
             each.errorbar(x, same[metric], halves, fmt="none", ecolor=colour, elinewidth=1, capsize=2)
-            each.scatter(x, same[metric], s=70 if marker == "*" else 32, marker=marker, color=colour, label=label, zorder=3)
+            each.scatter(
+                x, same[metric], s=70 if marker == "*" else 32, marker=marker, color=colour, label=label, zorder=3
+            )
         each.set_xticks(range(len(groups)), groups, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
         each.set(xlabel="interactions of a user", ylabel=name)
         each.grid(axis="x", visible=False)
