@@ -51,7 +51,7 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
     knob = "d_g" if by == "global_dim" else "threshold"
     seeds = sorted({len(each.seeds) for each in series})
     caption = (
-        f"{what} and communication up to each step. For each algorithm its least (dashed), its largest (dotted) and its "
+        f"{what} and communication up to each step. For each algorithm its least (dashed), largest (dotted) and "
         f"best {knob} (solid, also where it is the least or the largest). " + _seeds(seeds)
     )
     title = f"{experiment_title(experiment)}{f', {dataset_label(dataset)}' if dataset else ''}, over time"
