@@ -1,6 +1,6 @@
 """What a report needs beside the runs: prepared data sets, their labels, and sentences on what is missing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.experiment import experiment_names
 from data_pipelines.prepared import NotPreparedError, Prepared, data_folder, open_prepared, read_manifest
 from reports.labels import data_label
 from reports.results import Results
@@ -17,12 +18,16 @@ from reports.results import Results
 class Context:
     """The data folder and what is in it for these results.
 
-    `absent` takes sentences about what is missing; makers of tables and figures add to it through `say_absent`.
+    `experiments` are those that the report is about, whether they have runs or not. `absent` takes sentences about
+    what is missing; makers of tables and figures add to it through `say_absent`. `group_totals` keeps what the
+    function of that name has read: several tables and figures are made of it.
     """
 
     folder: Path
     runs: pd.DataFrame
+    experiments: tuple[str, ...] = ()
     absent: list[str] = field(default_factory=list)
+    group_totals: dict[str, pd.DataFrame] = field(default_factory=dict)
     _opened: dict[str, Prepared | None] = field(default_factory=dict)
 
     @cached_property
@@ -65,9 +70,13 @@ class Context:
             self.absent.append(sentence)
 
 
-def make_context(results: Results, folder: Path | None = None) -> Context:
-    """Look at the data folder: `FEDBANDIT_DATA`, or `data` in the working directory."""
-    return Context(data_folder() if folder is None else folder, results.runs)
+def make_context(results: Results, folder: Path | None = None, experiments: Iterable[str] = ()) -> Context:
+    """Look at the data folder: `FEDBANDIT_DATA`, or `data` in the working directory.
+
+    The report is about the given experiments; without any, about all that are shipped or have runs.
+    """
+    names = tuple(experiments) or tuple(sorted({*experiment_names(), *results.experiments()}))
+    return Context(data_folder() if folder is None else folder, results.runs, names)
 
 
 def made_from(runs: pd.DataFrame, manifest: Mapping[str, Any]) -> "pd.Series[bool]":

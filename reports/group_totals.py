@@ -21,6 +21,12 @@ def group_totals(results: Results, context: Context, dataset: str) -> pd.DataFra
     Columns: run_id, dataset, source, algorithm, variant, threshold, seed, group (its label), least (its least
     activity), users, interactions, uploads, reward. Empty where the data set, or the runs, are not at hand.
     """
+    if dataset not in context.group_totals:
+        context.group_totals[dataset] = _read(results, context, dataset)
+    return context.group_totals[dataset]
+
+
+def _read(results: Results, context: Context, dataset: str) -> pd.DataFrame:
     prepared = context.prepared(dataset)
     runs = results.runs[(results.runs["experiment"] == EXPERIMENT) & (results.runs["dataset"] == dataset)]
     parts = []
@@ -40,7 +46,7 @@ def group_totals(results: Results, context: Context, dataset: str) -> pd.DataFra
 
 
 def groups_of(prepared: Prepared) -> list[Group]:
-    """Return the activity groups of a data set that have users, as its manifest wants them: in tens, or by quantiles."""
+    """Return the activity groups that have users, as the data set's manifest wants them: in tens, or by quantiles."""
     return [group for group in group_users(prepared.activity, prepared.manifest["groups"]) if group.users]
 
 
@@ -55,7 +61,9 @@ def totals_by_group(clients: pd.DataFrame, prepared: Prepared, groups: Sequence[
     place = group_of_each(activity[np.searchsorted(users, clients["client"].to_numpy())], groups)
 
     def added_up(column: str) -> NDArray[np.float64]:
-        return np.bincount(place, weights=clients[column].to_numpy(dtype=float), minlength=len(groups))
+        totals = np.zeros(len(groups))
+        np.add.at(totals, place, clients[column].to_numpy(dtype=float))
+        return totals
 
     return pd.DataFrame(
         {

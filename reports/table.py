@@ -20,6 +20,7 @@ class Table:
     """A table with all that has to be said of it; labels of data stand in the title or the notes.
 
     Columns `m`, `m_low` and `m_high` are a mean and its interval: people see them as one column, CSV keeps all three.
+    `experiments` are those that the table is about; none means all of them.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Table:
     caption: str
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()
+    experiments: tuple[str, ...] = ()
 
     @cached_property
     def readable(self) -> pd.DataFrame:
@@ -39,7 +41,7 @@ class Table:
                 values = zip(self.frame[name], self.frame[f"{name}_low"], self.frame[f"{name}_high"], strict=True)
                 columns[heading(name)] = [interval_text(*each) for each in values]
             elif name not in ends:
-                write = threshold_text if name == "threshold" and self.frame[name].dtype == float else cell_text
+                write = threshold_text if name.endswith("threshold") and self.frame[name].dtype == float else cell_text
                 columns[heading(name)] = [write(value) for value in self.frame[name]]
         return pd.DataFrame(columns)
 
@@ -97,7 +99,7 @@ def heading(column: str) -> str:
 
 def interval_text(mean: Any, low: Any, high: Any) -> str:
     """Write a mean with its interval; without one, there was one seed."""
-    if _is_missing(mean):
+    if isinstance(mean, str) or _is_missing(mean):
         return cell_text(mean)
     if _is_missing(low):
         return f"{cell_text(mean)} {ONE_SEED}"
@@ -105,7 +107,7 @@ def interval_text(mean: Any, low: Any, high: Any) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Write a cell: whole numbers with thousands marked, others with four digits that count; – if missing."""
+    """Write a cell: whole numbers with thousands marked, others with four digits that count, or in full."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if _is_missing(value):
@@ -119,6 +121,8 @@ def cell_text(value: Any) -> str:
         return f"{int(value):,}".replace("-", "−")
     if abs(value) >= 1e15:
         return f"{value:.3e}".replace("e+", "e")
+    if value == float(f"{value:.5g}") and 1e-4 <= abs(value) < 1e5:  # written in full, such as 1.8322 and 1.01
+        return f"{value:,.5g}".replace("-", "−", 1)
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
     return (f"{value:,.{digits}f}" if digits < 8 else f"{value:.3e}").replace("-", "−", 1)
 

@@ -12,7 +12,8 @@ LEVELS = 50
 
 def log_communication(communication: ArrayLike) -> Floats:
     """Return log10(1 + C_T)."""
-    return np.log10(1 + np.asarray(communication, dtype=float))
+    result: Floats = np.log10(1 + np.asarray(communication, dtype=float))
+    return result
 
 
 def best_within_budget(communication: ArrayLike, value: ArrayLike) -> tuple[Floats, Floats]:
