@@ -22,7 +22,8 @@ DOTS_PER_INCH = 150
 class Figure:
     """A picture with all that has to be said of it. Use `make_figure`: it puts the labels of data everywhere.
 
-    `interactive` is a Plotly figure as a dictionary; `data` are the numbers drawn, saved as CSV beside the picture.
+    `interactive` is a Plotly figure as a dictionary; `data` are the numbers drawn, saved as CSV beside the picture;
+    `experiments` are those that the figure is about.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Figure:
     draw: Callable[[], Canvas]
     interactive: Mapping[str, Any] | None = None
     data: pd.DataFrame | None = None
+    experiments: tuple[str, ...] = ()
 
     @cached_property
     def png(self) -> bytes:
@@ -76,6 +78,7 @@ def make_figure(
     *,
     labels: Sequence[str] = (),
     data: pd.DataFrame | None = None,
+    experiments: Sequence[str] = (),
 ) -> Figure:
     """Make a figure whose title, caption, picture and interactive plot all carry the labels of its data."""
     kinds = sorted({kind_of(label) for label in labels})
@@ -88,7 +91,7 @@ def make_figure(
 
     full_caption = " ".join([caption, *(f"{label}." for label in labels)])
     plot = None if interactive is None else _with_label(interactive, kinds)
-    return Figure(name, full_title, full_caption, draw_with_header, plot, data)
+    return Figure(name, full_title, full_caption, draw_with_header, plot, data, tuple(experiments))
 
 
 def kind_of(label: str) -> str:

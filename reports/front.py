@@ -1,15 +1,14 @@
-"""A front: what each algorithm reaches for how much communication, one mark for each threshold; planned, not yet drawn."""
+"""A front, planned but not yet drawn: what each algorithm reaches for how much communication, a mark a threshold."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from reports.communication_axis import CommunicationAxis
-from reports.label_placement import Place, Wish, place_labels
+from reports.label_placement import Bools, Place, Wish, place_labels
 from reports.labels import AlgorithmStyle, algorithm_label, algorithm_style, threshold_text
 from reports.style import WIDTH, header_height, text_size
 
@@ -50,14 +49,17 @@ class Curve:
         return f"{self.label}  ({self.meaning})" if self.meaning else self.label
 
     @property
-    def no_communication(self) -> "pd.Series[bool]":
+    def no_communication(self) -> Bools:
         """Which mark is the extreme that the paper draws as a red dot: Async-LinUCB at γ=∞."""
-        return np.isinf(self.marks["threshold"]) & (self.algorithm == "async-linucb")
+        return self._at(np.inf)
 
     @property
-    def always(self) -> "pd.Series[bool]":
+    def always(self) -> Bools:
         """Which mark is the other extreme, Async-LinUCB at γ=1."""
-        return (self.marks["threshold"] == 1.0) & (self.algorithm == "async-linucb")
+        return self._at(1.0)
+
+    def _at(self, threshold: float) -> Bools:
+        return np.asarray((self.marks["threshold"] == threshold) & (self.algorithm == "async-linucb"))
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ def _labels(front: Front) -> tuple[Label, ...]:
 
 def _same_place(where: np.ndarray) -> list[list[int]]:
     groups = [[0]] if len(where) else []
-    for before, after in pairwise(range(len(where))):
+    for after in range(1, len(where)):
         if math.dist(where[groups[-1][0]], where[after]) < SAME_PLACE:
             groups[-1].append(after)
         else:

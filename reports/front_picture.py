@@ -42,7 +42,7 @@ def _draw_curve(axes: Any, front: Front, curve: Curve) -> None:
     along = np.abs(np.vstack([y - marks["y_low"], marks["y_high"] - y]))
     for bars in ({"yerr": along}, {"xerr": np.where(positive, across, np.nan)}):
         axes.errorbar(x, y, **bars, fmt="none", ecolor=style.colour, elinewidth=0.9, alpha=0.75, zorder=2.5)
-    plain = ~curve.no_communication.to_numpy()
+    plain = ~curve.no_communication
     size, hollow = MARK_SIZES.get(style.marker, 36), _is_hollow(curve)
     look = {"facecolors": "white" if hollow else style.colour, "edgecolors": style.colour if hollow else "white"}
     if style.marker == "x":
@@ -50,7 +50,7 @@ def _draw_curve(axes: Any, front: Front, curve: Curve) -> None:
     axes.scatter(x[plain], y[plain], s=size, marker=style.marker, linewidths=0.9, zorder=4, label=curve.label, **look)
     axes.scatter(x[~plain], y[~plain], s=64, marker="o", color=NO_COMMUNICATION, edgecolors="white", zorder=5)
     for extreme, colour in ((curve.no_communication, NO_COMMUNICATION), (curve.always, style.colour)):
-        for level in y[extreme.to_numpy()]:
+        for level in y[extreme]:
             axes.axhline(level, color=colour, linewidth=0.8, linestyle=(0, (1, 2.5)), alpha=0.8, zorder=1.5)
 
 
@@ -91,18 +91,18 @@ def _legend(front: Front) -> list[Line2D]:
     handles = []
     for curve in front.curves:
         style = curve.style
-        look = {"markerfacecolor": "white" if _is_hollow(curve) else style.colour, "markeredgecolor": style.colour}
+        look: dict[str, Any] = {"markerfacecolor": "white" if _is_hollow(curve) else style.colour}
         name = curve.legend.replace("d_g", "$d_g$")
         line = Line2D(
             [], [], color=style.colour, marker=style.marker, linewidth=0.8, markersize=7.5, label=name, **look
         )
         handles.append(line)
     for curve in front.curves:
-        for row in curve.marks[curve.no_communication].itertuples():
-            text = f"γ=∞: {cell_text(row.y)}, no communication"
+        for y in curve.marks["y"][curve.no_communication]:
+            text = f"γ=∞: {cell_text(y)}, no communication"
             handles.append(Line2D([], [], color=NO_COMMUNICATION, marker="o", linewidth=0.8, linestyle=":", label=text))
-        for row in curve.marks[curve.always].itertuples():
-            text = f"γ=1: {cell_text(row.y)} at $C_T$ = {cell_text(round(float(row.x)))}"
+        for x, y in curve.marks.loc[curve.always, ["x", "y"]].to_numpy():
+            text = f"γ=1: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
             handles.append(Line2D([], [], color=curve.style.colour, linewidth=0.9, linestyle=":", label=text))
     return handles
 

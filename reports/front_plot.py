@@ -6,19 +6,19 @@ from typing import Any
 import pandas as pd
 
 from reports.front import Curve, Front
-from reports.plotly_parts import bars, layout, numbers, seeds_text
+from reports.plotly_parts import bars, hover_lines, layout, numbers, seeds_text
 from reports.style import NO_COMMUNICATION
 from reports.table import interval_text
 
 NAMES = {"regret": "regret", "normalised_reward": "normalised reward"}
-HOVER = "<b>%{customdata[0]}</b><br>%{customdata[1]}<br>%{customdata[2]}<br>%{customdata[3]}<br>%{customdata[4]}<extra></extra>"
+HOVER = hover_lines(5)
 
 
 def plot_front(front: Front) -> Mapping[str, Any]:
     """Return the front as a Plotly figure."""
     traces = []
     for curve in front.curves:
-        is_red = curve.no_communication.to_numpy()
+        is_red = curve.no_communication
         traces.append(_trace(front, curve, curve.marks[~is_red], curve.legend, curve.style.colour, curve.style.symbol))
         if is_red.any():
             name = f"{curve.label} at γ=∞"

@@ -1,7 +1,7 @@
-"""Where labels go beside their marks: pure geometry, deterministic, so that a picture can be planned before it is drawn.
+"""Where labels go beside their marks: pure geometry, deterministic, so that a picture is planned before it is drawn.
 
-All lengths are points (1/72 inch), the origin is the lower left corner of the plot. No label lies on another label, on a
-mark, on an interval or outside the frame. What finds no place is told, not hidden.
+All lengths are points (1/72 inch), the origin is the lower left corner of the plot. No label lies on another label, on
+a mark, on an interval or outside the frame. What finds no place is told, not hidden.
 """
 
 from collections.abc import Sequence

@@ -41,6 +41,12 @@ def bars(halves: ArrayLike, colour: str) -> dict[str, Any]:
     return {"type": "data", "array": lengths, "color": colour, "thickness": 1, "width": 3, "visible": any(lengths)}
 
 
+def hover_lines(count: int) -> str:
+    """Return a template that shows the lines of a mark's `customdata`, the first one bold."""
+    lines = [f"%{{customdata[{number}]}}" for number in range(count)]
+    return "<br>".join([f"<b>{lines[0]}</b>", *lines[1:]]) + "<extra></extra>"
+
+
 def seeds_text(seeds: Sequence[int]) -> str:
     """Say over which seeds a value is a mean."""
     if len(seeds) == 1:

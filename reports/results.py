@@ -4,7 +4,8 @@ Thousands of runs through MLflow take half a minute, from SQLite less than a sec
 answer. Nothing is computed here.
 """
 
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +15,20 @@ import pandas as pd
 
 from benchmark.tracking import sqlite_file, tracking_uri
 from reports.run_table import COLUMNS, as_runs, failures, keep_latest
-from reports.stored_runs import StoredRun, by_search, in_sqlite, sqlite_curves
+from reports.stored_runs import COMMIT, StoredRun, by_search, in_sqlite, sqlite_curves
 
 if TYPE_CHECKING:
     from benchmark.store import Store
+
+FACTS = {
+    COMMIT: "commit",
+    "fedbandit.engine_version": "engine",
+    **{
+        f"fedbandit.version.{name}": name for name in ("fedbandit-bench", "python", "numpy", "numba", "scipy", "mlflow")
+    },
+    "fedbandit.machine": "machine",
+}
+"""Tags that say how runs were made."""
 
 CURVES = ("reward_curve", "communication_curve")
 
@@ -32,6 +43,7 @@ class Results:
         sweeps: one row for each sweep: experiment, profile, status.
         failed: runs that ended with an error and were not finished since: experiment, name, error.
         superseded: how many finished runs are set aside because a later one has the same setting and seed.
+        facts: versions, commit and machine that the runs say of themselves: how many runs have which value.
     """
 
     runs: pd.DataFrame
@@ -39,6 +51,7 @@ class Results:
     sweeps: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["experiment", "profile", "status"]))
     failed: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["experiment", "name", "error"]))
     superseded: int = 0
+    facts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def experiments(self) -> list[str]:
         """Return the names of the experiments that have finished runs."""
@@ -49,7 +62,7 @@ class Results:
         names = set(experiments)
         parts = (frame[frame["experiment"].isin(names)] for frame in (self.runs, self.sweeps, self.failed))
         runs, sweeps, failed = (part.reset_index(drop=True) for part in parts)
-        return Results(runs, self.uri, sweeps, failed, self.superseded)
+        return Results(runs, self.uri, sweeps, failed, self.superseded, self.facts)
 
     def client_totals(self, run_id: str) -> pd.DataFrame:
         """Return client, reward, uploads and downloads of each client of a run; `FileNotFoundError` without them."""
@@ -105,6 +118,7 @@ def read_results(uri: str | None = None) -> Results:
         sweeps=pd.DataFrame(sweeps, columns=["experiment", "profile", "status"]),
         failed=failures(stored, every),
         superseded=len(every) - len(runs),
+        facts=_facts(finished),
     )
 
 
@@ -113,6 +127,14 @@ def local_path(place: str) -> Path:
     from urllib.parse import unquote, urlsplit
 
     return Path(unquote(urlsplit(place).path)) if place.startswith("file:") else Path(place)
+
+
+def _facts(finished: Iterable[StoredRun]) -> dict[str, dict[str, int]]:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for run in finished:
+        for tag, name in FACTS.items():
+            counts[name][run.tags.get(tag, "not recorded")] += 1
+    return {name: dict(values.most_common()) for name, values in counts.items()}
 
 
 def _of_kind(stored: Iterable[StoredRun], kind: str) -> list[StoredRun]:

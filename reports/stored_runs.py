@@ -9,6 +9,7 @@ from typing import Any
 from benchmark.tags import KIND
 from benchmark.tracking import StoreError
 
+COMMIT = "mlflow.source.git.commit"
 KINDS = ("run", "sweep")
 RUNS = (
     "select r.run_uuid, e.name, t.value, r.status, coalesce(r.end_time, r.start_time, 0), r.artifact_uri, r.name "
@@ -18,7 +19,7 @@ RUNS = (
 )
 PARAMETERS = "select run_uuid, key, value from params"
 METRICS = "select run_uuid, key, value from latest_metrics where is_nan = 0"
-TAGS = "select run_uuid, key, value from tags where key like 'fedbandit.%'"
+TAGS = f"select run_uuid, key, value from tags where key like 'fedbandit.%' or key = '{COMMIT}'"
 MOST_AT_ONCE = 500
 """Run ids in one SQL statement: SQLite allows a limited number of values in one."""
 
@@ -90,7 +91,11 @@ def by_search(uri: str) -> list[StoredRun]:
             for status in ("FINISHED", "FAILED", "KILLED", "RUNNING"):
                 for run in store.search(experiment.experiment_id, status, kind):
                     ended = run.info.end_time or run.info.start_time or 0
-                    tags = {key: value for key, value in run.data.tags.items() if key.startswith("fedbandit.")}
+                    tags = {
+                        key: value
+                        for key, value in run.data.tags.items()
+                        if key.startswith("fedbandit.") or key == COMMIT
+                    }
                     metrics = {key: value for key, value in run.data.metrics.items() if value == value}
                     found.append(
                         StoredRun(

@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import StrMethodFormatter
 
@@ -23,7 +24,7 @@ NO_COMMUNICATION = "#c1121f"
 CONTRASTS = ("#c1121f", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#000000")
 """For things that are no algorithms, the first for γ=∞; Okabe and Ito's colours after it."""
 
-RC = {
+RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine draws the same
     "font.size": 9,
     "text.color": INK,
@@ -80,8 +81,8 @@ def panels(columns: int, labels: Sequence[str], *, height: float = 4.4, **option
     """Return a canvas with panels side by side, room left for the header above and a legend below."""
     top = header_height(labels)
     height += top
-    canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
-    canvas.get_layout_engine().set(rect=(0.005, 0.005, 0.99, 1 - top / height - 0.005), w_pad=0.08, h_pad=0.06)  # type: ignore[union-attr]
+    room = (0.005, 0.005, 0.99, 1 - top / height - 0.005)
+    canvas = Canvas(figsize=(WIDTH, height), layout=ConstrainedLayoutEngine(rect=room, w_pad=0.08, h_pad=0.06))
     axes = canvas.subplots(1, columns, squeeze=False, **options)[0]
     return canvas, list(axes)
 

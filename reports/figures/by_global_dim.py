@@ -14,7 +14,7 @@ from reports.front import plan_front
 from reports.front_picture import draw_front
 from reports.front_plot import plot_front
 from reports.labels import algorithm_label, algorithm_style, threshold_text
-from reports.plotly_parts import AXIS, bars, layout, numbers, seeds_text
+from reports.plotly_parts import AXIS, bars, hover_lines, layout, numbers, seeds_text
 from reports.results import Results
 from reports.seeds import over_seeds
 from reports.style import panels, thousands
@@ -23,6 +23,8 @@ from reports.titles import experiment_title
 
 METRICS = {"regret": "cumulative regret $R_T$", "communication": "communication $C_T$ (transfers)"}
 PLAIN = {"regret": "cumulative regret", "communication": "communication"}
+
+ORDER = 20
 
 
 def figures(results: Results, context: Context) -> list[Figure]:
@@ -50,6 +52,7 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
             lambda: _draw(rows, labels),
             _plot(rows),
             labels=labels,
+            experiments=[experiment],
             data=rows,
         ),
         make_figure(
@@ -59,6 +62,7 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
             lambda: draw_front(front, labels),
             plot_front(front),
             labels=labels,
+            experiments=[experiment],
             data=rows,
         ),
     ]
@@ -67,9 +71,10 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
 def _series(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
     """One line for each algorithm, variant and threshold."""
     found = []
-    for (name, variant, threshold), same in rows.groupby(["algorithm", "variant", "threshold"], dropna=False):
+    for setting, same in rows.groupby(["algorithm", "variant", "threshold"], dropna=False):
+        name, variant, threshold = str(setting[0]), str(setting[1]), float(str(setting[2]))
         at = f", γ={threshold_text(threshold)}" if not np.isnan(threshold) else ""
-        found.append((str(name), algorithm_label(name) + at + (f" ({variant})" if variant else ""), same))
+        found.append((name, algorithm_label(name) + at + (f" ({variant})" if variant else ""), same))
     return found
 
 
@@ -109,8 +114,10 @@ def _plot(rows: pd.DataFrame) -> Mapping[str, Any]:
                     "marker": {"color": style.colour, "symbol": style.symbol, "size": 10},
                     "line": {"color": style.colour, "width": 1.5},
                     "error_y": bars(same[f"{metric}_high"] - same[metric], style.colour),
-                    "customdata": [[label, *_values(row, metric)] for _, row in same.iterrows()],
-                    "hovertemplate": "<b>%{customdata[0]}</b><br>d_g = %{x}<br>%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
+                    "customdata": [
+                        [label, f"d_g = {row['global_dim']:g}", *_values(row, metric)] for _, row in same.iterrows()
+                    ],
+                    "hovertemplate": hover_lines(4),
                 }
             )
     left, right = {"domain": [0, 0.43]}, {"domain": [0.57, 1], "anchor": "y2"}

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from reports.context import Context
@@ -18,6 +19,8 @@ from reports.style import INK, panels
 DISC = 17.0
 """Points across, of the disc with a group's number."""
 
+ORDER = 50
+
 
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return a picture for each data set that is not simulated and at hand."""
@@ -28,11 +31,11 @@ def figures(results: Results, context: Context) -> list[Figure]:
         if prepared is None:
             context.say_absent(f"{dataset}: without its prepared data there is no picture of its users")
             continue
-        made.append(_figure(str(dataset), embed_users(prepared), context.labels(runs)))
+        made.append(_figure(str(dataset), embed_users(prepared), runs, context.labels(runs)))
     return made
 
 
-def _figure(dataset: str, embedding: Embedding, labels: Sequence[str]) -> Figure:
+def _figure(dataset: str, embedding: Embedding, runs: pd.DataFrame, labels: Sequence[str]) -> Figure:
     users = embedding.users
     caption = (
         f"Each of {len(users):,} users is the mean feature vector of the items it chose, reduced from "
@@ -48,6 +51,7 @@ def _figure(dataset: str, embedding: Embedding, labels: Sequence[str]) -> Figure
         _plot(embedding),
         labels=labels,
         data=users.assign(explained_x=embedding.explained[0], explained_y=embedding.explained[1]),
+        experiments=sorted(runs["experiment"].unique()),
     )
 
 

@@ -15,6 +15,8 @@ from reports.titles import experiment_title
 NOT_A_FRONT = frozenset({"user_groups"})
 """Its runs are those of figures d to f over again."""
 
+ORDER = 10
+
 
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return a front for each experiment and data set."""
@@ -41,6 +43,7 @@ def front_of(experiment: str, dataset: str, rows: pd.DataFrame, context: Context
         lambda: draw_front(front, labels),
         plot_front(front),
         labels=labels,
+        experiments=[experiment],
         data=rows,
     )
 

@@ -21,6 +21,8 @@ DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 SETTLED = 0.05
 """The first share of the steps, in which a mean of few steps jumps, does not set the range of normalised reward."""
 
+ORDER = 30
+
 
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return a picture for each experiment and data set, one for all d_g of an experiment."""
@@ -49,7 +51,7 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
     knob = "d_g" if by == "global_dim" else "threshold"
     seeds = sorted({len(each.seeds) for each in series})
     caption = (
-        f"{what} and communication up to each step. For each algorithm its least (dashed), its largest (dotted) and its "
+        f"{what} and communication up to each step. For each algorithm its least (dashed), largest (dotted) and "
         f"best {knob} (solid, also where it is the least or the largest). " + _seeds(seeds)
     )
     title = f"{experiment_title(experiment)}{f', {dataset_label(dataset)}' if dataset else ''}, over time"
@@ -60,6 +62,7 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
         lambda: _draw(series, first, labels),
         _plot(series, first),
         labels=labels,
+        experiments=[experiment],
     )
 
 

@@ -12,7 +12,7 @@ from reports.figure import Figure, make_figure
 from reports.figures.fronts import seeds_sentence
 from reports.group_totals import EXPERIMENT, group_totals
 from reports.labels import algorithm_label, dataset_label, threshold_text
-from reports.plotly_parts import AXIS, bars, layout, numbers, seeds_text
+from reports.plotly_parts import AXIS, bars, hover_lines, layout, numbers, seeds_text
 from reports.results import Results
 from reports.seeds import mean_interval
 from reports.style import CONTRASTS, panels, thousands
@@ -27,6 +27,8 @@ MARKERS = (
     ("v", "triangle-down"),
 )
 METRICS = {"per_user": "reward per user", "per_interaction": "reward per interaction"}
+
+ORDER = 40
 
 
 def figures(results: Results, context: Context) -> list[Figure]:
@@ -44,10 +46,10 @@ def figures(results: Results, context: Context) -> list[Figure]:
 
 def by_group(totals: pd.DataFrame) -> pd.DataFrame:
     """Average over seeds: one row for each algorithm, variant, threshold and group."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     keys = ["algorithm", "variant", "threshold", "least", "group", "users", "interactions"]
     for setting, same in totals.groupby(keys, dropna=False):
-        row = dict(zip(keys, setting, strict=True))
+        row: dict[str, Any] = dict(zip(keys, setting, strict=True))
         row["seed_list"] = tuple(sorted(int(seed) for seed in same["seed"]))
         row["seeds"] = len(row["seed_list"])
         for metric, share in (("per_user", row["users"]), ("per_interaction", row["interactions"])):
@@ -69,13 +71,14 @@ def _figure(dataset: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
         lambda: _draw(rows, labels),
         _plot(rows),
         labels=labels,
+        experiments=[EXPERIMENT],
         data=rows,
     )
 
 
 def _series(rows: pd.DataFrame) -> list[tuple[str, str, tuple[str, str], float, pd.DataFrame]]:
     """Label, colour, marks, sideways shift and rows of each threshold, the largest first."""
-    found = list(rows.groupby(["algorithm", "variant", "threshold"], dropna=False))
+    found: list[tuple[Any, pd.DataFrame]] = list(rows.groupby(["algorithm", "variant", "threshold"], dropna=False))
     found.sort(key=lambda each: (each[0][0], each[0][1], -each[0][2]))
     shifts = np.linspace(-0.22, 0.22, len(found)) if len(found) > 1 else [0.0]
     series = []
@@ -129,7 +132,7 @@ def _plot(rows: pd.DataFrame) -> Mapping[str, Any]:
                     "line": {"color": colour, "width": 1},
                     "error_y": bars(same[f"{metric}_high"] - same[metric], colour),
                     "customdata": [[label, *_values(row, metric)] for _, row in same.iterrows()],
-                    "hovertemplate": "<b>%{customdata[0]}</b><br>%{customdata[1]}<br>%{customdata[2]}<br>%{customdata[3]}<extra></extra>",
+                    "hovertemplate": hover_lines(4),
                 }
             )
     order = {"type": "category", "categoryorder": "array", "categoryarray": _groups(rows), "tickangle": -45}
