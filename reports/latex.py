@@ -1,5 +1,6 @@
 """A table in LaTeX (booktabs), in characters that plain pdflatex knows."""
 
+import re
 from collections.abc import Sequence
 
 import pandas as pd
@@ -9,6 +10,9 @@ MOST_ROWS = 40
 
 WIDE_TEXT = 26
 """A column whose text is longer (characters) is broken into lines."""
+
+SHORT_TEXT, LINE = 12, 125
+"""Characters of a column that is never broken, and of a line of a long table."""
 
 REPLACEMENTS = {
     "\\": r"\textbackslash{}",
@@ -28,6 +32,7 @@ REPLACEMENTS = {
     "α": r"$\alpha$",
     "σ": r"$\sigma$",
     "θ": r"$\theta$",
+    "τ": r"$\tau$",
     "δ": r"$\delta$",
     "µ": r"$\mu$",
     "∞": r"$\infty$",
@@ -52,9 +57,30 @@ REPLACEMENTS = {
 }
 
 
+FORMULAS = re.compile(
+    r"\b(?P<letter>[A-Zd])_(?P<below>[TgN])\b|\b(?P<base>[A-Z])\^\(?(?P<above>[-\d/]+)\)?|√(?P<root>T)"
+)
+"""What is set as mathematics: C_T, d_g, N^2, N^(3/2), √T."""
+
+
 def escaped(text: str) -> str:
     """Write a text in LaTeX; what plain pdflatex cannot set becomes a question mark."""
-    known = "".join(REPLACEMENTS.get(sign, sign) for sign in " ".join(text.split()))
+    text = " ".join(text.split())
+    parts, end = [], 0
+    for found in FORMULAS.finditer(text):
+        parts += [_plain(text[end : found.start()]), _formula(found)]
+        end = found.end()
+    return "".join([*parts, _plain(text[end:])])
+
+
+def _formula(found: "re.Match[str]") -> str:
+    if found["letter"]:
+        return f"${found['letter']}_{{{found['below']}}}$"
+    return rf"$\sqrt{{{found['root']}}}$" if found["root"] else f"${found['base']}^{{{found['above']}}}$"
+
+
+def _plain(text: str) -> str:
+    known = "".join(REPLACEMENTS.get(sign, sign) for sign in text)
     return "".join(sign if ord(sign) < 0x180 else "?" for sign in known)
 
 
@@ -109,14 +135,15 @@ def latex_table(
 
 def _column_kinds(cells: pd.DataFrame, numeric: Sequence[bool], *, is_long: bool) -> str:
     widths = [max([len(str(name)), *cells[name].map(len)]) for name in cells]
-    kinds = []
-    for width, is_number in zip(widths, numeric, strict=True):
-        if is_long and not is_number:  # a long table cannot be shrunk to the line: its columns share it
-            kinds.append(
-                rf"p{{{min(width, WIDE_TEXT) / max(sum(min(w, WIDE_TEXT) for w in widths), 1):.3f}\linewidth}}"
-            )
-        elif is_number or width <= WIDE_TEXT:
-            kinds.append("r" if is_number else "l")
-        else:
-            kinds.append(rf"p{{{min(width, 3 * WIDE_TEXT) * 0.16:.1f}cm}}")
+    if not is_long:
+        wide = [rf"p{{{min(width, 3 * WIDE_TEXT) * 0.16:.1f}cm}}" if width > WIDE_TEXT else "l" for width in widths]
+        return "".join("r" if is_number else kind for kind, is_number in zip(wide, numeric, strict=True))
+    # A long table cannot be shrunk to the line: short columns take what they need, the others share the rest.
+    shared = [0 if width <= SHORT_TEXT else min(width, 2 * WIDE_TEXT) for width in widths]
+    rest = max(0.3, 0.97 - sum(width + 2 for width, share in zip(widths, shared, strict=True) if not share) / LINE)
+    rest -= 0.02 * sum(map(bool, shared))
+    kinds = [
+        rf"p{{{rest * share / sum(shared):.3f}\linewidth}}" if share else "r" if is_number else "l"
+        for share, is_number in zip(shared, numeric, strict=True)
+    ]
     return "".join(kinds)

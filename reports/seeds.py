@@ -38,7 +38,7 @@ def mean_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tuple[fl
     mean = float(known.mean())
     if len(known) == 1:
         return mean, np.nan, np.nan
-    half = t_quantile(len(known) - 1, confidence) * float(known.std(ddof=1)) / np.sqrt(len(known))
+    half = t_quantile(len(known) - 1, confidence) * float(known.std(ddof=1)) / len(known) ** 0.5
     return mean, mean - half, mean + half
 
 
