@@ -11,6 +11,9 @@ from reports.results import Results
 from reports.table import Table
 
 MISSING = "What is missing"
+ABSENCE = ("missing", "failed")
+"""The tables on runs that are not there."""
+
 FURTHER = "Further tables"
 
 
@@ -68,8 +71,8 @@ class Section:
     @property
     def entries(self) -> list[tuple[str, str]]:
         """Anchors and titles for the contents."""
-        shown = [(f"figure-{figure.name}", figure.title) for figure in self.figures]
-        shown += [(f"table-{table.name}", table.title) for table in self.tables]
+        shown = [(f"figure-{figure.name}", figure.title.partition(" – ")[0]) for figure in self.figures]
+        shown += [(f"table-{table.name}", table.title.partition(" – ")[0]) for table in self.tables]
         return shown + [(card.anchor, card.title) for card in self.cards]
 
 
@@ -79,12 +82,16 @@ def make_sections(
     """Put everything into sections; empty ones are left out, except what is missing."""
     sections = {subject.title: Section(subject.title, subject.lead) for subject in SUBJECTS}
     sections[FURTHER] = Section(FURTHER)
-    for figure in figures:
+    for figure in sorted(figures, key=lambda figure: figure.name):
         sections[_subject(figure.name)].figures.append(figure)
     for table in tables:
+        if table.name in ABSENCE:
+            continue
         subject = _subject(table.name)
         sections[FURTHER if subject == "Figures" else subject].tables.append(table)
-    absent = Section(MISSING, sentences=context.absent or ["Nothing: every run that was asked for is here."])
+    nothing = "Nothing: every run that was asked for is here."
+    counts = [table for table in tables if table.name in ABSENCE]
+    absent = Section(MISSING, tables=counts, sentences=context.absent or [nothing])
     shown = [sections[title] for title in ORDER if sections[title].figures or sections[title].tables]
     data = Section("Data", cards=data_cards(results, context))
     return [absent, *shown, *([data] if data.cards else []), _versions(results), _repeat(results)]

@@ -15,6 +15,7 @@ function fitted(plot) {
   const small = narrow.matches;
   layout.font = { ...layout.font, color: colour("--ink"), size: small ? 11 : 13 };
   layout.hoverlabel = { ...layout.hoverlabel, bgcolor: colour("--panel"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: 13 } };
+  layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: colour("--soft"), activecolor: colour("--ink") };
   layout.dragmode = touch.matches || small ? false : "zoom"; // a finger scrolls the page
   layout.height = small ? 420 : 520;
   if (small) {
@@ -41,8 +42,8 @@ function draw(box) {
     box.append(target);
     box.classList.add("live");
   }
-  const buttons = ["select2d", "lasso2d", "autoScale2d"];
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: buttons, displayModeBar: narrow.matches ? false : "hover" };
+  const buttons = [["toImage", "zoom2d", "pan2d", "resetScale2d"]];
+  const config = { responsive: true, displaylogo: false, modeBarButtons: buttons, displayModeBar: narrow.matches ? false : "hover" };
   Plotly.react(target, plot.data, fitted(plot), config);
 }
 
