@@ -20,7 +20,6 @@ from data_pipelines.data_set import Contents
 from data_pipelines.prepared import prepare
 from data_pipelines.streams import stream_fingerprint
 from data_pipelines.words import WordCounts
-from tests.benchmark.tiny_sweeps import empty_database
 
 ACTIVITY = {11: 4, 12: 15, 13: 15, 14: 85, 15: 95}
 """Interactions of each user: groups [0, 10), [10, 20), [80, 90) and [90, 100]."""
@@ -69,10 +68,13 @@ class HandMade:
     """A store in a folder, written through MLflow's client."""
 
     folder: Path
+    empty: Path | None = None
     experiments: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        shutil.copy(empty_database(), self.folder / "mlflow.db")
+        """Begin with a copy of an empty store, which takes MLflow seconds to make, or open what is there."""
+        if self.empty is not None:
+            shutil.copy(self.empty, self.folder / "mlflow.db")
         self.store = Store(self.uri)
 
     @property
