@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reports.front import Curve, Front
+from reports.label_placement import Bools
 from reports.plotly_parts import bars, hover_lines, layout, numbers, seeds_text
 from reports.style import NO_COMMUNICATION
 from reports.table import interval_text
@@ -18,21 +20,39 @@ def plot_front(front: Front) -> Mapping[str, Any]:
     """Return the front as a Plotly figure."""
     traces = []
     for curve in front.curves:
-        is_red = curve.no_communication
-        traces.append(_trace(front, curve, curve.marks[~is_red], curve.legend, curve.style.colour, curve.style.symbol))
+        is_red, is_zero = curve.no_communication, (curve.marks["x"] == 0).to_numpy()
+        colour, symbol = curve.style.colour, curve.style.symbol
+        traces.append(_trace(front, curve, ~is_zero, curve.legend, colour, symbol))
+        if (is_zero & ~is_red).any():  # apart, so that no line leads into the strip of zero
+            traces.append(_trace(front, curve, is_zero & ~is_red, f"{curve.label}, no communication", colour, symbol))
         if is_red.any():
-            name = f"{curve.label} at γ=∞"
-            traces.append(_trace(front, curve, curve.marks[is_red], name, NO_COMMUNICATION, "circle"))
+            traces.append(_trace(front, curve, is_red, f"{curve.label} at γ=∞", NO_COMMUNICATION, "circle"))
+    notes = [note for curve in front.curves for note in _notes(front, curve)]
     vertical = {"title": {"text": NAMES[front.metric]}, "range": [front.bottom, front.top]}
-    return {"data": traces, "layout": layout(front.axis.plotly(), vertical, shapes=front.axis.plotly_shapes())}
+    return {
+        "data": traces,
+        "layout": layout(front.axis.plotly(), vertical, shapes=front.axis.plotly_shapes(), annotations=notes),
+    }
 
 
-def _trace(front: Front, curve: Curve, marks: pd.DataFrame, name: str, colour: str, symbol: str) -> dict[str, Any]:
+def _notes(front: Front, curve: Curve) -> list[dict[str, Any]]:
+    """Name the two extremes in the plot itself, as the paper does."""
+    marks = curve.marks[curve.no_communication | curve.always]
+    places = np.log10(front.axis.place(marks["x"]))  # Plotly wants the logarithm for notes on a logarithmic axis
+    style = {"showarrow": False, "yshift": 15, "font": {"size": 12}}
+    return [
+        {**style, "x": float(x), "y": float(y), "text": f"<b>{text}</b>"}
+        for x, y, text in zip(places, marks["y"], marks["text"], strict=True)
+    ]
+
+
+def _trace(front: Front, curve: Curve, chosen: Bools, name: str, colour: str, symbol: str) -> dict[str, Any]:
+    marks = curve.marks[chosen]
     x = front.axis.place(marks["x"])
     size = 13 if symbol == "star" else 10
     return {
         "type": "scatter",
-        "mode": "lines+markers" if len(marks) > 1 else "markers",
+        "mode": "lines+markers" if (marks["x"] > 0).any() else "markers",
         "name": name,
         "x": numbers(x),
         "y": numbers(marks["y"]),

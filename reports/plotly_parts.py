@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
 AXIS = {
     "gridcolor": "rgba(128,128,128,0.22)",
     "zeroline": False,
     "linecolor": "rgba(128,128,128,0.6)",
     "automargin": True,
+    "tickformat": ",~f",
 }
 
 
@@ -21,7 +23,7 @@ def layout(horizontal: Mapping[str, Any], vertical: Mapping[str, Any], **more: A
         "yaxis": {**AXIS, **vertical},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, -apple-system, 'Segoe UI', sans-serif", "size": 13},
+        "font": {"family": FONT, "size": 13},
         "margin": {"l": 56, "r": 16, "t": 34, "b": 48},
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.2, "yanchor": "top"},
         "hovermode": "closest",

@@ -46,7 +46,7 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
     front = plan_front(rows, "regret", by="global_dim")
     return [
         make_figure(
-            f"{experiment}_by_global_dim",
+            experiment,
             title,
             caption,
             lambda: _draw(rows, labels),
@@ -56,7 +56,7 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
             data=rows,
         ),
         make_figure(
-            experiment,
+            f"{experiment}_front",
             f"{title}, communication against regret",
             front_caption(front, rows, "its d_g"),
             lambda: draw_front(front, labels),
@@ -121,7 +121,7 @@ def _plot(rows: pd.DataFrame) -> Mapping[str, Any]:
                 }
             )
     left, right = {"domain": [0, 0.43]}, {"domain": [0.57, 1], "anchor": "y2"}
-    title = {"title": {"text": "d<sub>g</sub>"}}
+    title = {"title": {"text": "d<sub>g</sub>"}, "tickvals": numbers(sorted(rows["global_dim"].unique()))}
     return {
         "data": traces,
         "layout": layout(

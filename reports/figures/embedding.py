@@ -58,7 +58,7 @@ def _figure(dataset: str, embedding: Embedding, runs: pd.DataFrame, labels: Sequ
 def axis_names(embedding: Embedding) -> tuple[str, str]:
     """Name the axes, each with its share of the variance."""
     first, second = embedding.explained
-    return f"first component ({first:.1%} of the variance)", f"second component ({second:.1%} of the variance)"
+    return f"component 1 ({first:.1%} of the variance)", f"component 2 ({second:.1%} of the variance)"
 
 
 def group_colours(count: int) -> list[str]:

@@ -17,6 +17,7 @@ from reports.style import panels, thousands
 from reports.table import interval_text
 from reports.titles import experiment_title
 
+DECADES = {"tickformat": "", "dtick": 1, "exponentformat": "power"}
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 SETTLED = 0.05
 """The first share of the steps, in which a mean of few steps jumps, does not set the range of normalised reward."""
@@ -144,6 +145,6 @@ def _plot(series: Sequence[Series], first: str) -> Mapping[str, Any]:
             {**step, "domain": [0, 0.43]},
             vertical,
             xaxis2={**AXIS, **step, "domain": [0.57, 1], "anchor": "y2"},
-            yaxis2={**AXIS, "title": {"text": "communication"}, "type": "log", "anchor": "x2"},
+            yaxis2={**AXIS, "title": {"text": "communication"}, "type": "log", "anchor": "x2", **DECADES},
         ),
     }
