@@ -32,8 +32,8 @@ class CommunicationAxis:
         known = np.asarray(values, dtype=float)
         positive = known[known > 0]
         low, high = (math.log10(positive.min()), math.log10(positive.max())) if len(positive) else (0.0, 1.0)
-        if high - low < 0.5:
-            low, high = low - 0.25, high + 0.25
+        if high - low < 0.2:
+            low, high = low - 0.1, high + 0.1
         span = high - low
         border = low - 0.05 * span
         has_zero = bool((known == 0).any())
@@ -57,7 +57,8 @@ class CommunicationAxis:
         decades = [10.0**power for power in range(first, last + 1)]
         found = [(each, _mathtext(each), _html(each)) for each in decades]
         if len(decades) < 3:
-            steps = (factor * 10.0**power for power in range(first - 1, last + 1) for factor in (1, 2, 5))
+            factors = (1, 2, 5) if self.right > 10 * self.border else range(1, 10)
+            steps = (factor * 10.0**power for power in range(first - 1, last + 1) for factor in factors)
             found = [(each, f"{each:,g}", f"{each:,g}") for each in steps if self.border < each < self.right]
         zero = [] if self.zero is None else [(self.zero, "0", "0")]
         return zero + sorted(found)

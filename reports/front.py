@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from reports.communication_axis import CommunicationAxis
-from reports.label_placement import Bools, Place, Wish, place_labels
+from reports.label_placement import Array, Bools, Place, Wish, place_labels
 from reports.labels import AlgorithmStyle, algorithm_label, algorithm_style, threshold_text
 from reports.style import WIDTH, header_height, text_size
 
@@ -18,7 +19,7 @@ SAME_PLACE = 2.5
 """Marks of one curve nearer than this (points) share a label."""
 
 LEFT, RIGHT, BELOW, PLOT_HEIGHT = 0.85, 0.2, 1.0, 4.7
-AXIS_NAMES = {"regret": "cumulative regret $R_T$", "normalised_reward": "normalised reward"}
+AXIS_NAMES = {"regret": "cumulative regret $R_T$, logarithmic", "normalised_reward": "normalised reward"}
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,20 @@ class Front:
     """Of the plot itself, in points."""
 
     @property
+    def is_log(self) -> bool:
+        """Regret differs by decades between always and never communicating: its axis is logarithmic too."""
+        return self.bottom > 0 and self.metric == "regret"
+
+    def height(self, values: ArrayLike) -> Array:
+        """Return where values are drawn, in points above the plot's lower edge; what leaves the frame stops there."""
+        known = np.asarray(values, dtype=float)
+        if self.is_log:
+            known = np.log(np.maximum(known, self.bottom) / self.bottom) / np.log(self.top / self.bottom)
+        else:
+            known = (known - self.bottom) / (self.top - self.bottom)
+        return np.asarray(known * self.size[1])
+
+    @property
     def left_out(self) -> list[str]:
         """Labels that found no place, to be named in the caption."""
         return [f"{self.curves[each.curve].label} {each.text}" for each in self.labels if each.place is None]
@@ -101,7 +116,7 @@ def plan_front(rows: pd.DataFrame, metric: str, by: str = "threshold") -> Front:
     curves = tuple(_curve(str(name), str(variant), same, metric, by) for (name, variant), same in _by_curve(rows))
     marks = pd.concat([curve.marks for curve in curves])
     axis = CommunicationAxis.around(marks["x"])
-    bottom, top = _vertical_range(marks)
+    bottom, top = _regret_range(marks) if metric == "regret" and (marks["y"] > 0).all() else _reward_range(marks)
     size = ((WIDTH - LEFT - RIGHT) * 72, PLOT_HEIGHT * 72)
     front = Front(curves, metric, axis, bottom, top, (), size)
     return Front(curves, metric, axis, bottom, top, _labels(front), size)
@@ -112,11 +127,9 @@ def height_of(labels: Sequence[str]) -> float:
     return BELOW + PLOT_HEIGHT + header_height(labels)
 
 
-def positions(front: Front, curve: Curve) -> np.ndarray:
+def positions(front: Front, curve: Curve) -> Array:
     """Return the places of a curve's marks in points from the plot's lower left corner."""
-    x = front.axis.share(curve.marks["x"]) * front.size[0]
-    y = (curve.marks["y"].to_numpy() - front.bottom) / (front.top - front.bottom) * front.size[1]
-    return np.column_stack([x, y])
+    return np.column_stack([front.axis.share(curve.marks["x"]) * front.size[0], front.height(curve.marks["y"])])
 
 
 def _by_curve(rows: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
@@ -141,12 +154,20 @@ def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: st
     return Curve(algorithm, variant, meaning, marks)
 
 
-def _vertical_range(marks: pd.DataFrame) -> tuple[float, float]:
-    """Show all means; intervals too, as long as they do not squeeze the means into less than half the height."""
+def _regret_range(marks: pd.DataFrame) -> tuple[float, float]:
+    """All means on a logarithmic axis, and intervals as far as a third of a decade beyond them."""
+    low, high = float(marks["y"].min()), float(marks["y"].max())
+    bottom = max(np.nanmin([low, marks["y_low"].min()]), low / 2)
+    top = min(np.nanmax([high, marks["y_high"].max()]), high * 2)
+    margin = max((top / bottom) ** 0.06, 1.05)
+    return float(bottom / margin), float(top * margin)
+
+
+def _reward_range(marks: pd.DataFrame) -> tuple[float, float]:
+    """All means, and intervals as long as they do not squeeze the means into less than half the height."""
     low, high = float(marks["y"].min()), float(marks["y"].max())
     span = high - low or abs(high) * 0.1 or 1.0
-    least = 0.0 if low >= 0 else -np.inf  # neither regret nor reward falls below zero, whatever an interval says
-    bottom = max(np.nanmin([low, marks["y_low"].min()]), low - span / 2, least)
+    bottom = max(np.nanmin([low, marks["y_low"].min()]), low - span / 2)
     top = min(np.nanmax([high, marks["y_high"].max()]), high + span / 2)
     return float(bottom - 0.07 * span), float(top + 0.09 * span)
 
@@ -161,12 +182,12 @@ def _labels(front: Front) -> tuple[Label, ...]:
             x, y = where[group].mean(axis=0)
             wishes.append(Wish(float(x), float(y), width, height, MARK_RADIUS))
             owners.append((number, text))
-    obstacles = np.vstack([_interval_boxes(front, curve) for curve in front.curves])
-    places = place_labels(wishes, front.size, obstacles)
+    bars = np.vstack([_interval_boxes(front, curve) for curve in front.curves])
+    places = place_labels(wishes, front.size, bars)
     return tuple(Label(number, text, place) for (number, text), place in zip(owners, places, strict=True))
 
 
-def _same_place(where: np.ndarray) -> list[list[int]]:
+def _same_place(where: Array) -> list[list[int]]:
     groups = [[0]] if len(where) else []
     for after in range(1, len(where)):
         if math.dist(where[groups[-1][0]], where[after]) < SAME_PLACE:
@@ -180,13 +201,10 @@ def _joint_text(texts: list[str]) -> str:
     return ", ".join(texts) if len(texts) < 4 else f"{texts[0]} … {texts[-1]}"
 
 
-def _interval_boxes(front: Front, curve: Curve) -> np.ndarray:
+def _interval_boxes(front: Front, curve: Curve) -> Array:
     """The thin boxes that the bars of the intervals take."""
-    where, marks = positions(front, curve), curve.marks
-    width, height = front.size
-    low, high = (
-        (marks[end].to_numpy() - front.bottom) * height / (front.top - front.bottom) for end in ("y_low", "y_high")
-    )
+    where, marks, width = positions(front, curve), curve.marks, front.size[0]
+    low, high = front.height(marks["y_low"]), front.height(marks["y_high"])
     upright = np.column_stack([where[:, 0] - 1.2, low, where[:, 0] + 1.2, high])
     first = np.maximum(marks["x_low"], front.axis.border)
     left, right = (front.axis.share(ends) * width for ends in (first, marks["x_high"]))

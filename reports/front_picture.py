@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from reports.front import AXIS_NAMES, BELOW, LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front, height_of
 from reports.style import NO_COMMUNICATION, WIDTH, darker, thousands
@@ -22,9 +23,14 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
     place = (LEFT / WIDTH, BELOW / height, front.size[0] / 72 / WIDTH, PLOT_HEIGHT / height)
     axes = canvas.add_axes(place)
     front.axis.apply(axes)
+    if front.is_log:
+        axes.set_yscale("log")
     axes.set_ylim(front.bottom, front.top)
     axes.set_ylabel(AXIS_NAMES[front.metric])
     thousands(axes.yaxis)
+    if front.is_log:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if front.top > 4 * front.bottom else range(1, 10)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     for curve in front.curves:
         _draw_curve(axes, front, curve)
     _write_labels(canvas, front)
@@ -39,9 +45,10 @@ def _draw_curve(axes: Any, front: Front, curve: Curve) -> None:
     positive = marks["x"].to_numpy() > 0
     axes.plot(x[positive], y[positive], color=style.colour, linewidth=0.8, alpha=0.4, zorder=2)
     across = np.abs(np.vstack([x - marks["x_low"].clip(lower=front.axis.border), marks["x_high"] - x]))
-    along = np.abs(np.vstack([y - marks["y_low"], marks["y_high"] - y]))
+    low = marks["y_low"].clip(lower=front.bottom / 2) if front.is_log else marks["y_low"]  # below zero is no logarithm
+    along = np.abs(np.vstack([y - low, marks["y_high"] - y]))
     for bars in ({"yerr": along}, {"xerr": np.where(positive, across, np.nan)}):
-        axes.errorbar(x, y, **bars, fmt="none", ecolor=style.colour, elinewidth=0.9, alpha=0.75, zorder=2.5)
+        axes.errorbar(x, y, **bars, fmt="none", ecolor=style.colour, elinewidth=0.9, alpha=0.5, zorder=2.5)
     plain = ~curve.no_communication
     size, hollow = MARK_SIZES.get(style.marker, 36), _is_hollow(curve)
     look = {"facecolors": "white" if hollow else style.colour, "edgecolors": style.colour if hollow else "white"}

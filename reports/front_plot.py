@@ -1,5 +1,6 @@
 """A planned front as an interactive plot: hovering over a mark shows its algorithm, threshold, seeds and values."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,8 @@ def plot_front(front: Front) -> Mapping[str, Any]:
             traces.append(_trace(front, curve, is_red, f"{curve.label} at γ=∞", NO_COMMUNICATION, "circle"))
     notes = [note for curve in front.curves for note in _notes(front, curve)]
     vertical = {"title": {"text": NAMES[front.metric]}, "range": [front.bottom, front.top]}
+    if front.is_log:
+        vertical |= {"type": "log", "range": [math.log10(front.bottom), math.log10(front.top)], "dtick": "D2"}
     return {
         "data": traces,
         "layout": layout(front.axis.plotly(), vertical, shapes=front.axis.plotly_shapes(), annotations=notes),
@@ -41,7 +44,7 @@ def _notes(front: Front, curve: Curve) -> list[dict[str, Any]]:
     places = np.log10(front.axis.place(marks["x"]))  # Plotly wants the logarithm for notes on a logarithmic axis
     style = {"showarrow": False, "yshift": 15, "font": {"size": 12}}
     return [
-        {**style, "x": float(x), "y": float(y), "text": f"<b>{text}</b>"}
+        {**style, "x": float(x), "y": math.log10(y) if front.is_log else float(y), "text": f"<b>{text}</b>"}
         for x, y, text in zip(places, marks["y"], marks["text"], strict=True)
     ]
 
@@ -49,6 +52,7 @@ def _notes(front: Front, curve: Curve) -> list[dict[str, Any]]:
 def _trace(front: Front, curve: Curve, chosen: Bools, name: str, colour: str, symbol: str) -> dict[str, Any]:
     marks = curve.marks[chosen]
     x = front.axis.place(marks["x"])
+    least = front.bottom / 2 if front.is_log else -math.inf
     size = 13 if symbol == "star" else 10
     return {
         "type": "scatter",
@@ -60,7 +64,7 @@ def _trace(front: Front, curve: Curve, chosen: Bools, name: str, colour: str, sy
         "line": {"color": colour, "width": 1},
         "customdata": [_hover(front, curve, row) for _, row in marks.iterrows()],
         "hovertemplate": HOVER,
-        "error_y": bars(marks["y_high"] - marks["y"], colour),
+        "error_y": bars(marks["y_high"] - marks["y"], colour, marks["y"] - marks["y_low"].clip(lower=least)),
         "error_x": bars((marks["x_high"] - marks["x"]).where(marks["x"] > 0), colour),
     }
 

@@ -1,7 +1,8 @@
 """Where labels go beside their marks: pure geometry, deterministic, so that a picture is planned before it is drawn.
 
 All lengths are points (1/72 inch), the origin is the lower left corner of the plot. No label lies on another label, on
-a mark, on an interval or outside the frame. What finds no place is told, not hidden.
+a mark or outside the frame; intervals and the lines of other labels are avoided where that costs little. What finds no
+place is told, not hidden.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,10 @@ DIRECTIONS = np.deg2rad([90, 45, 0, 135, 315, 180, 270, 225, *(15.0 * step for s
 DISTANCES = (2.0, 4.5, 8.0, 12.0, 17.0, 23.0, 30.0, 38.0, 47.0, 58.0, 70.0, 85.0, 100.0, 120.0, 145.0, 170.0)
 LEADER_FROM = 6.0
 """A label further than this from its mark is joined to it by a line."""
+
+COST_BEHIND, COST_CROSSED, COST_ON_BAR, COST_OVER_MARK = 70.0, 30.0, 12.0, 8.0
+"""How many points further away a label goes rather than: a line behind a label, two lines crossed, a bar covered, a
+line over a foreign mark."""
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -39,21 +44,18 @@ class Place:
     leader: tuple[float, float, float, float] | None = None
 
 
-def place_labels(
-    wishes: Sequence[Wish], frame: tuple[float, float], obstacles: Array | None = None
-) -> list[Place | None]:
+def place_labels(wishes: Sequence[Wish], frame: tuple[float, float], bars: Array | None = None) -> list[Place | None]:
     """Return a place for each label, `None` where there is none.
 
     Args:
         wishes: the labels.
         frame: width and height of the plot.
-        obstacles: further boxes (left, bottom, right, top) that must stay free.
+        bars: thin boxes (left, bottom, right, top), those of intervals, that labels avoid where they can.
     """
     if not wishes:
         return []
     marks = np.array([[w.x - w.radius, w.y - w.radius, w.x + w.radius, w.y + w.radius] for w in wishes])
-    taken = marks if obstacles is None else np.vstack([marks, obstacles.reshape(-1, 4)])
-    plan = _Plan(frame, taken)
+    plan = _Plan(frame, marks, np.empty((0, 4)) if bars is None else bars)
     places: list[Place | None] = [None] * len(wishes)
     for number in _most_crowded_first(marks):
         places[number] = plan.take(wishes[number])
@@ -69,14 +71,15 @@ def overlap(boxes: Array, others: Array) -> Bools:
 class _Plan:
     """What is taken so far: boxes of marks and labels, and leader lines."""
 
-    def __init__(self, frame: tuple[float, float], taken: Array) -> None:
+    def __init__(self, frame: tuple[float, float], marks: Array, bars: Array) -> None:
         self.frame = frame
-        self.taken = taken
+        self.marks = self.taken = marks
+        self.bars = bars
         self.labels = np.empty((0, 4))
         self.leaders = np.empty((0, 4))
 
     def take(self, wish: Wish) -> Place | None:
-        """Take the nearest free place, of those that leave lines and labels apart if there are any."""
+        """Take the best of the free places: near its mark, off the bars, its line apart from others."""
         boxes, distances = _candidates(wish)
         inside = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2:] <= self.frame).all(axis=1)
         free = inside & ~overlap(boxes[:, None], self.taken).any(axis=1)
@@ -84,11 +87,12 @@ class _Plan:
         if not len(boxes):
             return None
         leaders = _leaders(wish, boxes)
-        # Worst is a line behind a label, then two lines that cross.
-        behind = _run_through(self.leaders, boxes[:, None]).sum(axis=1)
-        behind += far * _run_through(leaders[:, None], self.labels).sum(axis=1)
-        crossed = far * _cross(leaders[:, None], self.leaders).sum(axis=1)
-        best = int(np.lexsort((np.arange(len(boxes)), crossed, behind))[0])
+        cost = distances[free] + COST_ON_BAR * overlap(boxes[:, None], self.bars).sum(axis=1)
+        cost += COST_BEHIND * _run_through(self.leaders, boxes[:, None]).sum(axis=1)
+        cost += far * COST_BEHIND * _run_through(leaders[:, None], self.labels).sum(axis=1)
+        cost += far * COST_CROSSED * _cross(leaders[:, None], self.leaders).sum(axis=1)
+        cost += far * COST_OVER_MARK * (_run_through(leaders[:, None], self.marks).sum(axis=1) - 1)
+        best = int(np.argmin(cost))
         box, leader = boxes[best], leaders[best]
         self.labels = np.vstack([self.labels, box])
         self.taken = np.vstack([self.taken, box])

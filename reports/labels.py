@@ -78,6 +78,6 @@ def threshold_text(threshold: float) -> str:
     if math.isinf(threshold):
         return "∞"
     if threshold >= 1e6:
-        return f"{threshold:.4g}".replace("e+", "e")
+        return f"{threshold:.4g}".replace("e+0", "e").replace("e+", "e")
     rounded = round(threshold) if threshold >= 1000 or math.isclose(threshold, round(threshold)) else threshold
     return f"{rounded:,}" if isinstance(rounded, int) else f"{rounded:.4g}"

@@ -89,9 +89,8 @@ def make_sections(
             continue
         subject = _subject(table.name)
         sections[FURTHER if subject == "Figures" else subject].tables.append(table)
-    nothing = "Nothing: every run that was asked for is here."
     counts = [table for table in tables if table.name in ABSENCE]
-    absent = Section(MISSING, tables=counts, sentences=context.absent or [nothing])
+    absent = Section(MISSING, tables=counts, sentences=context.absent or ([] if counts else ["Nothing."]))
     shown = [sections[title] for title in ORDER if sections[title].figures or sections[title].tables]
     data = Section("Data", cards=data_cards(results, context))
     return [absent, *shown, *([data] if data.cards else []), _versions(results), _repeat(results)]

@@ -37,10 +37,13 @@ def numbers(values: ArrayLike) -> list[float | None]:
     return [float(each) if np.isfinite(each) else None for each in np.asarray(values, dtype=float)]
 
 
-def bars(halves: ArrayLike, colour: str) -> dict[str, Any]:
-    """Return the bars of intervals, half their length given; none where it is NaN."""
-    lengths = numbers(np.nan_to_num(np.asarray(halves, dtype=float)))
-    return {"type": "data", "array": lengths, "color": colour, "thickness": 1, "width": 3, "visible": any(lengths)}
+def bars(above: ArrayLike, colour: str, below: ArrayLike | None = None) -> dict[str, Any]:
+    """Return the bars of intervals, from their mean up (and down, if that is another length); none where it is NaN."""
+    lengths = numbers(np.nan_to_num(np.asarray(above, dtype=float)))
+    look = {"type": "data", "array": lengths, "color": colour, "thickness": 1, "width": 3, "visible": any(lengths)}
+    if below is None:
+        return look
+    return {**look, "symmetric": False, "arrayminus": numbers(np.nan_to_num(np.asarray(below, dtype=float)))}
 
 
 def hover_lines(count: int) -> str:
