@@ -1,4 +1,4 @@
-"""A store of made-up runs in the shape of a whole profile, written by SQL: to measure what reads it, not to be believed."""
+"""A store of made-up runs in the shape of a whole profile, written by SQL: to measure what reads it, no more."""
 
 import math
 import sqlite3
@@ -17,8 +17,8 @@ from benchmark.tags import KEY, KIND
 from data_pipelines.prepared import open_prepared
 
 INSERTS = {
-    "runs": "insert into runs (run_uuid, name, status, start_time, end_time, lifecycle_stage, artifact_uri, experiment_id) "
-    "values (?, ?, 'FINISHED', ?, ?, 'active', ?, ?)",
+    "runs": "insert into runs (run_uuid, name, status, start_time, end_time, lifecycle_stage, artifact_uri, "
+    "experiment_id) values (?, ?, 'FINISHED', ?, ?, 'active', ?, ?)",
     "tags": "insert into tags (run_uuid, key, value) values (?, ?, ?)",
     "params": "insert into params (run_uuid, key, value) values (?, ?, ?)",
     "metrics": "insert into metrics (run_uuid, key, value, timestamp, step, is_nan) values (?, ?, ?, 0, ?, 0)",
@@ -66,9 +66,9 @@ def _rows(run: Run, number: int, experiment_id: str, artifacts: Path, clients: A
     for key, value in run_parameters(run, Outcome(0, 0, "", facts=sizes)).items():
         yield "params", (run_id, key, value)
     metrics = _metrics(run, steps, len(clients))
-    for key, value in metrics.items():
-        yield "metrics", (run_id, key, value, 0)
-        yield "latest_metrics", (run_id, key, value, 0)
+    for key, number_made_up in metrics.items():
+        yield "metrics", (run_id, key, number_made_up, 0)
+        yield "latest_metrics", (run_id, key, number_made_up, 0)
     for curve, final in (("reward_curve", metrics["reward"]), ("communication_curve", metrics["communication"])):
         for point in range(1, CURVE_POINTS + 1):
             yield "metrics", (run_id, curve, final * point / CURVE_POINTS, steps * point // CURVE_POINTS)

@@ -31,7 +31,7 @@ class Measured:
 
 def measure(folder: Path) -> Measured:
     """Run `fedbandit report` in a folder; `wait4` tells the time and memory of that process alone."""
-    command = [sys.executable, "-m", "benchmark", "report"]
+    command = [sys.executable, "-P", "-m", "benchmark", "report"]
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, env=_environment(folder), stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
