@@ -67,4 +67,5 @@ def plotly_script() -> str:
 
 
 def _asset(name: str) -> str:
-    return files("reports").joinpath("web", name).read_text(encoding="utf-8")
+    # Not by the package's name: a folder `reports` in the working directory can stand before an editable install.
+    return (Path(__file__).parent / "web" / name).read_text(encoding="utf-8")

@@ -83,8 +83,9 @@ class HandMade:
 
     def experiment(self, name: str) -> str:
         if name not in self.experiments:
-            place = (self.folder / "mlartifacts" / name).as_uri()
-            self.experiments[name] = self.store.client.create_experiment(name, place)
+            known, place = self.store.find(name), (self.folder / "mlartifacts" / name).as_uri()
+            create = self.store.client.create_experiment
+            self.experiments[name] = create(name, place) if known is None else known.experiment_id
         return self.experiments[name]
 
     def sweep(self, experiment: str, profile: str) -> None:
