@@ -7,7 +7,8 @@ PROFILE ?= quick
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format data benchmark ui bench bench-scale bench-data bench-sweep clean
+.PHONY: help test lint format data benchmark report tables figures ui bench bench-scale bench-data bench-sweep \
+	bench-report clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,9 +35,21 @@ format: $(READY) ## Put the code into the project's format
 data: $(READY) ## Prepare LastFM, Delicious and MovieLens (FEDBANDIT_MIRROR=dir-or-url)
 	$(BIN)/fedbandit data
 
-benchmark: $(READY) ## Data (stand-ins where nothing can be had) and all experiments (PROFILE=quick or paper)
+# Runs that failed, or data that are missing (exit code 1), are no reason to leave out the report; anything worse is.
+benchmark: $(READY) ## Data (stand-ins where nothing can be had), all experiments, report (PROFILE=quick or paper)
 	$(BIN)/fedbandit data || $(BIN)/python -m benchmark.fill_in
-	$(BIN)/fedbandit run --profile $(PROFILE)
+	@echo $(BIN)/fedbandit run --profile $(PROFILE); \
+	$(BIN)/fedbandit run --profile $(PROFILE); code=$$?; [ $$code -le 1 ] || exit $$code; \
+	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && exit $$code
+
+report: $(READY) ## Figures, tables, how we compare, and one page, from what is in MLflow
+	$(BIN)/fedbandit report
+
+tables: $(READY) ## Only the tables: CSV, Markdown, LaTeX
+	$(BIN)/fedbandit report --only tables
+
+figures: $(READY) ## Only the figures: PNG, SVG
+	$(BIN)/fedbandit report --only figures
 
 ui: $(READY) ## MLflow's pages, opened on the chart of the latest experiment (EXPERIMENT=fig_e for another)
 	@$(BIN)/fedbandit ui $(EXPERIMENT)
@@ -52,6 +65,9 @@ bench-data: $(READY) ## Speed and memory of the data pipelines against their lim
 
 bench-sweep: $(READY) ## Overhead of the harness over its kernels, against its limits (minutes)
 	$(BIN)/python -m benchmark.measure_sweep
+
+bench-report: $(READY) ## Time and memory of a report over a full paper profile, against their limits (minutes)
+	$(BIN)/python -m benchmark.measure_report
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build

@@ -27,7 +27,7 @@ RUNS = (
 )
 LEFT_RUNNING = (
     "select count(*) from runs r join tags t on t.run_uuid = r.run_uuid and t.key = 'fedbandit.kind' "
-    "where r.status = 'RUNNING' and r.lifecycle_stage = 'active'"
+    "where r.status = 'RUNNING' and r.lifecycle_stage = 'active' and t.value in ('run', 'sweep')"
 )
 
 

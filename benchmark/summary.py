@@ -24,7 +24,7 @@ def print_summary(
     failures: Sequence[str],
     stand_ins: Sequence[str],
 ) -> None:
-    """Print the best of each algorithm, the failures, where the records are, and how to look at them."""
+    """Print the best of each algorithm, the failures, where the records are, and how to look at and report them."""
     print()
     for experiment in experiments:
         runs = [each for each in finished if each.experiment == experiment.name]
@@ -40,6 +40,7 @@ def print_summary(
     last = experiments[-1].name if experiments else ""
     link = store.known_link(last)
     print(f"look     fedbandit ui {last}" + (f", or on its pages: {link}" if link else ""))
+    print("report   fedbandit report: the paper's figures and tables, how we compare, one page")
 
 
 def best_lines(runs: Sequence[FinishedRun]) -> list[str]:

@@ -17,7 +17,7 @@ import requests
 from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
-from benchmark.chart_views import chart_link, save_chart_view
+from benchmark.chart_views import ONLY_RUNS, chart_link, save_chart_view
 
 LOOPBACK = "127.0.0.1"
 FIRST_PORT = 5000
@@ -62,7 +62,7 @@ def find_experiment(store: str, name: str | None) -> Experiment:
 
 def _latest(client: MlflowClient, experiments: Mapping[str, Experiment]) -> Experiment:
     by_id = {experiment.experiment_id: experiment for experiment in experiments.values()}
-    runs = client.search_runs(list(by_id), order_by=["attributes.start_time DESC"], max_results=1)
+    runs = client.search_runs(list(by_id), ONLY_RUNS, order_by=["attributes.start_time DESC"], max_results=1)
     return by_id[runs[0].info.experiment_id] if runs else next(iter(by_id.values()))
 
 

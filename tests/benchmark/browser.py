@@ -27,7 +27,7 @@ FLAGS = (
 
 
 @contextmanager
-def chromium(profile: Path) -> Iterator[Chrome]:
+def chromium(profile: Path, *, watch_network: bool = False) -> Iterator[Chrome]:
     """Start Debian's Chromium with its driver; without them the tests say that they did not run."""
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if browser is None or driver is None:
@@ -37,6 +37,8 @@ def chromium(profile: Path) -> Iterator[Chrome]:
     options.binary_location = browser
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
+    if watch_network:
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     chrome = Chrome(options=options, service=Service(driver, env=dict(os.environ)))
     try:
         yield chrome

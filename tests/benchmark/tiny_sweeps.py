@@ -33,7 +33,7 @@ TIMES = ("microseconds_per_step", "kernel_seconds", "cpu_seconds")
 
 
 @cache
-def _empty_database() -> Path:
+def empty_database() -> Path:
     """An empty store as MLflow makes it, which takes it seconds."""
     folder = Path(tempfile.mkdtemp(prefix="fedbandit-test-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -44,7 +44,7 @@ def _empty_database() -> Path:
 
 def write_tiny(folder: Path, name: str = "tiny", *, steps: int = 400, seeds: int = 2) -> str:
     if not (folder / "mlflow.db").exists():
-        shutil.copy(_empty_database(), folder / "mlflow.db")
+        shutil.copy(empty_database(), folder / "mlflow.db")
     (folder / f"{name}.toml").write_text(TINY.replace("STEPS", str(steps)).replace("SEEDS", str(seeds)))
     return f"{name}.toml"
 

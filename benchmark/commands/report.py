@@ -1,0 +1,55 @@
+"""Turn what is in MLflow into the paper's figures and tables, how we compare, and one page that opens anywhere.
+
+Examples:
+  fedbandit report                    all experiments: tables, figures, report.html
+  fedbandit report fig_a fig_b        two of them; patterns such as 'fig_*' too
+  fedbandit report --out ~/report     into another folder (default: reports/output)
+  fedbandit report --only tables      no figures, no page, nothing in MLflow
+
+No bandit is run: MLflow (MLFLOW_TRACKING_URI, or mlflow.db in the working directory) and the data folder are all that
+is read. What has not changed is not made again. The folder holds one report, the latest. The figures and tables go into
+MLflow too, as one run of kind `analysis` in each experiment. What is missing is said in the report and breaks nothing;
+the exit code is 1 if a table or figure could not be made, 2 for bad input.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("names", nargs="*", metavar="EXPERIMENT", help="experiments or patterns (none: all)")
+    parser.add_argument("--out", metavar="DIR", help="where to (default: reports/output)")
+    parser.add_argument("--only", choices=("tables", "figures"), help="make nothing else")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the report and say where everything is."""
+    from reports.build import OUT, build
+
+    started = time.monotonic()
+    out = Path(arguments.out).expanduser() if arguments.out else OUT
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out is {arguments.out!r}, a file; allowed is a folder, or a new name")
+    made = build(names=arguments.names, out=out, only=arguments.only)
+    seconds = time.monotonic() - started
+    for label in made.labels:
+        print(label)
+    for sentence in made.absent:
+        print(f"missing  {sentence}")
+    for failure in made.failures:
+        print(f"FAILED   {failure}", file=sys.stderr)
+    if made.is_unchanged:
+        print(f"Nothing has changed since the last report: nothing was made again ({seconds:.1f} s).")
+    else:
+        print(f"{made.tables} tables, {made.figures} figures ({made.drawn} of them drawn anew), {seconds:.1f} s")
+    if arguments.only != "figures":
+        print(f"tables   {out / 'tables'} (CSV, Markdown, LaTeX)")
+    if arguments.only != "tables":
+        print(f"figures  {out / 'figures'} (PNG, SVG, CSV)")
+    if not arguments.only:
+        print(f"page     {out / 'report.html'}")
+        print("MLflow   a run `report` in each experiment: fedbandit ui")
+    return 1 if made.failures else 0

@@ -1,0 +1,124 @@
+"""A planned front as a picture."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from reports.front import AXIS_NAMES, BELOW, LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front, height_of
+from reports.style import NO_COMMUNICATION, WIDTH, darker, thousands
+from reports.table import cell_text
+
+MARK_SIZES = {"*": 95, "s": 34, "^": 42}
+
+
+def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
+    """Draw marks, intervals, labels and the two extremes; `labels` of data only take their room here."""
+    height = height_of(labels)
+    canvas = Canvas(figsize=(WIDTH, height))
+    place = (LEFT / WIDTH, BELOW / height, front.size[0] / 72 / WIDTH, PLOT_HEIGHT / height)
+    axes = canvas.add_axes(place)
+    front.axis.apply(axes)
+    if front.is_log:
+        axes.set_yscale("log")
+    axes.set_ylim(front.bottom, front.top)
+    axes.set_ylabel(AXIS_NAMES[front.metric])
+    thousands(axes.yaxis)
+    if front.is_log:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if front.top > 4 * front.bottom else range(1, 10)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    for curve in front.curves:
+        _draw_curve(axes, front, curve)
+    _write_labels(canvas, front)
+    handles = _legend(front)
+    canvas.legend(handles=_by_rows(handles), loc="lower center", ncols=_columns(handles), bbox_to_anchor=(0.5, 0.01))
+    return canvas
+
+
+def _draw_curve(axes: Any, front: Front, curve: Curve) -> None:
+    marks, style = curve.marks, curve.style
+    x, y = front.axis.place(marks["x"]), marks["y"].to_numpy()
+    positive = marks["x"].to_numpy() > 0
+    axes.plot(x[positive], y[positive], color=style.colour, linewidth=0.8, alpha=0.4, zorder=2)
+    across = np.abs(np.vstack([x - marks["x_low"].clip(lower=front.axis.border), marks["x_high"] - x]))
+    low = marks["y_low"].clip(lower=front.bottom / 2) if front.is_log else marks["y_low"]  # below zero is no logarithm
+    along = np.abs(np.vstack([y - low, marks["y_high"] - y]))
+    for bars in ({"yerr": along}, {"xerr": np.where(positive, across, np.nan)}):
+        axes.errorbar(x, y, **bars, fmt="none", ecolor=style.colour, elinewidth=0.9, alpha=0.5, zorder=2.5)
+    plain = ~curve.no_communication
+    size, hollow = MARK_SIZES.get(style.marker, 36), _is_hollow(curve)
+    look = {"facecolors": "white" if hollow else style.colour, "edgecolors": style.colour if hollow else "white"}
+    if style.marker == "x":
+        look = {"color": style.colour}
+    axes.scatter(x[plain], y[plain], s=size, marker=style.marker, linewidths=0.9, zorder=4, label=curve.label, **look)
+    axes.scatter(x[~plain], y[~plain], s=64, marker="o", color=NO_COMMUNICATION, edgecolors="white", zorder=5)
+    for extreme, colour in ((curve.no_communication, NO_COMMUNICATION), (curve.always, style.colour)):
+        for level in y[extreme]:
+            axes.axhline(level, color=colour, linewidth=0.8, linestyle=(0, (1, 2.5)), alpha=0.8, zorder=1.5)
+
+
+def _is_hollow(curve: Curve) -> bool:
+    """Every variant beside the plain one is drawn hollow."""
+    return bool(curve.variant)
+
+
+def _write_labels(canvas: Canvas, front: Front) -> None:
+    width, height = canvas.get_size_inches()
+    left, below = LEFT * 72, BELOW * 72
+    for label in front.labels:
+        if label.place is None:
+            continue
+        colour = darker(front.curves[label.curve].style.colour)
+        is_extreme = label.text.startswith("γ=")
+        if label.place.leader is not None:
+            x0, y0, x1, y1 = label.place.leader
+            inches = ([(left + x0) / 72, (left + x1) / 72], [(below + y0) / 72, (below + y1) / 72])
+            line = Line2D(*inches, transform=canvas.dpi_scale_trans, color=colour, linewidth=0.45, alpha=0.55, zorder=2)
+            canvas.add_artist(line)
+        canvas.text(
+            (left + label.place.x) / 72 / width,
+            (below + label.place.y) / 72 / height,
+            label.text,
+            fontsize=LABEL_SIZE,
+            weight="bold" if is_extreme else "normal",
+            color=colour,
+            ha="center",
+            va="center",
+            gid="threshold-label",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.2},
+        )
+
+
+def _legend(front: Front) -> list[Line2D]:
+    """Algorithms first, then the two extremes with their values, as the paper has them in words."""
+    handles = []
+    for curve in front.curves:
+        style = curve.style
+        look: dict[str, Any] = {"markerfacecolor": "white" if _is_hollow(curve) else style.colour}
+        name = curve.legend.replace("d_g", "$d_g$")
+        line = Line2D(
+            [], [], color=style.colour, marker=style.marker, linewidth=0.8, markersize=7.5, label=name, **look
+        )
+        handles.append(line)
+    for curve in front.curves:
+        for y in curve.marks["y"][curve.no_communication]:
+            text = f"γ=∞: {cell_text(y)}, no communication"
+            handles.append(Line2D([], [], color=NO_COMMUNICATION, marker="o", linewidth=0.8, linestyle=":", label=text))
+        for x, y in curve.marks.loc[curve.always, ["x", "y"]].to_numpy():
+            text = f"γ=1: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
+            handles.append(Line2D([], [], color=curve.style.colour, linewidth=0.9, linestyle=":", label=text))
+    return handles
+
+
+def _columns(handles: list[Line2D]) -> int:
+    return len(handles) if len(handles) < 5 else math.ceil(len(handles) / 2)
+
+
+def _by_rows(handles: list[Line2D]) -> list[Line2D]:
+    """Matplotlib fills legends column by column; reorder so that they read row by row."""
+    columns = _columns(handles)
+    return [handle for column in range(columns) for handle in handles[column::columns]]

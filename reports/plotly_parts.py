@@ -1,0 +1,60 @@
+"""What all interactive plots share: layout, numbers as JSON takes them, words for seeds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
+AXIS = {
+    "gridcolor": "rgba(128,128,128,0.22)",
+    "zeroline": False,
+    "linecolor": "rgba(128,128,128,0.6)",
+    "automargin": True,
+    "tickformat": ",~f",
+}
+
+
+def layout(horizontal: Mapping[str, Any], vertical: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """Return the common layout; the page sets the colour of type for light and dark."""
+    return {
+        "xaxis": {**AXIS, **horizontal},
+        "yaxis": {**AXIS, **vertical},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "size": 13},
+        "margin": {"l": 56, "r": 16, "t": 34, "b": 48},
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.2, "yanchor": "top"},
+        "hovermode": "closest",
+        "hoverlabel": {"align": "left"},
+        **more,
+    }
+
+
+def numbers(values: ArrayLike) -> list[float | None]:
+    """Return numbers as JSON knows them: NaN is null."""
+    return [float(each) if np.isfinite(each) else None for each in np.asarray(values, dtype=float)]
+
+
+def bars(above: ArrayLike, colour: str, below: ArrayLike | None = None) -> dict[str, Any]:
+    """Return the bars of intervals, from their mean up (and down, if that is another length); none where it is NaN."""
+    lengths = numbers(np.nan_to_num(np.asarray(above, dtype=float)))
+    look = {"type": "data", "array": lengths, "color": colour, "thickness": 1, "width": 3, "visible": any(lengths)}
+    if below is None:
+        return look
+    return {**look, "symmetric": False, "arrayminus": numbers(np.nan_to_num(np.asarray(below, dtype=float)))}
+
+
+def hover_lines(count: int) -> str:
+    """Return a template that shows the lines of a mark's `customdata`, the first one bold."""
+    lines = [f"%{{customdata[{number}]}}" for number in range(count)]
+    return "<br>".join([f"<b>{lines[0]}</b>", *lines[1:]]) + "<extra></extra>"
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Say over which seeds a value is a mean."""
+    if len(seeds) == 1:
+        return f"one seed ({seeds[0]}): no interval"
+    is_run = list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))) and len(seeds) > 2
+    return f"{len(seeds)} seeds ({f'{seeds[0]}–{seeds[-1]}' if is_run else ', '.join(map(str, seeds))})"

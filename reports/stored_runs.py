@@ -1,0 +1,122 @@
+"""Runs as MLflow stores them: parameters, metrics and tags by name."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmark.tags import KIND
+from benchmark.tracking import StoreError
+
+COMMIT = "mlflow.source.git.commit"
+KINDS = ("run", "sweep")
+RUNS = (
+    "select r.run_uuid, e.name, t.value, r.status, coalesce(r.end_time, r.start_time, 0), r.artifact_uri, r.name "
+    "from runs r join experiments e on e.experiment_id = r.experiment_id "
+    f"join tags t on t.run_uuid = r.run_uuid and t.key = '{KIND}' "
+    "where r.lifecycle_stage = 'active' and e.lifecycle_stage = 'active' and t.value in ('run', 'sweep')"
+)
+PARAMETERS = "select run_uuid, key, value from params"
+METRICS = "select run_uuid, key, value from latest_metrics where is_nan = 0"
+TAGS = f"select run_uuid, key, value from tags where key like 'fedbandit.%' or key = '{COMMIT}'"
+MOST_AT_ONCE = 500
+"""Run ids in one SQL statement: SQLite allows a limited number of values in one."""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One run or sweep; `ended` in milliseconds since the epoch."""
+
+    run_id: str
+    experiment: str
+    kind: str
+    status: str
+    ended: int
+    artifact_uri: str
+    name: str
+    parameters: dict[str, str] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+
+
+def in_sqlite(file: Path) -> list[StoredRun]:
+    """Read all runs and sweeps from a SQLite store; one that is not there yet holds nothing."""
+    if not file.is_file():
+        return []
+    try:
+        connection = _open(file)
+        try:
+            found = {row[0]: StoredRun(*row) for row in connection.execute(RUNS)}
+            for query, attribute in ((PARAMETERS, "parameters"), (METRICS, "metrics"), (TAGS, "tags")):
+                for run_id, key, value in connection.execute(query):
+                    if run_id in found:
+                        getattr(found[run_id], attribute)[key] = value
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        if "no such table" in str(error):
+            return []
+        raise StoreError(f"{file} cannot be read ({error})") from None
+    return sorted(found.values(), key=lambda run: (run.ended, run.run_id))
+
+
+def sqlite_curves(file: Path, run_ids: Sequence[str], metrics: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Read (run id, metric, step, value) of some runs from a SQLite store."""
+    rows: list[tuple[Any, ...]] = []
+    connection = _open(file)
+    try:
+        for start in range(0, len(run_ids), MOST_AT_ONCE):
+            some = run_ids[start : start + MOST_AT_ONCE]
+            query = (
+                f"select run_uuid, key, step, value from metrics where key in ({_marks(metrics)}) "
+                f"and run_uuid in ({_marks(some)})"
+            )
+            rows += connection.execute(query, (*metrics, *some)).fetchall()
+    finally:
+        connection.close()
+    return rows
+
+
+def by_search(uri: str) -> list[StoredRun]:
+    """Ask a server, or any other store, through MLflow."""
+    from benchmark.store import Store
+    from benchmark.tracking import once
+
+    store = Store(uri)
+    experiments: Any = once(uri, lambda: store.client.search_experiments(max_results=1000))
+    found = []
+    for experiment in experiments:
+        for kind in KINDS:
+            for status in ("FINISHED", "FAILED", "KILLED", "RUNNING"):
+                for run in store.search(experiment.experiment_id, status, kind):
+                    ended = run.info.end_time or run.info.start_time or 0
+                    tags = {
+                        key: value
+                        for key, value in run.data.tags.items()
+                        if key.startswith("fedbandit.") or key == COMMIT
+                    }
+                    metrics = {key: value for key, value in run.data.metrics.items() if value == value}
+                    found.append(
+                        StoredRun(
+                            run.info.run_id,
+                            experiment.name,
+                            kind,
+                            status,
+                            ended,
+                            run.info.artifact_uri,
+                            run.info.run_name,
+                            dict(run.data.params),
+                            metrics,
+                            tags,
+                        )
+                    )
+    return sorted(found, key=lambda run: (run.ended, run.run_id))
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=30)
+
+
+def _marks(names: Sequence[str]) -> str:
+    return ", ".join("?" for _ in names)

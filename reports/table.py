@@ -1,0 +1,140 @@
+"""A table, and its four forms: Markdown, LaTeX, HTML and CSV. Each carries title, caption and notes."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from numbers import Real
+from typing import Any
+
+import pandas as pd
+
+from reports.labels import threshold_text
+from reports.latex import latex_table
+
+ONE_SEED = "(one seed)"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with all that has to be said of it; labels of data stand in the title or the notes.
+
+    Columns `m`, `m_low` and `m_high` are a mean and its interval: people see them as one column, CSV keeps all three.
+    `experiments` are those that the table is about; none means all of them.
+    """
+
+    name: str
+    title: str
+    caption: str
+    frame: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    experiments: tuple[str, ...] = ()
+
+    @cached_property
+    def readable(self) -> pd.DataFrame:
+        """The table as people read it: every cell a text, intervals beside their means."""
+        intervals = {name for name in map(str, self.frame) if {f"{name}_low", f"{name}_high"} <= {*self.frame}}
+        ends = {f"{name}{end}" for name in intervals for end in ("_low", "_high")}
+        columns: dict[str, list[str]] = {}
+        for name in map(str, self.frame):
+            if name in intervals:
+                values = zip(self.frame[name], self.frame[f"{name}_low"], self.frame[f"{name}_high"], strict=True)
+                columns[heading(name)] = [interval_text(*each) for each in values]
+            elif name not in ends:
+                write = threshold_text if name.endswith("threshold") and self.frame[name].dtype == float else cell_text
+                columns[heading(name)] = [write(value) for value in self.frame[name]]
+        return pd.DataFrame(columns)
+
+    def markdown(self) -> str:
+        """Return the table for a Markdown page."""
+        lines = [f"### {self.title}", "", self.caption, ""]
+        lines.append(_markdown_row(self.readable.columns))
+        lines.append(
+            "|" + "|".join("---:" if self._is_numeric(name) else "---" for name in map(str, self.readable)) + "|"
+        )
+        lines += [_markdown_row(row) for row in self.readable.itertuples(index=False)]
+        return "\n".join([*lines, "", *(f"- {note}" for note in self.notes)]).rstrip() + "\n"
+
+    def latex(self) -> str:
+        """Return the table for a LaTeX document with the packages booktabs, graphicx and longtable."""
+        numeric = [self._is_numeric(name) for name in map(str, self.readable)]
+        return latex_table(self.name, self.title, self.caption, self.readable, numeric, self.notes)
+
+    def html(self) -> str:
+        """Return the table as a section of a page."""
+        numeric = [self._is_numeric(name) for name in map(str, self.readable)]
+        head = "".join(
+            _html_cell("th", name, is_number) for name, is_number in zip(map(str, self.readable), numeric, strict=True)
+        )
+        body = "\n".join(
+            "<tr>"
+            + "".join(_html_cell("td", cell, is_number) for cell, is_number in zip(row, numeric, strict=True))
+            + "</tr>"
+            for row in self.readable.itertuples(index=False)
+        )
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return (
+            f'<section class="table" id="table-{escape(self.name)}">\n<h3>{escape(self.title)}</h3>\n'
+            f'<p class="caption">{escape(self.caption)}</p>\n<div class="scroll"><table>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n"
+            + (f'<ul class="notes">{notes}</ul>\n' if notes else "")
+            + "</section>\n"
+        )
+
+    def csv(self) -> str:
+        """Return all numbers in full, with title, caption and notes as comments (`#`) above them."""
+        said = "".join(f"# {' '.join(line.split())}\n" for line in (self.title, self.caption, *self.notes))
+        return said + self.frame.to_csv(index=False, lineterminator="\n")
+
+    def _is_numeric(self, shown: str) -> bool:
+        name = next(name for name in map(str, self.frame) if heading(name) == shown)
+        cells = [cell for cell in self.frame[name] if not _is_missing(cell)]
+        return bool(cells) and all(isinstance(cell, Real) and not isinstance(cell, bool) for cell in cells)
+
+
+def heading(column: str) -> str:
+    """Return a column's heading."""
+    return column.replace("_", " ") if column.islower() and "=" not in column else column
+
+
+def interval_text(mean: Any, low: Any, high: Any) -> str:
+    """Write a mean with its interval; without one, there was one seed."""
+    if isinstance(mean, str) or _is_missing(mean):
+        return cell_text(mean)
+    if _is_missing(low):
+        return f"{cell_text(mean)} {ONE_SEED}"
+    return f"{cell_text(mean)} [{cell_text(low)}; {cell_text(high)}]"
+
+
+def cell_text(value: Any) -> str:
+    """Write a cell: whole numbers with thousands marked, others with four digits that count, or in full."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if _is_missing(value):
+        return "–"
+    if not isinstance(value, Real):
+        return str(value)
+    value = float(value)
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value.is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}".replace("-", "−")
+    if abs(value) >= 1e15:
+        return f"{value:.3e}".replace("e+", "e")
+    if value == float(f"{value:.5g}") and 1e-4 <= abs(value) < 1e5:  # written in full, such as 1.8322 and 1.01
+        return f"{value:,.5g}".replace("-", "−", 1)
+    digits = max(0, 3 - math.floor(math.log10(abs(value))))
+    return (f"{value:,.{digits}f}" if digits < 8 else f"{value:.3e}").replace("-", "−", 1)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _markdown_row(cells: Any) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _html_cell(tag: str, text: str, is_number: bool) -> str:
+    kind = ' class="number"' if is_number else ""
+    return f"<{tag}{kind}>{escape(text)}</{tag}>"

@@ -1,0 +1,153 @@
+"""Appendix Table 1: the bounds, symbolic and with each stream's N, T and d put in, beside what was measured."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from reports.context import Context
+from reports.labels import algorithm_label, dataset_label, threshold_text
+from reports.results import Results
+from reports.seeds import over_seeds
+from reports.table import Table
+
+ORDER = 30
+Formula = Callable[[float, float, float], float]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One row of the paper's table; formulas take N, T and d. The first C_T is for uniform clients."""
+
+    algorithm: str
+    threshold: str
+    regret: str
+    uniform: str
+    non_uniform: str
+    threshold_at: Formula
+    regret_at: Formula
+    uniform_at: Formula
+    non_uniform_at: Formula
+
+
+def _async(threshold: str, at: Formula, regret_power: float, regret: str, spent: str, spent_at: Formula) -> Bound:
+    return Bound("async-linucb", threshold, regret, spent, spent, at, _regret(regret_power), spent_at, spent_at)
+
+
+def _regret(power: float) -> Formula:
+    return lambda N, T, d: N**power * d * math.sqrt(T) * math.log(T)
+
+
+def _spent(power: float) -> Formula:
+    return lambda N, T, d: N**power * d * math.log(T)
+
+
+PLAIN, QUARTER, HALF = "d √T log T", "N^(1/4) d √T log T", "N^(1/2) d √T log T"
+BOUNDS = (
+    _async("γ = 1", lambda N, T, d: 1.0, 0, PLAIN, "N T", lambda N, T, d: N * T),
+    _async("γ = exp(1/N)", lambda N, T, d: math.exp(1 / N), 0, PLAIN, "N^2 d log T", _spent(2)),
+    _async("γ = exp(N^(-1/2))", lambda N, T, d: math.exp(N**-0.5), 0.25, QUARTER, "N^(3/2) d log T", _spent(1.5)),
+    _async("γ = ∞", lambda N, T, d: math.inf, 0.5, HALF, "0", lambda N, T, d: 0.0),
+    Bound(
+        "sync-linucb",
+        "D = T / (N^2 d log T)",
+        PLAIN,
+        "N^(3/2) d log T",
+        "N^2 d log T",
+        lambda N, T, d: T / (N**2 * d * math.log(T)),
+        _regret(0),
+        _spent(1.5),
+        _spent(2),
+    ),
+    Bound(
+        "sync-linucb",
+        "D = T / (N^(3/2) d log T)",
+        QUARTER,
+        "N^(5/4) d log T",
+        "N^(7/4) d log T",
+        lambda N, T, d: T / (N**1.5 * d * math.log(T)),
+        _regret(0.25),
+        _spent(1.25),
+        _spent(1.75),
+    ),
+)
+
+
+def tables(results: Results, context: Context) -> list[Table]:
+    """Return the paper's table, and one for each stream that γ=1 or Sync-LinUCB was run on."""
+    made = [_symbolic()]
+    for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
+        is_swept = (runs["algorithm"] == "sync-linucb") | (
+            (runs["algorithm"] == "async-linucb") & (runs["threshold"] == 1)
+        )
+        if is_swept.any():
+            made.append(_measured(str(experiment), str(dataset), str(source), runs, context))
+    return made
+
+
+def _symbolic() -> Table:
+    rows = [
+        {
+            "algorithm": algorithm_label(bound.algorithm),
+            "threshold": bound.threshold,
+            "regret R_T": bound.regret,
+            "C_T, uniform clients": bound.uniform,
+            "C_T, non-uniform clients": bound.non_uniform,
+        }
+        for bound in BOUNDS
+    ]
+    caption = (
+        "Upper bounds for regret and communication under different thresholds, up to constants, as the paper has them."
+    )
+    return Table("bounds", "Appendix Table 1: upper bounds", caption, pd.DataFrame(rows))
+
+
+def _measured(experiment: str, dataset: str, source: str, runs: pd.DataFrame, context: Context) -> Table:
+    N, T, d = (int(runs[name].max()) for name in ("clients", "steps", "dimension"))
+    means = over_seeds(runs[runs["variant"] == ""], ["regret", "communication"])
+    is_uniform = dataset == "simulated-uniform"
+    rows = []
+    for bound in BOUNDS:
+        wanted = bound.threshold_at(N, T, d)
+        row: dict[str, object] = {
+            "algorithm": algorithm_label(bound.algorithm),
+            "threshold of the bound": f"{bound.threshold} = {threshold_text(wanted)}"
+            if wanted not in (1, math.inf)
+            else bound.threshold,
+            "bound of regret": bound.regret_at(N, T, d),
+            "bound of C_T": (bound.uniform_at if is_uniform else bound.non_uniform_at)(N, T, d),
+        }
+        nearest = nearest_setting(means[means["algorithm"] == bound.algorithm], wanted)
+        if nearest is not None:
+            ends = [f"{name}{end}" for name in ("regret", "communication") for end in ("", "_low", "_high")]
+            row |= {"nearest threshold": nearest["threshold"], "seeds": int(nearest["seeds"])}
+            row |= {name: nearest[name] for name in ends}
+        rows.append(row)
+    label = context.label(dataset, source)
+    notes = [label] if label else []
+    if len([row for row in rows if "seeds" in row]) < len(rows):
+        notes.append("A dash: no run of that algorithm at, or near, that threshold.")
+    return Table(
+        f"bounds_{experiment}_{dataset}",
+        f"Bounds and measurements: {dataset_label(dataset)}" + (f" – {label}" if label else ""),
+        f"The bounds of appendix Table 1 with N={N:,}, T={T:,}, d={d} put in, constants left out, so that only orders "
+        f"can be compared ({'uniform' if is_uniform else 'non-uniform'} clients; N counts the clients that appear). "
+        f"Beside them regret and C_T, means over seeds with 95 % intervals, at the nearest threshold that was run.",
+        pd.DataFrame(rows),
+        tuple(notes),
+        (experiment,),
+    )
+
+
+def nearest_setting(means: pd.DataFrame, wanted: float) -> "pd.Series[float] | None":
+    """Return the setting whose threshold is nearest, by log(γ-1) or log D; γ=1 and γ=∞ only where they were run."""
+    if wanted == 1 or math.isinf(wanted):
+        exact = means[means["threshold"] == wanted]
+        return None if exact.empty else exact.iloc[0]
+    offset = 1.0 if wanted > 1 and (means["algorithm"] == "async-linucb").all() else 0.0
+    near = means[(means["threshold"] > offset) & (means["threshold"] < math.inf)]
+    if near.empty:
+        return None
+    distance = [abs(math.log(each - offset) - math.log(wanted - offset)) for each in near["threshold"]]
+    return near.iloc[distance.index(min(distance))]

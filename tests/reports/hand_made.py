@@ -1,0 +1,183 @@
+"""A store and a data set made by hand, in which every number is known."""
+
+import io
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from mlflow.entities import Metric, Param
+from scipy.sparse import csr_array
+
+from benchmark.store import Store
+from benchmark.tags import KEY, KIND
+from data_pipelines.data_set import Contents
+from data_pipelines.prepared import prepare
+from data_pipelines.streams import stream_fingerprint
+from data_pipelines.words import WordCounts
+
+ACTIVITY = {11: 4, 12: 15, 13: 15, 14: 85, 15: 95}
+"""Interactions of each user: groups [0, 10), [10, 20), [80, 90) and [90, 100]."""
+
+ITEMS, DIMENSION, ARMS = 120, 3, 25
+SIZES = {"steps": "214", "clients": "5", "arms": str(ARMS), "dimension": str(DIMENSION)}
+
+
+def write_data(folder: Path, name: str = "delicious", source: str = "mirror", published: int = 220) -> dict[str, Any]:
+    """Prepare five users; `published` is the number of interactions that the archive should have had."""
+    random = np.random.default_rng(0)
+    users = np.concatenate([np.full(count, user) for user, count in ACTIVITY.items()])
+    items = np.concatenate([np.sort(random.choice(ITEMS, count, replace=False)) for count in ACTIVITY.values()])
+    words = WordCounts(csr_array(random.integers(0, 3, (ITEMS, 6)).astype(float)), [f"w{n}" for n in range(6)])
+    contents = Contents(
+        users=users.astype(np.int64),
+        items=items.astype(np.int32),
+        times=np.zeros(len(users), dtype=np.int64),
+        item_ids=np.arange(ITEMS),
+        words=words,
+        rows={},
+    )
+    observed = {"users": 5, "items": ITEMS, "interactions": len(users)}
+    about = {
+        "name": name,
+        "source": source,
+        "origin": "made by hand",
+        "archive": {"file": "archive.zip", "size": 1, "sha256": "0"},
+        "members": {"a": "0"},
+        "verified": "made by hand",
+        "counts": {"observed": observed, "published": {**observed, "interactions": published}},
+        "rows": {"observed": {}, "published": {}},
+        "differences": [f"interactions: {len(users)} of {published} published"] if published != len(users) else [],
+        "notes": [],
+        "remarks": [],
+        "parameters": {},
+        "groups": "tens",
+        "licence": "none",
+        "citation": "none",
+    }
+    return prepare(contents, about, dimension=DIMENSION, folder=folder / name)
+
+
+@dataclass
+class HandMade:
+    """A store in a folder, written through MLflow's client."""
+
+    folder: Path
+    empty: Path | None = None
+    experiments: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin with a copy of an empty store, which takes MLflow seconds to make, or open what is there."""
+        if self.empty is not None:
+            shutil.copy(self.empty, self.folder / "mlflow.db")
+        self.store = Store(self.uri)
+
+    @property
+    def uri(self) -> str:
+        return f"sqlite:///{self.folder / 'mlflow.db'}"
+
+    def experiment(self, name: str) -> str:
+        if name not in self.experiments:
+            known, place = self.store.find(name), (self.folder / "mlartifacts" / name).as_uri()
+            create = self.store.client.create_experiment
+            self.experiments[name] = create(name, place) if known is None else known.experiment_id
+        return self.experiments[name]
+
+    def sweep(self, experiment: str, profile: str) -> None:
+        tags = {KIND: "sweep", "fedbandit.profile": profile}
+        run = self.store.client.create_run(self.experiment(experiment), tags=tags)
+        self.store.client.set_terminated(run.info.run_id)
+
+    def run(
+        self,
+        experiment: str,
+        algorithm: str,
+        threshold: float | None,
+        seed: int,
+        *,
+        dataset: str = "simulated-uniform",
+        source: str = "simulated",
+        manifest: Mapping[str, Any] | None = None,
+        status: str = "FINISHED",
+        key: str | None = None,
+        parameters: Mapping[str, str] | None = None,
+        clients: pd.DataFrame | None = None,
+        **metrics: float,
+    ) -> str:
+        """Write one run and return its id."""
+        client = self.store.client
+        name = f"{experiment} {algorithm} {threshold} {dataset} {seed} {parameters}"
+        fingerprint = name
+        if manifest is not None:
+            sizes = {"arms": ARMS, "dimension": DIMENSION}
+            fingerprint = stream_fingerprint(manifest, seed=seed, scaling="standard", **sizes)
+        tags = {KIND: "run", KEY: key or name, "fedbandit.source": source, "fedbandit.fingerprint": fingerprint}
+        if status == "FAILED":
+            tags["fedbandit.error"] = "RuntimeError: as it was told"
+        run_id = client.create_run(
+            self.experiment(experiment), tags=tags, run_name=f"{algorithm} seed {seed}"
+        ).info.run_id
+        shown = "" if threshold is None else repr(float(threshold))
+        given = {"algorithm": algorithm, "threshold": shown, "dataset": dataset, "seed": str(seed)}
+        params = {**SIZES, **given, **(parameters or {})}
+        curves = [
+            Metric(f"{curve}_curve", value * step / 100, 1, step)
+            for curve, value in (
+                ("reward", metrics.get("reward", 0)),
+                ("communication", metrics.get("communication", 0)),
+            )
+            for step in (1, 50, 100)
+        ]
+        finals = [Metric(metric, value, 1, 0) for metric, value in metrics.items()]
+        client.log_batch(run_id, finals + curves, [Param(*each) for each in params.items()])
+        if clients is not None:
+            buffer = io.BytesIO()
+            pq.write_table(pa.Table.from_pandas(clients, preserve_index=False), buffer)
+            place = self.folder / "mlartifacts" / experiment / run_id / "artifacts"
+            place.mkdir(parents=True)
+            (place / "clients.parquet").write_bytes(buffer.getvalue())
+        client.set_terminated(run_id, status)
+        return str(run_id)
+
+
+def write_fig_a(made: HandMade, seeds: int = 2) -> None:
+    """Async-LinUCB: regret 100, 200, 1,000 at C_T 10,000, 1,000, 0; Sync-LinUCB the same regret at a tenth of C_T.
+
+    The second seed has 10 more of each regret, and 10 % more of Sync-LinUCB's C_T.
+    """
+    made.sweep("fig_a", "quick")
+    for seed in range(seeds):
+        for threshold, regret, spent in ((1, 100, 10_000), (2, 200, 1_000), (np.inf, 1_000, 0)):
+            made.run("fig_a", "async-linucb", threshold, seed, regret=regret + 10 * seed, communication=spent)
+        for threshold, regret, spent in ((0.1, 100, 1_000), (10, 200, 100)):
+            spent = spent * (1 + 0.1 * seed)
+            made.run("fig_a", "sync-linucb", threshold, seed, regret=regret + 10 * seed, communication=spent)
+
+
+def write_user_groups(made: HandMade, manifest: Mapping[str, Any], seeds: int = 2) -> None:
+    """At γ=∞, 6001, 3 each user earns 1, 10, 5 (above 80 interactions: 1, 10, 9), and 1 more in the second seed."""
+    made.sweep("user_groups", "quick")
+    for seed in range(seeds):
+        for threshold, less, most, uploads in ((np.inf, 1, 1, 0), (6001, 10, 10, 1), (3, 5, 9, 2)):
+            rewards = [(most if activity > 80 else less) + seed for activity in ACTIVITY.values()]
+            clients = pd.DataFrame({"client": list(ACTIVITY), "reward": rewards, "uploads": uploads, "downloads": 0})
+            total = float(sum(rewards))
+            made.run(
+                "user_groups",
+                "async-linucb",
+                threshold,
+                seed,
+                dataset="delicious",
+                source=str(manifest["source"]),
+                manifest=manifest,
+                clients=clients,
+                reward=total,
+                normalised_reward=total / (214 / ARMS),
+                regret=214 - total,
+                communication=uploads * 10.0,
+            )

@@ -1,0 +1,59 @@
+"""Runs made up as a table, without a store: for pictures, which need many of them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reports.context import Context
+from reports.results import Results
+from reports.run_table import COLUMNS
+
+GAMMAS = (1.0, *(1 + np.logspace(-2, 3, 21)), 3.0, 6001.0, 9001.0, np.inf)
+"""The thresholds of the profile `paper`."""
+
+
+def run(algorithm: str, threshold: float, seed: int = 0, **more: Any) -> dict[str, Any]:
+    """One finished run; what is not given has some value that no test asks for."""
+    usual = {
+        "experiment": "fig_e",
+        "dataset": "delicious",
+        "source": "official",
+        "variant": "",
+        "global_dim": np.nan,
+        "steps": 100,
+        "clients": 10,
+        "arms": 25,
+        "dimension": 25,
+        "reward": 8.0,
+        "normalised_reward": 2.0,
+        "regret": 50.0,
+        "communication": 1000.0,
+        "run_id": f"{algorithm}-{threshold}-{seed}-{more.get('global_dim')}-{more.get('dataset')}",
+        "fingerprint": "made up",
+    }
+    return {**usual, "algorithm": algorithm, "threshold": threshold, "seed": seed, **more}
+
+
+def made_up(runs: Iterable[dict[str, Any]]) -> tuple[Results, Context]:
+    """Results and their context; there are no prepared data."""
+    frame = pd.DataFrame(list(runs)).reindex(columns=list(COLUMNS))
+    results = Results(frame, "sqlite:////nowhere/mlflow.db")
+    return results, Context(Path("/nowhere"), frame)
+
+
+def crowded(experiment: str = "fig_e", **more: Any) -> list[dict[str, Any]]:
+    """Three algorithms with all thresholds of the profile `paper`, five seeds, curves that come close to each other."""
+    random = np.random.default_rng(0)
+    runs = []
+    for number, algorithm in enumerate(("async-linucb", "async-linucb-am", "sync-linucb")):
+        for threshold in GAMMAS:
+            spent = 0.0 if np.isinf(threshold) else 2e8 / (1 + 3000 * (threshold - 1)) ** 0.8 + 1e4
+            reward = 1.2 + 0.15 * number + 0.05 * np.log10(1 + min(threshold, 1e5))
+            for seed in range(5):
+                value = reward + 0.02 * random.standard_normal()
+                numbers = {"communication": spent, "normalised_reward": value, "regret": 400 * value}
+                runs.append(run(algorithm, threshold, seed, experiment=experiment, **numbers, **more))
+    return runs

@@ -1,0 +1,197 @@
+"""`fedbandit report` from end to end: files, the analysis runs in MLflow, what is missing, and nothing made twice."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmark.__main__ import main
+from benchmark.finished import finished_runs, something_is_running
+from benchmark.ui import find_experiment
+from data_pipelines.prepared import data_folder
+from reports.build import build
+from reports.makers import file_name
+from reports.record import ANALYSIS, experiment_of
+from tests.reports.hand_made import HandMade, write_data, write_fig_a, write_user_groups
+
+
+@pytest.fixture
+def copied(hand_made: HandMade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HandMade:
+    """A copy of the store made by hand, beside its data, as the working directory."""
+    shutil.copy(hand_made.folder / "mlflow.db", tmp_path)
+    shutil.copytree(hand_made.folder / "data", tmp_path / "data")
+    return as_working_directory(HandMade(tmp_path), monkeypatch)
+
+
+def as_working_directory(made: HandMade, monkeypatch: pytest.MonkeyPatch) -> HandMade:
+    """Work in its folder; by its full address, as MLflow keeps stores by address for the life of a process."""
+    monkeypatch.chdir(made.folder)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", made.uri)
+    return made
+
+
+def files_in(folder: Path) -> dict[str, int]:
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in folder.rglob("*.*") if path.is_file()
+    }
+
+
+def analysis_runs(made: HandMade, name: str) -> list[str]:
+    experiment = made.store.find(name)
+    assert experiment is not None
+    return [run.info.run_id for run in made.store.search(experiment.experiment_id, "FINISHED", ANALYSIS)]
+
+
+def artifacts(made: HandMade, run_id: str) -> set[str]:
+    client = made.store.client
+    return {file.path for kind in client.list_artifacts(run_id) for file in client.list_artifacts(run_id, kind.path)}
+
+
+def test_a_report_is_made_logged_and_not_made_twice(copied: HandMade, capsys: pytest.CaptureFixture[str]):
+    assert main(["report"]) == 0
+    said = capsys.readouterr().out
+    assert "delicious: RECONSTRUCTED DATA (214 of 220 interactions)" in said
+    assert "page     reports/output/report.html" in said
+    out = copied.folder / "reports/output"
+    before = files_in(out)
+    for name in ("paper_against_ours", "missing", "bounds", "user_groups_delicious"):
+        assert {f"tables/{name}{suffix}" for suffix in (".csv", ".md", ".tex")} <= set(before)
+    for name in ("fig_a", "users_delicious", "user_groups_delicious"):
+        assert {f"figures/{name}.png", f"figures/{name}.svg"} <= set(before)
+    (run_id,) = analysis_runs(copied, "fig_a")
+    assert {"figures/fig_a.png", "tables/leaderboard_fig_a_simulated-uniform.html", "tables/missing.csv"} <= artifacts(
+        copied, run_id
+    )
+    (groups,) = analysis_runs(copied, "user_groups")
+    assert {"figures/users_delicious.png", "tables/user_groups_delicious.html"} <= artifacts(copied, groups)
+
+    assert main(["report"]) == 0
+    assert "Nothing has changed since the last report" in capsys.readouterr().out
+    assert files_in(out) == before
+
+    copied.run("fig_a", "async-linucb", 3, 0, regret=300.0, communication=500)
+    again = build()
+    assert not again.is_unchanged
+    after = files_in(out)
+    assert after["figures/fig_a.png"] > before["figures/fig_a.png"]
+    assert after["figures/users_delicious.png"] == before["figures/users_delicious.png"]
+    (new,) = analysis_runs(copied, "fig_a")
+    assert new != run_id
+    assert analysis_runs(copied, "user_groups") != []
+
+
+def test_analysis_runs_are_no_runs(copied: HandMade):
+    build(out=copied.folder / "out")
+    names = ["fig_a", "user_groups"]
+    assert len(finished_runs(copied.store, names)) == 16
+    experiment = copied.store.find("fig_a")
+    assert experiment is not None
+    copied.store.client.create_run(experiment.experiment_id, tags={"fedbandit.kind": ANALYSIS})
+    assert not something_is_running(copied.store)
+    assert find_experiment(copied.uri, None).name == "user_groups"  # of the latest run, not of the report
+    again = build(out=copied.folder / "out")
+    assert again.is_unchanged
+
+
+def test_only_the_tables_or_only_the_figures(copied: HandMade, capsys: pytest.CaptureFixture[str]):
+    out = copied.folder / "out"
+    assert main(["report", "fig_a", "--only", "tables", "--out", str(out)]) == 0
+    assert {path.parent.name for path in out.rglob("*.*") if path.suffix == ".md"} == {"tables"}
+    assert not (out / "figures").exists()
+    assert not (out / "report.html").exists()
+    assert not (out / "tables" / "user_groups_delicious.md").exists()
+    assert analysis_runs(copied, "fig_a") == []
+    assert main(["report", "fig_a", "--only", "figures", "--out", str(out)]) == 0
+    assert (out / "figures" / "fig_a.svg").is_file()
+    assert (out / "tables" / "missing.md").is_file()
+
+
+def test_a_damaged_or_deleted_file_is_made_again(copied: HandMade):
+    out = copied.folder / "out"
+    build(out=out, only="tables")
+    assert build(out=out, only="tables").is_unchanged
+    (out / "tables" / "missing.md").write_text("damaged")
+    assert not build(out=out, only="tables").is_unchanged
+    assert (out / "tables" / "missing.md").read_text().startswith("### What is missing")
+    (out / ".report.json").write_text("{")
+    assert not build(out=out, only="tables").is_unchanged
+
+
+def test_what_a_report_no_longer_has_is_removed(copied: HandMade):
+    out = copied.folder / "out"
+    build(out=out, only="tables")
+    (out / "tables" / "mine.md").write_text("my own")
+    build(names=["user_groups"], out=out, only="tables")
+    assert not (out / "tables" / "leaderboard_fig_a_simulated-uniform.md").exists()
+    assert (out / "tables" / "mine.md").exists()
+
+
+def test_a_table_that_fails_costs_no_other(copied: HandMade, monkeypatch: pytest.MonkeyPatch):
+    from reports.tables import leaderboard
+
+    monkeypatch.setattr(leaderboard, "tables", lambda results, context: 1 / 0)
+    report = build(out=copied.folder / "out", only="tables")
+    assert report.failures == (
+        "tables of reports.tables.leaderboard could not be made: ZeroDivisionError: division by zero",
+    )
+    assert report.tables > 3
+    monkeypatch.undo()
+    assert not build(out=copied.folder / "out", only="tables").is_unchanged
+
+
+def test_stand_in_data_are_labelled_in_every_artifact(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
+    as_working_directory(fresh, monkeypatch)
+    write_user_groups(fresh, write_data(data_folder().absolute(), source="stand-in"), seeds=1)
+    build()
+    out = fresh.folder / "reports/output"
+    made = [path for path in out.rglob("*.*") if "delicious" in path.name and path.suffix != ".png"]
+    assert {path.suffix for path in made} == {".csv", ".md", ".tex", ".svg"}
+    for path in [*made, out / "report.html", *(out / "tables").glob("paper_against_ours.*")]:
+        assert "STAND-IN DATA" in path.read_text(encoding="utf-8"), path
+    (run_id,) = analysis_runs(fresh, "user_groups")
+    run = fresh.store.client.get_run(run_id)
+    assert "STAND-IN DATA" in run.data.tags["mlflow.note.content"]
+
+
+def test_one_seed_and_no_data_still_make_a_report(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
+    as_working_directory(fresh, monkeypatch)
+    write_fig_a(fresh, seeds=1)
+    write_user_groups(fresh, write_data(fresh.folder / "elsewhere"), seeds=1)
+    report = build()
+    assert report.failures == ()
+    assert any("delicious is not prepared" in sentence for sentence in report.absent)
+    page = (fresh.folder / "reports/output/report.html").read_text(encoding="utf-8")
+    assert "delicious is not prepared" in page
+    assert "(one seed)" in (fresh.folder / "reports/output/tables/bounds_fig_a_simulated-uniform.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fig_x"], "experiment is 'fig_x'"),
+        (["--out", "mlflow.db"], "--out is 'mlflow.db', a file; allowed is a folder"),
+    ],
+)
+def test_bad_input_is_one_line(
+    copied: HandMade, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["report", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_an_empty_store_is_said_to_be_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["report"]) == 2
+    assert capsys.readouterr().err == (
+        "fedbandit: error: sqlite:///mlflow.db has no finished run; run first: fedbandit run\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_files_are_safe():
+    assert file_name("../../etc/x y") == "-..-etc-x-y"
+    assert file_name("fig_a") == "fig_a"
+    assert experiment_of("fig_ab_over_time", ["fig_a", "fig_ab"]) == "fig_ab"
+    assert experiment_of("users_lastfm", ["fig_a"]) == "user_groups"

@@ -1,0 +1,158 @@
+"""Communication against regret or reward: every mark, interval and label of the pictures and of the plots."""
+
+import numpy as np
+import plotly.graph_objects
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PathCollection
+
+from reports.context import Context
+from reports.figures.fronts import figures
+from reports.front import plan_front
+from reports.front_picture import draw_front
+from reports.label_placement import overlap
+from reports.labels import STAND_IN
+from reports.results import Results
+from reports.seeds import over_seeds
+from reports.style import house_style
+from tests.reports.made_up import GAMMAS, crowded, made_up, run
+
+METRICS = ["communication", "regret", "normalised_reward"]
+
+
+def marks_in(canvas) -> set[tuple[float, float]]:
+    """The places of all marks of a picture, in the units of its axes."""
+    (axes,) = canvas.axes
+    scatters = [each for each in axes.collections if isinstance(each, PathCollection)]
+    return {(round(x, 6), round(y, 6)) for each in scatters for x, y in np.asarray(each.get_offsets())}
+
+
+def bars_in(canvas) -> list[np.ndarray]:
+    (axes,) = canvas.axes
+    lines = [each for each in axes.collections if isinstance(each, LineCollection)]
+    return [
+        segment for each in lines for segment in each.get_segments() if len(segment) == 2 and np.isfinite(segment).all()
+    ]
+
+
+def drawn(figure):
+    with house_style():
+        return figure.draw()
+
+
+def test_marks_stand_at_the_means_over_seeds(results: Results, context: Context):
+    (figure,) = figures(results, context)
+    front = plan_front(over_seeds(results.runs[results.runs["experiment"] == "fig_a"], METRICS), "regret")
+    zero = round(front.axis.zero, 6)
+    expected = {(10_000, 105), (1_000, 205), (zero, 1_005), (1_050, 105), (105, 205)}
+    assert marks_in(drawn(figure)) == expected
+
+
+def test_intervals_are_those_of_student(results: Results, context: Context):
+    (figure,) = figures(results, context)
+    half = 12.706204736 * np.sqrt(50) / np.sqrt(2)  # two seeds, 10 apart: t of one degree, deviation √50
+    upright = [bar for bar in bars_in(drawn(figure)) if bar[0, 0] == bar[1, 0] == 10_000 and np.ptp(bar[:, 1])]
+    (bar,) = upright
+    np.testing.assert_allclose(sorted(bar[:, 1]), [105 - half, 105 + half], rtol=1e-8)
+    assert "Means over 2 seeds with 95 % Student t intervals." in figure.caption
+
+
+def test_one_seed_has_no_interval():
+    runs = [run("async-linucb", gamma, communication=1000 * gamma) for gamma in (1.0, 2.0)]
+    (figure,) = figures(*made_up(runs))
+    assert bars_in(drawn(figure)) == []
+    assert not figure.interactive["data"][0]["error_y"]["visible"]
+    assert "One seed: no intervals." in figure.caption
+    assert "one seed (0): no interval" in figure.interactive["data"][0]["customdata"][0]
+
+
+def test_every_threshold_has_its_label_and_no_label_overlaps_another_or_a_mark():
+    results, _ = made_up(crowded())
+    front = plan_front(over_seeds(results.runs, METRICS), "normalised_reward")
+    assert front.left_out == []
+    with house_style():
+        canvas = draw_front(front, ())
+        renderer = FigureCanvasAgg(canvas).get_renderer()
+        labels = [text for text in canvas.texts if text.get_gid() == "threshold-label"]
+        boxes = np.array([text.get_window_extent(renderer).extents for text in labels])
+    said = [part for text in labels for part in text.get_text().split(", ")]  # two marks at one place share a label
+    assert len(labels) == len(front.labels)
+    assert len(said) == 3 * len(GAMMAS)
+    for number, box in enumerate(boxes):
+        assert not overlap(box, np.delete(boxes, number, axis=0)).any(), labels[number].get_text()
+    (axes,) = canvas.axes
+    radius = 0.7 * 4.2 * canvas.dpi / 72
+    for collection in axes.collections:
+        if isinstance(collection, PathCollection):
+            for place in axes.transData.transform(np.asarray(collection.get_offsets())):
+                mark = np.concatenate([place - radius, place + radius])
+                assert not overlap(mark, boxes).any()
+
+
+def test_labels_say_the_thresholds(results: Results, context: Context):
+    (figure,) = figures(results, context)
+    texts = [text.get_text() for text in drawn(figure).texts if text.get_gid() == "threshold-label"]
+    assert sorted(texts) == sorted(["γ=1", "2", "γ=∞", "0.1", "10"])
+
+
+def test_a_label_without_room_is_named_in_the_caption(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("reports.front.place_labels", lambda wishes, frame, bars: [None] * len(wishes))
+    runs = [run("async-linucb", gamma, communication=1000 * gamma) for gamma in (2.0, 3.0)]
+    (figure,) = figures(*made_up(runs))
+    assert "No room for the labels of: Async-LinUCB 2, Async-LinUCB 3." in figure.caption
+
+
+def test_marks_at_one_place_share_a_label():
+    runs = [run("sync-linucb", 10.0**power, communication=0.0) for power in range(5)]
+    runs.append(run("sync-linucb", 0.1, communication=500.0, normalised_reward=3.0))
+    results, _ = made_up(runs)
+    front = plan_front(over_seeds(results.runs, METRICS), "normalised_reward")
+    assert [label.text for label in front.labels] == ["0.1", "1 … 10,000"]
+
+
+def test_the_extremes_are_marked_as_in_the_paper(results: Results, context: Context):
+    (figure,) = figures(results, context)
+    canvas = drawn(figure)
+    legend = [text.get_text() for text in canvas.legends[0].get_texts()]
+    assert "γ=∞: 1,005, no communication" in legend
+    assert "γ=1: 105 at $C_T$ = 10,000" in legend
+    names = [trace["name"] for trace in figure.interactive["data"]]
+    assert "Async-LinUCB at γ=∞" in names
+
+
+def test_hovering_shows_algorithm_threshold_values_and_seeds(results: Results, context: Context):
+    (figure,) = figures(results, context)
+    first = figure.interactive["data"][0]
+    assert first["customdata"][1] == [
+        "Async-LinUCB",
+        "γ = 2",
+        "regret 205 [141.5; 268.5]",
+        "communication 1,000 [1,000; 1,000]",
+        "2 seeds (0, 1)",
+    ]
+    assert (first["x"][1], first["y"][1]) == (1000.0, 205.0)
+
+
+def test_plots_are_what_plotly_understands(results: Results, context: Context):
+    (figure,) = figures(results, context)
+    plotly.graph_objects.Figure(figure.interactive)  # refuses unknown names and values
+
+
+def test_a_threshold_free_algorithm_of_ones_own_is_shown_too():
+    runs = [run("my_module:Mine", np.nan, communication=300.0, normalised_reward=1.5), *crowded()]
+    (figure,) = figures(*made_up(runs))
+    trace = next(trace for trace in figure.interactive["data"] if trace["name"] == "Mine (my_module)")
+    assert trace["customdata"][0][:2] == ["Mine (my_module)", "no threshold"]
+
+
+def test_stand_in_data_are_labelled_in_title_caption_picture_and_plot():
+    (figure,) = figures(*made_up(crowded(source="stand-in", dataset="movielens", experiment="fig_f")))
+    assert "STAND-IN DATA" in figure.title
+    assert STAND_IN in figure.caption
+    assert STAND_IN in figure.svg.decode()
+    assert "STAND-IN DATA" in figure.interactive["layout"]["title"]["text"]
+
+
+def test_an_experiment_on_two_data_sets_has_two_figures():
+    runs = [run("async-linucb", 2.0, dataset=name, experiment="mine") for name in ("lastfm", "delicious")]
+    assert [figure.name for figure in figures(*made_up(runs))] == ["mine_delicious", "mine_lastfm"]

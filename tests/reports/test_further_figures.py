@@ -1,0 +1,108 @@
+"""Figure c, runs over time, and reward by activity group."""
+
+import numpy as np
+import plotly.graph_objects
+import pytest
+
+from reports.context import Context
+from reports.figures import by_global_dim, over_time, user_groups
+from reports.results import Results
+from reports.style import house_style
+from tests.reports.made_up import made_up, run
+
+
+def of_fig_c() -> list[dict[str, object]]:
+    return [
+        run(
+            "async-linucb-am",
+            5.0,
+            seed,
+            experiment="fig_c",
+            source="simulated",
+            dataset=f"simulated-heterogeneous-{dim}",
+            global_dim=float(dim),
+            regret=1000.0 - 10 * dim + seed,
+            communication=100.0 * dim,
+        )
+        for dim in (4, 8, 12)
+        for seed in (0, 1)
+    ]
+
+
+def test_figure_c_shows_regret_and_communication_against_the_global_share():
+    figure, front = by_global_dim.figures(*made_up(of_fig_c()))
+    assert (figure.name, front.name) == ("fig_c", "fig_c_front")
+    regret, communication = figure.interactive["data"]
+    assert regret["x"] == communication["x"] == [4.0, 8.0, 12.0]
+    assert regret["y"] == [960.5, 920.5, 880.5]
+    assert communication["y"] == [400.0, 800.0, 1200.0]
+    assert regret["customdata"][0][:2] == ["Async-LinUCB-AM, γ=5", "d_g = 4"]
+    assert regret["customdata"][0][3] == "2 seeds (0, 1)"
+    plotly.graph_objects.Figure(figure.interactive)
+    assert figure.png.startswith(b"\x89PNG")
+
+
+def test_figure_c_against_communication_is_labelled_by_the_global_share():
+    _, front = by_global_dim.figures(*made_up(of_fig_c()))
+    with house_style():
+        canvas = front.draw()
+    assert [text.get_text() for text in canvas.texts if text.get_gid() == "threshold-label"] == ["4", "8", "12"]
+    assert front.interactive["data"][0]["customdata"][0][1] == "d_g = 4"
+
+
+def test_runs_over_time_are_the_least_the_largest_and_the_best_threshold(results: Results, context: Context):
+    (figure,) = over_time.figures(results, context)
+    assert figure.name == "fig_a_over_time"
+    names = {trace["name"]: trace["line"]["dash"] for trace in figure.interactive["data"] if trace["showlegend"]}
+    assert names == {
+        "Async-LinUCB γ=1": "solid",  # the least, and the best
+        "Async-LinUCB γ=∞ (no communication)": "dot",
+        "Sync-LinUCB D=0.1": "solid",
+        "Sync-LinUCB D=10": "dot",
+    }
+
+
+def test_curves_are_means_over_seeds(results: Results, context: Context):
+    (figure,) = over_time.figures(results, context)
+    spent = next(
+        trace
+        for trace in figure.interactive["data"]
+        if trace["name"] == "Sync-LinUCB D=0.1" and not trace["showlegend"]
+    )
+    assert spent["x"] == [1.0, 50.0, 100.0]
+    np.testing.assert_allclose(spent["y"], [10.5, 525.0, 1050.0])
+    plotly.graph_objects.Figure(figure.interactive)
+    assert figure.png.startswith(b"\x89PNG")
+
+
+def test_missing_curves_are_said_and_cost_nothing(context: Context, monkeypatch: pytest.MonkeyPatch, results: Results):
+    empty = results.curves([])
+    monkeypatch.setattr(Results, "curves", lambda self, run_ids: empty)
+    assert over_time.figures(results, context) == []
+    assert "fig_a: no curve over time is recorded, so none is drawn" in context.absent
+
+
+def test_reward_by_group_is_that_of_a_user_and_of_an_interaction(results: Results, context: Context):
+    (figure,) = user_groups.figures(results, context)
+    assert figure.name == "user_groups_delicious"
+    assert "RECONSTRUCTED DATA" in figure.title
+    traces = {(trace["name"], trace.get("xaxis")): trace for trace in figure.interactive["data"]}
+    often = traces["Async-LinUCB γ=3", "x"]
+    assert often["x"] == ["[0, 10)", "[10, 20)", "[80, 90)", "[90, 100]"]
+    np.testing.assert_allclose(often["y"], [5.5, 5.5, 9.5, 9.5])
+    per_interaction = traces["Async-LinUCB γ=3", "x2"]["y"]
+    np.testing.assert_allclose(per_interaction, [5.5 / 4, 5.5 / 15, 9.5 / 85, 9.5 / 95])
+    assert often["customdata"][1][1] == "group [10, 20): 2 users, 30 interactions"
+    assert [trace["name"] for trace in figure.interactive["data"][:3]] == [
+        "Async-LinUCB γ=∞",
+        "Async-LinUCB γ=6,001",
+        "Async-LinUCB γ=3",
+    ]
+    assert "RECONSTRUCTED DATA (214 of 220 interactions)" in figure.svg.decode()
+    plotly.graph_objects.Figure(figure.interactive)
+
+
+def test_without_the_data_reward_by_group_is_said_to_be_missing():
+    results, context = made_up([run("async-linucb", 3.0, experiment="user_groups")])
+    assert user_groups.figures(results, context) == []
+    assert any("delicious" in sentence for sentence in context.absent)

@@ -1,0 +1,136 @@
+"""Tables: the same numbers in all four forms, title, caption and notes in each; LaTeX that compiles."""
+
+import io
+import math
+import shutil
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from reports.labels import STAND_IN, algorithm_label, data_label, threshold_text
+from reports.latex import escaped
+from reports.table import Table, cell_text
+
+FRAME = pd.DataFrame(
+    {
+        "algorithm": ["Async-LinUCB", "my|own & <b>"],
+        "threshold": [math.inf, 6001.0],
+        "regret": [1234.5678, 2.0],
+        "regret_low": [1200.0, math.nan],
+        "regret_high": [1300.0, math.nan],
+        "C_T": [0, 12_901_135],
+    }
+)
+TABLE = Table("a_table", "A title", "A caption with γ, 5 % and C_T.", FRAME, (STAND_IN, "a second note"))
+DOCUMENT = r"""\documentclass{article}
+\usepackage[utf8]{inputenc}
+\usepackage{booktabs,graphicx,longtable}
+\begin{document}
+\input{table.tex}
+\end{document}
+"""
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "html", "csv"])
+def test_every_form_carries_title_caption_and_notes(form: str):
+    text = getattr(TABLE, form)()
+    for said in (
+        "A title",
+        "A caption with",
+        "STAND-IN DATA (generated): no result on it is a finding",
+        "a second note",
+    ):
+        assert said in text
+
+
+def test_markdown_shows_intervals_beside_means():
+    lines = TABLE.markdown().splitlines()
+    assert lines[4] == "| algorithm | threshold | regret | C_T |"
+    assert lines[5] == "|---|---:|---:|---:|"
+    assert lines[6] == "| Async-LinUCB | ∞ | 1,235 [1,200; 1,300] | 0 |"
+    assert lines[7] == r"| my\|own & <b> | 6,001 | 2 (one seed) | 12,901,135 |"
+
+
+def test_html_escapes_what_a_user_wrote():
+    assert "<td>my|own &amp; &lt;b&gt;</td>" in TABLE.html()
+    assert '<td class="number">1,235 [1,200; 1,300]</td>' in TABLE.html()
+
+
+def test_csv_keeps_every_digit():
+    read = pd.read_csv(io.StringIO(TABLE.csv()), comment="#")
+    pd.testing.assert_frame_equal(read, FRAME, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.8322, "1.8322"),
+        (0.123456, "0.1235"),
+        (-12.3456, "−12.35"),
+        (1e20, "1.000e20"),
+        (float("nan"), "–"),
+        (None, "–"),
+        (True, "yes"),
+        (1234567, "1,234,567"),
+        (3.2e-7, "3.200e−07"),
+    ],
+)
+def test_cells_are_written_as_people_read_them(value: object, text: str):
+    assert cell_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.0, "1"),
+        (1.01, "1.01"),
+        (1.0177827941, "1.018"),
+        (6001, "6,001"),
+        (1e20, "1e20"),
+        (math.inf, "∞"),
+        (math.nan, ""),
+    ],
+)
+def test_thresholds_are_written_as_people_read_them(value: float, text: str):
+    assert threshold_text(value) == text
+
+
+def test_latex_knows_its_special_signs():
+    assert escaped("5 % of C_T & N^(3/2) √T γ_U {x} ∞ 中") == (
+        r"5 \% of $C_{T}$ \& $N^{3/2}$ $\sqrt{T}$ $\gamma$\_U \{x\} $\infty$ ?"
+    )
+
+
+@pytest.mark.parametrize("rows", [2, 60])
+def test_latex_compiles_or_is_at_least_well_formed(tmp_path: Path, rows: int):
+    frame = pd.concat([FRAME] * (rows // 2), ignore_index=True)
+    text = Table("t", "Title_1", "100 % & more #1", frame, (STAND_IN, "µ ± × → τ")).latex()
+    kind = "longtable" if rows > 40 else "tabular"
+    assert text.count(rf"\begin{{{kind}}}") == text.count(rf"\end{{{kind}}}") == 1
+    for rule in ("toprule", "midrule", "bottomrule"):
+        assert rf"\{rule}" in text
+    body = [line for line in text.splitlines() if line.endswith(r"\\") and "&" in line.replace(r"\&", "")]
+    assert all(line.replace(r"\&", "").count("&") == 3 for line in body)
+    if shutil.which("pdflatex") is None:
+        pytest.skip("LaTeX was checked by its structure only: pdflatex is not installed")
+    (tmp_path / "table.tex").write_text(text, encoding="utf-8")
+    (tmp_path / "document.tex").write_text(DOCUMENT, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "document.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_labels_say_what_data_are():
+    observed = {"users": 5, "items": 9, "interactions": 20}
+    whole = {"counts": {"observed": observed, "published": observed}}
+    partly = {"counts": {"observed": observed, "published": {**observed, "users": 7}}}
+    assert data_label("lastfm", "official", whole) == ""
+    assert data_label("lastfm", "mirror", whole) == ""
+    assert data_label("lastfm", "mirror", partly) == "RECONSTRUCTED DATA (5 of 7 users)"
+    assert data_label("lastfm", "official", partly) == "CHANGED DATA (5 of 7 users)"
+    assert data_label("lastfm", "stand-in", whole) == STAND_IN
+    assert "UNVERIFIED" in data_label("lastfm", "mirror", None)
+    assert data_label("simulated-uniform", "simulated") == ""
+    assert algorithm_label("my_module:Mine") == "Mine (my_module)"

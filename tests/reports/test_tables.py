@@ -1,0 +1,205 @@
+"""The tables of a report, from a store made by hand: each number in them is worked out here."""
+
+import math
+
+import numpy as np
+import pytest
+
+from reports.context import Context, make_context
+from reports.results import Results, read_results
+from reports.table import Table
+from reports.tables import bounds, leaderboard, missing, paper_against_ours, user_groups
+from tests.reports.hand_made import HandMade, write_data, write_fig_a, write_user_groups
+
+RECONSTRUCTED = "RECONSTRUCTED DATA (214 of 220 interactions)"
+
+
+def named(tables: list[Table], name: str) -> Table:
+    return next(table for table in tables if table.name == name)
+
+
+def test_the_bounds_are_those_of_the_paper_with_numbers_put_in(results: Results, context: Context):
+    made = bounds.tables(results, context)
+    assert [table.name for table in made] == ["bounds", "bounds_fig_a_simulated-uniform"]
+    assert made[0].frame.iloc[4].tolist() == [
+        "Sync-LinUCB",
+        "D = T / (N^2 d log T)",
+        "d √T log T",
+        "N^(3/2) d log T",
+        "N^2 d log T",
+    ]
+    N, T, d = 5, 214, 3
+    frame = made[1].frame
+    plain, log = d * math.sqrt(T) * math.log(T), math.log(T)
+    expected = [plain, plain, N**0.25 * plain, N**0.5 * plain, plain, N**0.25 * plain]
+    assert frame["bound of regret"].tolist() == pytest.approx(expected)
+    spent = [N * T, N**2 * d * log, N**1.5 * d * log, 0, N**1.5 * d * log, N**1.25 * d * log]
+    assert frame["bound of C_T"].tolist() == pytest.approx(spent)
+    assert frame["nearest threshold"].tolist() == [1, 2, 2, math.inf, 0.1, 10]
+    assert frame["regret"].tolist() == [105, 205, 205, 1005, 105, 205]
+    assert frame["communication"].tolist() == pytest.approx([10_000, 1000, 1000, 0, 1050, 105])
+    assert frame["seeds"].tolist() == [2] * 6
+
+
+def test_users_are_grouped_with_the_papers_numbers_beside(results: Results, context: Context):
+    (table,) = user_groups.tables(results, context)
+    assert table.name == "user_groups_delicious"
+    assert table.title.endswith(RECONSTRUCTED)
+    frame = table.frame
+    assert frame["threshold"].tolist() == [math.inf] * 5 + [6001] * 5 + [3] * 5
+    at_three = frame[frame["threshold"] == 3]
+    assert at_three["group"].tolist() == ["[0, 10)", "[10, 20)", "[80, 90)", "[90, 100]", "sum"]
+    assert at_three["users"].tolist() == [1, 2, 1, 1, 5]
+    assert at_three["data"].tolist() == [4, 30, 85, 95, 214]
+    assert at_three["uploads"].tolist() == [2, 4, 2, 2, 10]
+    assert at_three["reward"].tolist() == [5.5, 11, 9.5, 9.5, 35.5]
+    half = 12.706204736 * np.std([33, 38], ddof=1) / math.sqrt(2)
+    assert at_three["reward_low"].iloc[-1] == pytest.approx(35.5 - half)
+    assert at_three["normalised reward"].iloc[-1] == pytest.approx(35.5 / (214 / 25))
+    assert at_three["paper: users"].tolist() == [161, 102, 213, 38, 1847]
+    assert at_three["paper: uploads"].tolist() == [24, 117, 1369, 448, 7251]
+    assert at_three["paper: reward"].tolist() == [22, 61, 1341, 389, 5091]
+    assert any("7,260, not to the 7,251" in note for note in table.notes)
+
+
+def test_without_the_data_groups_are_said_to_be_absent(hand_made: HandMade, results: Results, tmp_path):
+    context = make_context(results, tmp_path)
+    assert user_groups.tables(results, context) == []
+    assert any("delicious" in sentence for sentence in context.absent)
+    table = named(missing.tables(results, context), "missing")
+    assert any("delicious" in note for note in table.notes)
+    assert "cannot be checked (data missing)" in paper_against_ours.tables(results, context)[0].markdown()
+
+
+def test_data_that_the_runs_were_not_made_from_are_not_used(hand_made: HandMade, results: Results, tmp_path):
+    write_data(tmp_path, published=999)
+    (tmp_path / "delicious" / "manifest.json").write_text(
+        (tmp_path / "delicious" / "manifest.json").read_text().replace('"fingerprint": "', '"fingerprint": "0')
+    )
+    context = make_context(results, tmp_path)
+    assert context.prepared("delicious") is None
+    assert context.absent == ["delicious in the data folder is not the data that its runs were made from: not used"]
+    assert context.label("delicious", "mirror").startswith("UNVERIFIED COPY")
+
+
+def test_the_leaderboard_measures_fronts_on_the_common_range(results: Results, context: Context):
+    made = leaderboard.tables(results, context)
+    assert [table.name for table in made] == [
+        "leaderboard_fig_a_simulated-uniform",
+        "leaderboard_fig_a_simulated-uniform_pairs",
+    ]
+    low, high = math.log10(111), math.log10(10_001)
+    first, second = math.log10(1001), math.log10(1101)
+    width = high - low
+    alone = (1000 * (first - low) + 200 * (high - first)) / width
+    together = [
+        (200 * (first - low) + 100 * (high - first)) / width,
+        (210 * (second - low) + 110 * (high - second)) / width,
+    ]
+    frame = made[0].frame.set_index("algorithm")
+    assert frame.index.tolist() == ["Sync-LinUCB", "Async-LinUCB"]
+    assert frame.loc["Async-LinUCB", "front"] == pytest.approx(alone + 5)
+    assert frame.loc["Sync-LinUCB", "front"] == pytest.approx(np.mean(together))
+    assert frame.loc["Sync-LinUCB", "front_low"] < frame.loc["Sync-LinUCB", "front"]
+    assert frame.loc["Async-LinUCB", ["settings", "seeds", "best", "best threshold"]].tolist() == [3, 2, 105, 1]
+    assert frame.loc["Async-LinUCB", "C_T for 95 %"] == pytest.approx(10_000)
+    assert frame.loc["Sync-LinUCB", "C_T for 95 %"] == pytest.approx(math.sqrt(1001 * 1101) - 1)
+    pair = made[1].frame.iloc[0]
+    assert (pair["first"], pair["second"], pair["seeds"]) == ("Async-LinUCB", "Sync-LinUCB", 2)
+    assert pair["difference"] == pytest.approx(np.mean(together) - alone - 5)
+    assert pair["better"] == "Sync-LinUCB"
+
+
+def test_an_own_algorithm_takes_part_and_a_seed_with_a_gap_is_left_out(fresh: HandMade):
+    write_fig_a(fresh, seeds=1)
+    for seed, threshold in ((0, 1), (0, 2), (1, 1)):
+        fresh.run("fig_a", "mine:Own", threshold, seed, regret=50 * threshold, communication=300)
+    results = read_results(fresh.uri)
+    table = leaderboard.tables(results, make_context(results, fresh.folder))[0]
+    assert table.frame["algorithm"].tolist()[0] == "Own (mine)"
+    assert table.frame["seeds"].tolist()[0] == 1
+    assert "Own (mine): left out for want of some of its settings: seed 1." in table.notes
+    assert any("fewer than two seeds in common" in note for note in table.notes)
+    assert "(one seed)" in table.markdown()
+
+
+def row(table: Table, states: str) -> "dict[str, object]":
+    found = table.frame[table.frame["what the paper states"] == states]
+    assert len(found) == 1, states
+    return dict(found.iloc[0])
+
+
+def test_directions_are_tested_at_equal_regret(results: Results, context: Context):
+    (table,) = paper_against_ours.tables(results, context)
+    found = row(table, "uniform clients: Sync-LinUCB needs less C_T than Async-LinUCB at equal regret")
+    assert found["ours"].startswith(f"ratio {math.sqrt(0.1 * 0.11):.4f} [")
+    assert found["verdict"] == "reproduced"
+    assert "less on 100% of it" in found["remark"]
+    figure_a = table.frame[table.frame["place"] == "section 4.1, figure a"].set_index("what the paper states")
+    few = figure_a.loc["Sync-LinUCB: C_T falls as the threshold rises", "verdict"]
+    assert few == "cannot be checked (fewer than three settings were run)"
+    assert figure_a.loc["Async-LinUCB: regret rises with the threshold", "ours"] == "τ = 1 [1; 1]"
+    assert figure_a.loc["Async-LinUCB: regret rises with the threshold", "verdict"] == "reproduced"
+
+
+def test_who_loses_reward_is_tested_and_the_data_are_named(results: Results, context: Context):
+    (table,) = paper_against_ours.tables(results, context)
+    states = table.frame["what the paper states"]
+    found = row(table, next(each for each in states if each.startswith("from γ=6001 to γ=3")))
+    # Less active, 10 to 80: 10 → 5 and 11 → 6; most active: 10 → 9 and 11 → 10, for two users each.
+    shares = [0.5 - 0.1, (1 - 6 / 11) - (1 - 10 / 11)]
+    assert found["ours"].startswith("lost 47.7% and 9.5%: difference ")
+    assert f"{np.mean(shares):.4f}"[:5] in found["ours"]
+    assert found["verdict"] == "reproduced (reconstructed data)"
+
+
+def test_numbers_of_the_paper_stand_beside_ours(results: Results, context: Context):
+    (table,) = paper_against_ours.tables(results, context)
+    found = row(table, "C_T of Async-LinUCB at γ=3")
+    assert (found["paper"], found["ours"], found["seeds"]) == (54006, 20, 2)
+    assert found["verdict"] == "differs (reconstructed data)"
+    assert row(table, "C_T of Async-LinUCB at γ=∞")["verdict"] == "reproduced (reconstructed data)"
+    assert row(table, "reward of group 80–90 at γ=6,001")["ours"] == 10.5
+    assert row(table, "uploads of all groups at γ=3")["paper"] == 7251
+    assert row(table, "users of group 10–20")["ours"] == "2"
+    found = row(table, "normalised reward of Async-LinUCB at γ=9,001")
+    assert (found["paper"], found["verdict"]) == (1.8322, "cannot be checked (no run at this threshold)")
+    assert f"delicious: {RECONSTRUCTED}" in table.notes
+
+
+def test_nothing_found_on_a_stand_in_is_a_finding(fresh: HandMade):
+    write_user_groups(fresh, write_data(fresh.folder / "data", source="stand-in"), seeds=1)
+    results = read_results(fresh.uri)
+    context = make_context(results, fresh.folder / "data")
+    (table,) = paper_against_ours.tables(results, context)
+    on_delicious = table.frame[table.frame["data"] == "Delicious"]
+    assert not on_delicious["verdict"].str.startswith(("reproduced", "differs")).any()
+    assert "STAND-IN DATA" in user_groups.tables(results, context)[0].title
+    assert "one seed" in user_groups.tables(results, context)[0].caption
+
+
+def test_what_was_planned_and_is_not_there_is_named(fresh: HandMade):
+    fresh.sweep("fig_c", "quick")
+    for seed, global_dim in [(0, 4), (1, 4), *((0, each) for each in (8, 12, 16, 20, 24))]:
+        fresh.run("fig_c", "async-linucb-am", 5, seed, dataset=f"simulated-heterogeneous-{global_dim}", regret=1.0)
+    fresh.run("mine", "async-linucb", 5, 0, regret=1.0)
+    fresh.run("mine", "async-linucb", 6, 0, status="FAILED")
+    results = read_results(fresh.uri)
+    made = missing.tables(results, make_context(results, fresh.folder))
+    frame = named(made, "missing").frame.set_index("experiment")
+    assert frame.loc["fig_c", ["profile", "planned", "finished"]].tolist() == ["quick", 12, 7]
+    assert "Async-LinUCB-AM on simulated-heterogeneous-8: 1 runs (at 5 seed 1)" in frame.loc["fig_c", "missing"]
+    assert "heterogeneous-4:" not in frame.loc["fig_c", "missing"]
+    assert frame.loc["fig_a", "missing"] == "the whole experiment: not run"
+    assert frame.loc["mine", "missing"].startswith("not known")
+    assert named(made, "failed").frame["error"].tolist() == ["RuntimeError: as it was told"]
+
+
+def test_a_full_profile_misses_nothing(fresh: HandMade):
+    fresh.sweep("low_communication", "quick")
+    for threshold in (1e4, 1e8, 1e12, 1e16, 1e20):
+        fresh.run("low_communication", "async-linucb", threshold, 0, dataset="delicious", source="stand-in", regret=1.0)
+    results = read_results(fresh.uri)
+    context = make_context(results, fresh.folder, ["low_communication"])
+    frame = missing.tables(results, context)[0].frame
+    assert frame[["planned", "finished", "missing"]].to_numpy().tolist() == [[5, 5, "nothing"]]
