@@ -1,5 +1,6 @@
 """What a report needs beside the runs: prepared data sets, their labels, and sentences on what is missing."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -82,11 +83,14 @@ def make_context(results: Results, folder: Path | None = None, experiments: Iter
 def made_from(runs: pd.DataFrame, manifest: Mapping[str, Any]) -> "pd.Series[bool]":
     """Tell of each run whether it was made from this prepared data set, by the fingerprint of its stream."""
     from data_pipelines.features import SCALINGS
-    from data_pipelines.streams import stream_fingerprint
+    from data_pipelines.streams import PLACES, stream_fingerprint
 
     def fits(seed: int, arms: int, dimension: int, fingerprint: str) -> bool:
-        sizes = {"seed": seed, "arms": arms, "dimension": dimension}
-        return any(stream_fingerprint(manifest, scaling=scaling, **sizes) == fingerprint for scaling in SCALINGS)
+        return any(
+            stream_fingerprint(manifest, seed=seed, arms=arms, dimension=dimension, scaling=scaling, positive=positive)
+            == fingerprint
+            for scaling, positive in itertools.product(SCALINGS, PLACES)
+        )
 
     columns = runs[["seed", "arms", "dimension", "fingerprint"]]
     return pd.Series([fits(*row) for row in columns.itertuples(index=False)], index=runs.index, dtype=bool)
