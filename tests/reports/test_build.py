@@ -20,8 +20,14 @@ def copied(hand_made: HandMade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """A copy of the store made by hand, beside its data, as the working directory."""
     shutil.copy(hand_made.folder / "mlflow.db", tmp_path)
     shutil.copytree(hand_made.folder / "data", tmp_path / "data")
-    monkeypatch.chdir(tmp_path)
-    return HandMade(tmp_path)
+    return as_working_directory(HandMade(tmp_path), monkeypatch)
+
+
+def as_working_directory(made: HandMade, monkeypatch: pytest.MonkeyPatch) -> HandMade:
+    """Work in its folder; by its full address, as MLflow keeps stores by address for the life of a process."""
+    monkeypatch.chdir(made.folder)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", made.uri)
+    return made
 
 
 def files_in(folder: Path) -> dict[str, int]:
@@ -134,7 +140,7 @@ def test_a_table_that_fails_costs_no_other(copied: HandMade, monkeypatch: pytest
 
 
 def test_stand_in_data_are_labelled_in_every_artifact(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(fresh.folder)
+    as_working_directory(fresh, monkeypatch)
     write_user_groups(fresh, write_data(data_folder().absolute(), source="stand-in"), seeds=1)
     build()
     out = fresh.folder / "reports/output"
@@ -148,7 +154,7 @@ def test_stand_in_data_are_labelled_in_every_artifact(fresh: HandMade, monkeypat
 
 
 def test_one_seed_and_no_data_still_make_a_report(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(fresh.folder)
+    as_working_directory(fresh, monkeypatch)
     write_fig_a(fresh, seeds=1)
     write_user_groups(fresh, write_data(fresh.folder / "elsewhere"), seeds=1)
     report = build()
