@@ -48,7 +48,10 @@ class Figure:
     def _canvas(self) -> Canvas:
         with house_style():
             canvas = self.draw()
-        FigureCanvasAgg(canvas)
+            FigureCanvasAgg(canvas)
+            if canvas.get_layout_engine() is not None:  # laid out once, not again for each format
+                canvas.draw_without_rendering()
+                canvas.set_layout_engine("none")
         return canvas
 
     def save(self, folder: Path) -> list[Path]:
