@@ -88,6 +88,7 @@ class Builder:
         parts = (only,) if only else (*PARTS, "page")
         is_logged = bool(only) or not log or self.folder.recorded == self.inputs
         if is_logged and all(self.folder.is_current(part, self.inputs) for part in parts):
+            self.context.absent[:] = self.folder.absent
             return self._report(is_unchanged=True)
         display = Display(0)
         try:
@@ -98,6 +99,8 @@ class Builder:
             runs = self._log(tables, figures, display) if log and not only else ()
         finally:
             display.close()
+        self.folder.absent = self.context.absent
+        self.folder.save()
         return self._report(analysis_runs=tuple(runs))
 
     def _tables(self, display: Display) -> list[Table]:
@@ -162,7 +165,11 @@ class Builder:
         drawn: dict[str, list[Path]] = {figure.name: [] for figure in figures}
         for name in self.folder.parts["figures"]["files"]:
             drawn[Path(name).stem].append(self.folder.path / name)
-        runs = record(self.results, self.context, tables, drawn, display)
+        try:
+            runs = record(self.results, self.context, tables, drawn, display)
+        except (OSError, ValueError) as error:  # a store that may only be read, a server that is away
+            note_failure("the analysis runs in MLflow", error, self.failures)
+            return ()
         self.folder.recorded = self._inputs_if_whole()
         self.folder.save()
         return runs

@@ -19,13 +19,15 @@ class OutputFolder:
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
     recorded: str = ""
     """The inputs of what MLflow holds of it."""
+    absent: list[str] = field(default_factory=list)
+    """What was said to be missing."""
 
     @classmethod
     def open(cls, path: Path) -> "OutputFolder":
         """Read what is known of a folder; a damaged record counts as none."""
         try:
             known = json.loads((path / RECORD).read_text(encoding="utf-8"))
-            return cls(path, dict(known["parts"]), str(known["recorded"]))
+            return cls(path, dict(known["parts"]), str(known["recorded"]), list(known["absent"]))
         except (OSError, ValueError, KeyError, TypeError):
             return cls(path)
 
@@ -68,7 +70,8 @@ class OutputFolder:
     def save(self) -> None:
         """Write the record."""
         self.path.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"parts": self.parts, "recorded": self.recorded}, indent=1, sort_keys=True)
+        content = {"parts": self.parts, "recorded": self.recorded, "absent": self.absent}
+        text = json.dumps(content, indent=1, sort_keys=True)
         write_whole(self.path / RECORD, text.encode())
 
     def _is_whole(self, name: str, part: str) -> bool:

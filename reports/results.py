@@ -4,12 +4,14 @@ Thousands of runs through MLflow take half a minute, from SQLite less than a sec
 answer. Nothing is computed here.
 """
 
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 
@@ -30,6 +32,7 @@ FACTS = {
 }
 """Tags that say how runs were made."""
 
+CLIENTS = "clients.parquet"
 CURVES = ("reward_curve", "communication_curve")
 
 
@@ -66,7 +69,16 @@ class Results:
 
     def client_totals(self, run_id: str) -> pd.DataFrame:
         """Return client, reward, uploads and downloads of each client of a run; `FileNotFoundError` without them."""
-        return pd.read_parquet(self._artifact(run_id, "clients.parquet"))
+        place = str(self.runs.loc[self.runs["run_id"] == run_id, "artifact_uri"].iloc[0])
+        if urlsplit(place).scheme in ("", "file"):
+            return pd.read_parquet(local_path(place) / CLIENTS)
+        from mlflow.exceptions import MlflowException
+
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                return pd.read_parquet(self._store.client.download_artifacts(run_id, CLIENTS, folder))
+            except (MlflowException, OSError) as error:
+                raise FileNotFoundError(f"{CLIENTS} of run {run_id} cannot be had: {error}") from None
 
     def curves(self, run_ids: Iterable[str]) -> pd.DataFrame:
         """Return run_id, metric (`reward_curve`, `communication_curve`), step and value, in order of steps."""
@@ -90,18 +102,6 @@ class Results:
 
         return Store(self.uri)
 
-    def _artifact(self, run_id: str, name: str) -> Path:
-        """Return a local path of a run's artifact."""
-        place = str(self.runs.loc[self.runs["run_id"] == run_id, "artifact_uri"].iloc[0])
-        if place.startswith("file:") or "://" not in place:
-            return local_path(place) / name
-        from mlflow.exceptions import MlflowException
-
-        try:
-            return Path(self._store.client.download_artifacts(run_id, name))
-        except (MlflowException, OSError) as error:
-            raise FileNotFoundError(f"{name} of run {run_id} cannot be had: {error}") from None
-
 
 def read_results(uri: str | None = None) -> Results:
     """Read all finished runs of a store; an empty or missing one has none."""
@@ -124,8 +124,6 @@ def read_results(uri: str | None = None) -> Results:
 
 def local_path(place: str) -> Path:
     """Return the path behind a file address, or a path as it is."""
-    from urllib.parse import unquote, urlsplit
-
     return Path(unquote(urlsplit(place).path)) if place.startswith("file:") else Path(place)
 
 

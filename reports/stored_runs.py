@@ -1,7 +1,7 @@
 """Runs as MLflow stores them: parameters, metrics and tags by name."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,35 +83,47 @@ def by_search(uri: str) -> list[StoredRun]:
     from benchmark.store import Store
     from benchmark.tracking import once
 
-    store = Store(uri)
-    experiments: Any = once(uri, lambda: store.client.search_experiments(max_results=1000))
+    client = Store(uri).client
+    experiments = _pages(lambda token: once(uri, lambda: client.search_experiments(max_results=1000, page_token=token)))
+    names = {experiment.experiment_id: experiment.name for experiment in experiments}
     found = []
-    for experiment in experiments:
-        for kind in KINDS:
-            for status in ("FINISHED", "FAILED", "KILLED", "RUNNING"):
-                for run in store.search(experiment.experiment_id, status, kind):
-                    ended = run.info.end_time or run.info.start_time or 0
-                    tags = {
-                        key: value
-                        for key, value in run.data.tags.items()
-                        if key.startswith("fedbandit.") or key == COMMIT
-                    }
-                    metrics = {key: value for key, value in run.data.metrics.items() if value == value}
-                    found.append(
-                        StoredRun(
-                            run.info.run_id,
-                            experiment.name,
-                            kind,
-                            status,
-                            ended,
-                            run.info.artifact_uri,
-                            run.info.run_name,
-                            dict(run.data.params),
-                            metrics,
-                            tags,
-                        )
-                    )
+    for kind in KINDS:
+        query = f"tags.`{KIND}` = '{kind}'"
+        runs = _pages(
+            lambda token, query=query: once(  # type: ignore[misc]
+                uri, lambda: client.search_runs([*names], query, max_results=1000, page_token=token)
+            )
+        )
+        found += [_stored(run, names[run.info.experiment_id], kind) for run in runs]
     return sorted(found, key=lambda run: (run.ended, run.run_id))
+
+
+def _stored(run: Any, experiment: str, kind: str) -> StoredRun:
+    info, tags = run.info, run.data.tags
+    return StoredRun(
+        run_id=info.run_id,
+        experiment=experiment,
+        kind=kind,
+        status=info.status,
+        ended=info.end_time or info.start_time or 0,
+        artifact_uri=info.artifact_uri,
+        name=info.run_name,
+        parameters=dict(run.data.params),
+        metrics={key: value for key, value in run.data.metrics.items() if value == value},
+        tags={key: value for key, value in tags.items() if key.startswith("fedbandit.") or key == COMMIT},
+    )
+
+
+def _pages(ask: Callable[[str | None], Any]) -> list[Any]:
+    """Ask for page after page until there is none."""
+    found: list[Any] = []
+    token: str | None = None
+    while True:
+        page = ask(token)
+        found += page
+        token = page.token
+        if not token:
+            return found
 
 
 def _open(file: Path) -> sqlite3.Connection:

@@ -44,7 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     if made.is_unchanged:
         print(f"Nothing has changed since the last report: nothing was made again ({seconds:.1f} s).")
     else:
-        print(f"{made.tables} tables, {made.figures} figures ({made.drawn} of them drawn anew), {seconds:.1f} s")
+        counts = {"tables": f"{made.tables} tables", "figures": f"{made.figures} figures ({made.drawn} drawn anew)"}
+        said = [text for part, text in counts.items() if arguments.only in (part, None)]
+        print(f"{', '.join(said)}, {seconds:.1f} s")
     if arguments.only != "figures":
         print(f"tables   {out / 'tables'} (CSV, Markdown, LaTeX)")
     if arguments.only != "tables":

@@ -17,7 +17,7 @@ from reports.style import panels, thousands
 from reports.table import interval_text
 from reports.titles import experiment_title
 
-DECADES = {"tickformat": "", "dtick": 1, "exponentformat": "power"}
+DECADES = {"tickformat": "", "exponentformat": "power"}
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 SETTLED = 0.05
 """The first share of the steps, in which a mean of few steps jumps, does not set the range of normalised reward."""

@@ -79,5 +79,5 @@ def _said(left: set[tuple[Setting, int]], planned: set[tuple[Setting, int]]) -> 
             for threshold, found in ordered[:MOST_SETTINGS]
         ]
         more = f" and at {len(ordered) - MOST_SETTINGS} more thresholds" if len(ordered) > MOST_SETTINGS else ""
-        parts.append(f"{who}: {count} runs ({'; '.join(listed)}{more})")
+        parts.append(f"{who}: {count} run{'s' if count > 1 else ''} ({'; '.join(listed)}{more})")
     return ". ".join(parts)

@@ -188,7 +188,7 @@ def test_what_was_planned_and_is_not_there_is_named(fresh: HandMade):
     made = missing.tables(results, make_context(results, fresh.folder))
     frame = named(made, "missing").frame.set_index("experiment")
     assert frame.loc["fig_c", ["profile", "planned", "finished"]].tolist() == ["quick", 12, 7]
-    assert "Async-LinUCB-AM on simulated-heterogeneous-8: 1 runs (at 5 seed 1)" in frame.loc["fig_c", "missing"]
+    assert "Async-LinUCB-AM on simulated-heterogeneous-8: 1 run (at 5 seed 1)" in frame.loc["fig_c", "missing"]
     assert "heterogeneous-4:" not in frame.loc["fig_c", "missing"]
     assert frame.loc["fig_a", "missing"] == "the whole experiment: not run"
     assert frame.loc["mine", "missing"].startswith("not known")
