@@ -127,13 +127,13 @@ def test_what_a_report_no_longer_has_is_removed(copied: HandMade):
 def test_a_table_that_fails_costs_no_other(copied: HandMade, monkeypatch: pytest.MonkeyPatch):
     from reports.tables import leaderboard
 
-    monkeypatch.setattr(leaderboard, "tables", lambda results, context: 1 / 0)
-    report = build(out=copied.folder / "out", only="tables")
+    with monkeypatch.context() as patch:
+        patch.setattr(leaderboard, "tables", lambda results, context: 1 / 0)
+        report = build(out=copied.folder / "out", only="tables")
     assert report.failures == (
         "tables of reports.tables.leaderboard could not be made: ZeroDivisionError: division by zero",
     )
     assert report.tables > 3
-    monkeypatch.undo()
     assert not build(out=copied.folder / "out", only="tables").is_unchanged
 
 
