@@ -125,7 +125,7 @@ def _simulate(source: StreamSource) -> EventStream:
 
 
 def _build(data: Prepared, source: StreamSource) -> EventStream:
-    return build_stream(data, seed=source.seed, **dict(source.settings))
+    return source.checked(build_stream(data, seed=source.seed, **dict(source.settings)))
 
 
 def _carry_out(stream: EventStream, packed: bytes, seed: int) -> Outcome:

@@ -6,7 +6,9 @@ import shutil
 import signal
 import tempfile
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -79,13 +81,24 @@ class LocalExecutor:
         )
 
     def _submit(self, function: Any, *arguments: Any) -> "Future[Any]":
-        with one_thread_each():  # the pool starts its processes when they are first needed
+        with one_thread_each(), _ctrl_c_held_back():  # the pool starts its processes when they are first needed
             return self._pool.submit(function, *arguments)
+
+
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Keep Ctrl-C from processes that are started meanwhile until they can ignore it; here it comes a moment later."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin_worker() -> None:
     """Leave Ctrl-C to the parent, and end when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
