@@ -67,6 +67,9 @@ class DaskExecutor:
         """Let the workers forget the stream."""
         stream.release()
 
+    def check_workers(self) -> None:
+        """Dask does."""
+
     def recover(self) -> bool:
         """Dask looks after workers itself; if it gives up runs, the scheduler is gone."""
         raise self._gone()

@@ -69,6 +69,7 @@ class Sweep:
                 continue
             futures: list[Future[Any]] = [*self.opening, *self.running]
             done, _ = wait(futures, timeout=0.2, return_when=FIRST_COMPLETED)
+            self.executor.check_workers()
             is_broken = False
             for future in done:
                 if stop.is_set():

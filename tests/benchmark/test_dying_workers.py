@@ -1,5 +1,7 @@
 """Whose fault is it when workers die? Only who was alone then may be blamed; nobody is tried for ever."""
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Future
@@ -47,6 +49,9 @@ class Fragile:
         return future
 
     def close_stream(self, stream: Any) -> None:
+        pass
+
+    def check_workers(self) -> None:
         pass
 
     def recover(self) -> bool:
@@ -105,6 +110,18 @@ def test_a_stream_that_kills_its_worker_is_given_up(others: tuple[str, ...]):
     outcomes = sweep(executor, "s/a", "s/b", *others)
     assert {name for name, outcome in outcomes.items() if outcome.error} == {"s/a", "s/b"}
     assert executor.begun["s"] <= 1 + MOST_ATTEMPTS
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_worker_that_dies_in_the_middle_of_its_result_is_noticed(is_closed: bool):
+    """The standard pool reads on for ever; in a process of its own, so that it can be seen to end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmark.dies_in_mid_result", str(int(is_closed))],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (0, "closed\n" if is_closed else "broken, then well again\n"), done.stderr
 
 
 def test_a_worker_that_dies_once_costs_nothing():

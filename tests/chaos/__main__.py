@@ -9,6 +9,7 @@ The exit code is 0 only if all of them were injected and survived and nothing wa
 """
 
 import argparse
+import resource
 import sys
 import tempfile
 import time
@@ -27,6 +28,7 @@ from tests.chaos import (
     out_of_memory,
     small_disks,
 )
+from tests.chaos.sweeps import end_leftovers
 from tests.chaos.tally import Tally, table
 
 Kind = Callable[[int, Random, Path], Tally]
@@ -73,6 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(_progress(name, count, tallies, wanted, time.monotonic() - begun), file=sys.stderr, flush=True)
             tallies.append(_inject(chosen[name][0], count, Random(f"{arguments.seed} {name}"), Path(folder)))
     print(table(tallies))
+    print(f"seed {arguments.seed}, {time.monotonic() - begun:,.0f} s, of CPU time {_cpu_seconds():,.0f} s")
     missed = [each.fault for each, count in zip(tallies, wanted.values(), strict=True) if each.injected < count]
     for fault in missed:
         print(f"{fault}: not injected as often as planned")
@@ -81,9 +84,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _inject(kind: Kind, count: int, random: Random, folder: Path) -> Tally:
     begun = time.monotonic()
-    tally = kind(count, random, folder)
+    try:
+        tally = kind(count, random, folder)
+    except Exception as error:
+        tally = Tally(kind.__name__.replace("_", " "), trouble=[f"{type(error).__name__}: {error}"])
+    finally:
+        end_leftovers()
     tally.seconds = time.monotonic() - begun
     return tally
+
+
+def _cpu_seconds() -> float:
+    """Return what this process and those that it waited for have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _progress(name: str, count: int, tallies: Sequence[Tally], wanted: dict[str, int], seconds: float) -> str:

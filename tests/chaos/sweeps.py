@@ -15,7 +15,8 @@ from tests.benchmark.tiny_sweeps import command, environment, fedbandit, results
 RUNS_A_SEED = 8
 MOST_SEEDS = 8
 STEPS = 1500
-PATIENCE = 240.0
+PATIENCE = 120.0
+_STARTED: "list[subprocess.Popen[bytes]]" = []
 
 
 def new_folder(parent: Path, seeds: int) -> Path:
@@ -40,7 +41,7 @@ def undisturbed(parent: Path) -> dict[str, Any]:
 def start(folder: Path, *arguments: str, **extra: str) -> "subprocess.Popen[bytes]":
     """Start `fedbandit` in a process group of its own; what it complains of goes to `complaints`."""
     with (folder / "complaints").open("wb") as complaints:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             command(*arguments),
             cwd=folder,
             env=environment(**extra),
@@ -48,6 +49,17 @@ def start(folder: Path, *arguments: str, **extra: str) -> "subprocess.Popen[byte
             stderr=complaints,
             start_new_session=True,
         )
+    _STARTED.append(process)
+    return process
+
+
+def end_leftovers() -> None:
+    """End what a kind of fault that did not come to its end has left running."""
+    while _STARTED:
+        process = _STARTED.pop()
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 def complaints(folder: Path) -> str:
