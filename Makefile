@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help test lint format data benchmark report tables figures ui bench bench-scale bench-data bench-sweep \
-	bench-report clean
+	bench-report chaos clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ bench-sweep: $(READY) ## Overhead of the harness over its kernels, against its l
 
 bench-report: $(READY) ## Time and memory of a report over a full paper profile, against their limits (minutes)
 	$(BIN)/python -m benchmark.measure_report
+
+chaos: $(READY) ## Disturb the real program in 200 ways and compare with an undisturbed run (15 minutes)
+	$(BIN)/python -m tests.chaos
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build

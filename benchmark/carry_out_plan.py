@@ -50,10 +50,10 @@ def _sweep(
     executor: Executor,
     display: SweepDisplay,
 ) -> tuple[list[str], bool]:
-    recorder = SweepRecorder(store, experiments, profile, todo, display)
-    status = "KILLED"
-    try:
-        with stopping_at_signals() as stop:
+    with stopping_at_signals() as stop:
+        recorder = SweepRecorder(store, experiments, profile, todo, display)
+        status = "KILLED"
+        try:
             elsewhere = {each.key: each for each in finished}
             for run in todo:
                 if run.key in elsewhere and not stop.is_set():
@@ -62,11 +62,11 @@ def _sweep(
                 raise Interrupted
             fresh = [run for run in todo if run.key not in elsewhere]
             Sweep(executor, recorder, group_runs(fresh)).go(stop)
-        status = "FINISHED"
-    except (Interrupted, KeyboardInterrupt):
-        return recorder.failures, True
-    finally:
-        recorder.close(status)
+            status = "FINISHED"
+        except (Interrupted, KeyboardInterrupt):
+            return recorder.failures, True
+        finally:
+            recorder.close(status)
     return recorder.failures, False
 
 

@@ -72,6 +72,9 @@ class DaskExecutor:
         """Let the workers forget the stream."""
         stream.release()
 
+    def check_workers(self) -> None:
+        """Dask does."""
+
     def recover(self) -> bool:
         """Dask looks after workers itself; if it gives up runs, the scheduler is gone."""
         raise self._gone()
@@ -130,7 +133,7 @@ def _simulate(source: StreamSource) -> EventStream:
 
 
 def _build(data: Prepared, source: StreamSource) -> EventStream:
-    return build_stream(data, seed=source.seed, **dict(source.settings))
+    return source.checked(build_stream(data, seed=source.seed, **dict(source.settings)))
 
 
 def _carry_out(stream: EventStream, packed: bytes, seed: int) -> Outcome:

@@ -53,9 +53,20 @@ def mark_dead_runs(store: Store, experiments: Sequence[Experiment]) -> int:
     return marked
 
 
-def mark_killed(store: Store, run_id: str) -> None:
+def mark_strays(store: Store, experiment: Experiment) -> None:
+    """Mark as KILLED what this process left RUNNING on a server: made twice because an answer was lost."""
+    if sqlite_file(store.uri) is not None:
+        return
+    ours = {f"fedbandit.{name}": value for name, value in this_process().items()}
+    for kind in ("run", "sweep"):
+        for run in store.search(store.experiment_id(experiment), "RUNNING", kind):
+            if ours.items() <= run.data.tags.items():
+                mark_killed(store, run.info.run_id, "made twice: an answer of the server was lost")
+
+
+def mark_killed(store: Store, run_id: str, why: str = "left behind by a process that died") -> None:
     """Mark one run as KILLED, and say why."""
-    patiently(store.uri, lambda: store.client.set_tag(run_id, "fedbandit.note", "left behind by a process that died"))
+    patiently(store.uri, lambda: store.client.set_tag(run_id, "fedbandit.note", why))
     patiently(store.uri, lambda: store.client.set_terminated(run_id, "KILLED"))
 
 

@@ -29,6 +29,9 @@ class Executor(Protocol):
     def close_stream(self, stream: Any) -> None:
         """Give back what an open stream takes."""
 
+    def check_workers(self) -> None:
+        """Make sure that runs whose workers died come back as broken, not never."""
+
     def recover(self) -> bool:
         """Get back to work after workers died; False if that is not possible."""
 

@@ -87,10 +87,14 @@ def finished_in_sqlite(file: "Path", experiments: Sequence[str]) -> list[Finishe
     return list(found.values())
 
 
-def something_is_running(store: "Store") -> bool:
-    """Tell whether a SQLite store holds sweeps or runs that are marked as RUNNING, dead or alive."""
+def something_is_running(store: "Store", experiments: Sequence[str]) -> bool:
+    """Tell whether a store holds sweeps or runs that are marked as RUNNING, dead or alive."""
     file = sqlite_file(store.uri)
-    if file is None or not file.is_file():
+    if file is None:
+        found = [store.find(name) for name in experiments]
+        ids = [each.experiment_id for each in found if each is not None]
+        return any(store.search(each, "RUNNING", kind) for each in ids for kind in ("run", "sweep"))
+    if not file.is_file():
         return False
     try:
         connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=30)

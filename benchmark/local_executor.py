@@ -6,7 +6,10 @@ import shutil
 import signal
 import tempfile
 import threading
+import time
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -21,6 +24,9 @@ from benchmark.processes import process_is_alive
 from benchmark.stream_source import StreamSource
 from data_pipelines import EventStream
 
+SECONDS_TO_NOTICE = 3.0
+"""A pool notices within milliseconds that a worker died, unless it is in the middle of reading what that one sent."""
+
 PREFIX = "fedbandit-streams-"
 ARRAYS = ("items", "clients", "pools", "rewards", "noise")
 
@@ -33,7 +39,8 @@ class LocalExecutor:
         self._jobs = jobs
         self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         self._before = set(multiprocessing.active_children())
-        self._pool = self._new_pool()
+        self._pool: Any = self._new_pool()
+        self._last_well = time.monotonic()
 
     @property
     def in_flight(self) -> int:
@@ -52,6 +59,17 @@ class LocalExecutor:
         """Remove the stream's files."""
         shutil.rmtree(stream, ignore_errors=True)
 
+    def check_workers(self) -> None:
+        """Break a pool that does not notice the death of a worker: it waits for the rest of a result, for ever."""
+        workers = list((self._pool._processes or {}).values())
+        if all(worker.is_alive() for worker in workers):
+            self._last_well = time.monotonic()
+        elif time.monotonic() - self._last_well > SECONDS_TO_NOTICE:
+            for worker in workers:
+                worker.kill()
+            self._pool._result_queue._writer.close()  # the last end that could still send: now the pool reads the end
+            self._last_well = time.monotonic()
+
     def recover(self) -> bool:
         """Start new workers in place of a pool that broke."""
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -60,6 +78,7 @@ class LocalExecutor:
 
     def close(self) -> None:
         """End all workers at once and remove what they shared."""
+        results = self._pool._result_queue
         self._pool.shutdown(wait=False, cancel_futures=True)
         ours = self._own_workers()
         for process in ours:
@@ -68,6 +87,8 @@ class LocalExecutor:
             process.join(0.5)
             if process.is_alive():
                 process.kill()
+        if results is not None:
+            results._writer.close()  # else a worker that ends in mid-result keeps us waiting
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _own_workers(self) -> list[BaseProcess]:
@@ -79,13 +100,25 @@ class LocalExecutor:
         )
 
     def _submit(self, function: Any, *arguments: Any) -> "Future[Any]":
-        with one_thread_each():  # the pool starts its processes when they are first needed
-            return self._pool.submit(function, *arguments)
+        with one_thread_each(), _ctrl_c_held_back():  # the pool starts its processes when they are first needed
+            future: Future[Any] = self._pool.submit(function, *arguments)
+            return future
+
+
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Keep Ctrl-C from processes that are started meanwhile until they can ignore it; here it comes a moment later."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin_worker() -> None:
     """Leave Ctrl-C to the parent, and end when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()

@@ -38,7 +38,7 @@ class Outcome:
 
 def carry_out(stream: EventStream, algorithm: Any, seed: int) -> Outcome:
     """Run an algorithm over a stream; whatever goes wrong inside becomes a failed outcome."""
-    started = time.time()
+    started, begun = time.time(), time.perf_counter()
     try:
         _ = stream.client_numbers
         kernel, cpu = time.perf_counter(), time.thread_time()
@@ -50,10 +50,11 @@ def carry_out(stream: EventStream, algorithm: Any, seed: int) -> Outcome:
             "communication_curve": curve(trace.uploads + trace.downloads),
         }
         files = {"curve.parquet": full_curve(trace), "clients.parquet": client_totals(trace)}
-        return Outcome(started, time.time(), platform.node(), metrics, curves, files, stream_facts(stream))
+        ended = started + time.perf_counter() - begun  # whatever becomes of the clock meanwhile
+        return Outcome(started, ended, platform.node(), metrics, curves, files, stream_facts(stream))
     except Exception as error:
-        text = f"{type(error).__name__}: {error}"
-        return Outcome(started, time.time(), platform.node(), error=text, details=traceback.format_exc())
+        text, ended = f"{type(error).__name__}: {error}", started + time.perf_counter() - begun
+        return Outcome(started, ended, platform.node(), error=text, details=traceback.format_exc())
 
 
 def final_metrics(trace: Trace, stream: EventStream, seconds: float) -> dict[str, float]:

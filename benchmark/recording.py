@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from benchmark.dead_sweeps import mark_strays
 from benchmark.experiment import Experiment
 from benchmark.outcome import Outcome
 from benchmark.plan import Run
@@ -42,3 +43,4 @@ class SweepRecorder:
             counts = {"runs_finished": self._finished[name], "runs_failed": self._failed[name]}
             self._store.end_sweep(parent, ended, counts)
             self._store.save_chart_view(self._experiments[name])
+            mark_strays(self._store, self._experiments[name])

@@ -47,7 +47,7 @@ def run_experiments(request: Request) -> int:
         print_dry_run(plan.runs, todo, finished, _jobs(request))
         return 1 if plan.missing else 0
     failures: list[str] = []
-    if todo or something_is_running(store):
+    if todo or something_is_running(store, sorted(used)):
         from benchmark.carry_out_plan import carry_out_plan
 
         failures, is_interrupted = carry_out_plan(store, experiments, plan.runs, request)

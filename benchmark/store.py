@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from benchmark.plan import Run
 from benchmark.processes import this_process
 from benchmark.run_key import ENGINE_VERSION
 from benchmark.tags import KEY, KIND
-from benchmark.tracking import make_client, once, patiently, sqlite_file, tracking_uri
+from benchmark.tracking import Result, make_client, once, patiently, sqlite_file, tracking_uri
 
 if TYPE_CHECKING:
     from mlflow.entities import Experiment as MlflowExperiment
@@ -32,6 +32,7 @@ class Store:
     def __init__(self, uri: str | None = None) -> None:
         self.uri = uri or tracking_uri()
         self._ids: dict[str, str] = {}
+        self._was_reached = False
 
     @cached_property
     def client(self) -> "MlflowClient":
@@ -49,11 +50,10 @@ class Store:
         runs: list[MlflowRun] = []
         token: str | None = None
         while True:
-            page: Any = once(
-                self.uri,
+            page: Any = self._ask(
                 lambda token=token: self.client.search_runs(  # type: ignore[misc]
                     [experiment_id], query, max_results=1000, page_token=token
-                ),
+                )
             )
             runs += page
             token = page.token
@@ -182,8 +182,14 @@ class Store:
 
     def find(self, name: str) -> "MlflowExperiment | None":
         """Return an MLflow experiment by name."""
-        found: MlflowExperiment | None = once(self.uri, lambda: self.client.get_experiment_by_name(name))
+        found: MlflowExperiment | None = self._ask(lambda: self.client.get_experiment_by_name(name))
         return found
+
+    def _ask(self, call: Callable[[], Result]) -> Result:
+        """Call MLflow: a store that was never there is told at once, one that was is waited for."""
+        answer = (patiently if self._was_reached else once)(self.uri, call)
+        self._was_reached = True
+        return answer
 
     def _create(self, experiment: Experiment) -> str:
         file = sqlite_file(self.uri)
@@ -193,7 +199,19 @@ class Store:
             "mlflow.experimentKind": "custom_model_development",
             KIND: "experiment",
         }
-        return str(once(self.uri, lambda: self.client.create_experiment(experiment.name, location, tags)))
+
+        def create() -> str:
+            from mlflow.exceptions import MlflowException
+
+            try:
+                return str(self.client.create_experiment(experiment.name, location, tags))
+            except MlflowException as error:  # somebody was faster, or the answer to our first try was lost
+                found = self.client.get_experiment_by_name(experiment.name)
+                if error.error_code != "RESOURCE_ALREADY_EXISTS" or found is None:
+                    raise
+                return str(found.experiment_id)
+
+        return self._ask(create)
 
 
 def run_parameters(run: Run, outcome: Outcome) -> dict[str, str]:

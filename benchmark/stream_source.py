@@ -31,8 +31,14 @@ class StreamSource:
         from data_pipelines import load, simulate
 
         if self.folder is None:
-            return simulate(seed=self.seed, **dict(self.settings))
-        return load(self.name, seed=self.seed, folder=self.folder, **dict(self.settings))
+            return self.checked(simulate(seed=self.seed, **dict(self.settings)))
+        return self.checked(load(self.name, seed=self.seed, folder=self.folder, **dict(self.settings)))
+
+    def checked(self, stream: "EventStream") -> "EventStream":
+        """Return a stream if it is the one described here; results must not be recorded under another's name."""
+        if stream.fingerprint != self.fingerprint:
+            raise ValueError(f"{self.name} was prepared anew since the sweep began; run the same command again")
+        return stream
 
 
 def simulated_source(settings: Mapping[str, Any], seed: int) -> StreamSource:

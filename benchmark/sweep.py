@@ -16,7 +16,7 @@ from benchmark.plan import Run
 from benchmark.stream_source import StreamSource
 
 MOST_ATTEMPTS = 3
-"""How often a run is tried whose worker dies."""
+"""How often a run, or the opening of a stream, is tried alone if its worker dies each time."""
 
 STREAMS_AHEAD = 2
 
@@ -55,11 +55,13 @@ class Sweep:
     ready: list[Group] = field(default_factory=list)
     opening: "dict[Future[Any], Group]" = field(default_factory=dict)
     running: "dict[Future[Outcome], tuple[Group, list[Run]]]" = field(default_factory=dict)
+    suspects: "deque[tuple[Group, list[Run]]]" = field(default_factory=deque)
+    """What was in flight when workers died: done again one by one, to see whose fault it was. No runs: an opening."""
     attempts: "Counter[str]" = field(default_factory=Counter)
 
     def go(self, stop: threading.Event) -> None:
         """Work until all is done; `stop` ends it between two records."""
-        while self.groups or self.ready or self.opening or self.running:
+        while self.groups or self.ready or self.opening or self.running or self.suspects:
             try:
                 self._hand_over()
             except BrokenExecutor:
@@ -67,6 +69,7 @@ class Sweep:
                 continue
             futures: list[Future[Any]] = [*self.opening, *self.running]
             done, _ = wait(futures, timeout=0.2, return_when=FIRST_COMPLETED)
+            self.executor.check_workers()
             is_broken = False
             for future in done:
                 if stop.is_set():
@@ -78,6 +81,9 @@ class Sweep:
                 self._recover()
 
     def _hand_over(self) -> None:
+        if self.suspects:
+            self._hand_over_alone()
+            return
         while len(self.running) < self.executor.in_flight and self.ready:
             group = self.ready[0]
             runs = group.waiting[0]
@@ -89,6 +95,16 @@ class Sweep:
         while self.groups and wanted > 0 and len(self.opening) < STREAMS_AHEAD:
             self.opening[self.executor.open_stream(self.groups[0].source)] = self.groups[0]
             self.groups.popleft()
+
+    def _hand_over_alone(self) -> None:
+        if self.running or self.opening:
+            return
+        group, runs = self.suspects[0]
+        if runs:
+            self.running[self.executor.submit(group.handle, runs[0].algorithm, runs[0].seed)] = (group, runs)
+        else:
+            self.opening[self.executor.open_stream(group.source)] = group
+        self.suspects.popleft()
 
     def _take(self, future: "Future[Any]") -> bool:
         """Take what a future brings; False if its worker died."""
@@ -127,19 +143,23 @@ class Sweep:
             self.executor.close_stream(group.handle)
 
     def _recover(self) -> None:
-        """Start again what was in flight when workers died; who was there too often has failed."""
-        lost, unopened = list(self.running.values()), list(self.opening.values())
+        """Start again what was in flight when workers died. Who was alone then, and too often, has failed."""
+        in_flight = [*((group, []) for group in self.opening.values()), *self.running.values()]
         self.running, self.opening = {}, {}
         self.executor.recover()
-        self.groups.extendleft(unopened)
-        for group, runs in lost:
-            self.attempts[runs[0].key] += 1
-            if self.attempts[runs[0].key] >= MOST_ATTEMPTS:
-                self._finish(group, runs, _failed("the worker process died, again and again"))
-                continue
-            group.waiting.append(runs)
-            if group not in self.ready:
-                self.ready.append(group)
+        if len(in_flight) == 1 and self._has_failed(*in_flight[0]):
+            return
+        self.suspects.extendleft(reversed(in_flight))
+
+    def _has_failed(self, group: Group, runs: list[Run]) -> bool:
+        """Count a death that only this run, or the opening of this stream, can have caused."""
+        what = runs[0].key if runs else group.source.fingerprint
+        self.attempts[what] += 1
+        if self.attempts[what] < MOST_ATTEMPTS:
+            return False
+        for each in [runs] if runs else [group.waiting.popleft() for _ in range(len(group.waiting))]:
+            self._finish(group, each, _failed("the worker process died, again and again; was there enough memory?"))
+        return True
 
 
 def group_runs(runs: Sequence[Run]) -> "deque[Group]":

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable
@@ -99,6 +100,11 @@ def _as_store_error(uri: str, error: Exception) -> StoreError:
         return StoreError(f"no space left for {shown} and its artifacts; free some and run the same command again")
     if "readonly database" in text or "unable to open database" in text or "Read-only" in text:
         return StoreError(f"{shown} cannot be written; choose another folder, or set MLFLOW_TRACKING_URI")
+    if found := re.search(r"out-of-date database schema \(found version (\S+), but expected (\S+)\)", text):
+        return StoreError(
+            f"{shown} is a database of another MLflow (its schema is {found[1]}, ours is {found[2]}); use that MLflow, "
+            f"or bring a copy of it up to date: mlflow db upgrade {shown}"
+        )
     return StoreError(f"MLflow at {shown}: {text[:300]}")
 
 

@@ -20,6 +20,9 @@ PIPELINE_VERSION = 1
 """Part of every fingerprint: a change in how data are read or prepared makes other data of them."""
 
 MANIFEST = "manifest.json"
+SEAL = "manifest_sha256"
+"""The field of a manifest that holds the hash of all others."""
+
 DEFAULT_DIMENSION = 25
 MOST_DIMENSIONS = 1000
 DEFAULT_ARMS = 25
@@ -91,38 +94,53 @@ def prepare(contents: Contents, about: Mapping[str, Any], *, dimension: int, fol
     with replacing_folder(folder) as new:
         for name, array in arrays.items():
             np.save(new / f"{name}.npy", array, allow_pickle=False)
-        manifest = {
-            **about,
-            "parameters": parameters,
-            "stream_defaults": {"arms": DEFAULT_ARMS, "scaling": "standard"},
-            "words": len(contents.words.vocabulary),
-            "items_without_words": contents.words.items_without_words,
-            "pipeline_version": PIPELINE_VERSION,
-            "versions": versions(),
-            "fingerprint": fingerprint_of({"name": about["name"], **made_from}),
-            "arrays": {f"{name}.npy": sha256_of(new / f"{name}.npy") for name in sorted(arrays)},
-        }
-        text = json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-        (new / MANIFEST).write_text(text, encoding="utf-8")
+        manifest = sealed(
+            {
+                **about,
+                "parameters": parameters,
+                "stream_defaults": {"arms": DEFAULT_ARMS, "scaling": "standard"},
+                "words": len(contents.words.vocabulary),
+                "items_without_words": contents.words.items_without_words,
+                "pipeline_version": PIPELINE_VERSION,
+                "versions": versions(),
+                "fingerprint": fingerprint_of({"name": about["name"], **made_from}),
+                "arrays": {f"{name}.npy": sha256_of(new / f"{name}.npy") for name in sorted(arrays)},
+            }
+        )
+        (new / MANIFEST).write_bytes(manifest_bytes(manifest))
     return manifest
 
 
+def sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest with the hash of its content in it."""
+    content = {key: value for key, value in manifest.items() if key != SEAL}
+    return {**content, SEAL: fingerprint_of(content)}
+
+
+def manifest_bytes(manifest: Mapping[str, Any]) -> bytes:
+    """Return a manifest as it is written; there is one way only, so that a single changed byte shows."""
+    return (json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a prepared data set, every array checked against its hash there."""
+    """Return the manifest of a prepared data set, itself and every array checked against the hashes there."""
     name = folder.name
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        written = (folder / MANIFEST).read_bytes()
+        manifest = json.loads(written.decode())
         arrays = dict(manifest["arrays"])
     except FileNotFoundError:
         raise NotPreparedError(f"{name} is not prepared; run: fedbandit data {name}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise NotPreparedError(f"{folder / MANIFEST} is damaged ({error}); run: fedbandit data {name}") from None
+    if SEAL not in manifest or manifest.get("pipeline_version") != PIPELINE_VERSION:
+        raise NotPreparedError(f"{name} was prepared by another version; run: fedbandit data {name}")
+    if written != manifest_bytes(sealed(manifest)):
+        raise NotPreparedError(f"{folder / MANIFEST} is damaged (its hash is wrong); run: fedbandit data {name}")
     for file, expected in arrays.items():
         path = folder / Path(file).name
         if not path.is_file() or sha256_of(path) != expected:
             raise NotPreparedError(f"{path} is missing or damaged; run: fedbandit data {name}")
-    if manifest.get("pipeline_version") != PIPELINE_VERSION:
-        raise NotPreparedError(f"{name} was prepared by another version; run: fedbandit data {name}")
     return dict(manifest)
 
 
@@ -138,6 +156,8 @@ def open_prepared(name: str, folder: Path | None = None) -> Prepared:
         key: np.load(folder / f"{key}.npy", allow_pickle=False)
         for key in ("components", "item_ids", "users", "items", "times")
     }
+    if read_manifest(folder) != manifest:
+        raise NotPreparedError(f"{name} was prepared anew while it was read; run the same command again")
     return Prepared(manifest, **arrays)
 
 

@@ -7,6 +7,7 @@ import pty
 import re
 import resource
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -266,6 +267,18 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path):
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_database_of_another_mlflow_is_one_line_and_left_as_it_is(tmp_path: Path):
+    write_tiny(tmp_path)
+    with sqlite3.connect(tmp_path / "mlflow.db") as connection:
+        connection.execute("update alembic_version set version_num = 'deadbeef'")
+    connection.close()
+    done = fedbandit(tmp_path, "run", "tiny.toml")
+    assert done.returncode == 2
+    assert "sqlite:///mlflow.db is a database of another MLflow (its schema is deadbeef, ours is " in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert rows(tmp_path, "select version_num from alembic_version") == [("deadbeef",)]
 
 
 @needs_mounts

@@ -83,10 +83,16 @@ def results(folder: Path) -> dict[str, Any]:
     for run_id, key, artifacts in keys:
         assert key not in found, "a run is doubled"
         metrics = rows(folder, f"select key, step, value from metrics where run_uuid = '{run_id}' order by key, step")
-        files = sorted(Path(urlsplit(artifacts).path).iterdir())
+        files = sorted(artifact_folder(folder, artifacts).iterdir())
         hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
         found[key] = ([each for each in metrics if each[0] not in TIMES], hashes)
     return found
+
+
+def artifact_folder(folder: Path, address: str) -> Path:
+    """The folder of a run's artifacts; those that a server keeps are in `artifacts` beside its database."""
+    parts = urlsplit(address)
+    return folder / "artifacts" / parts.path.lstrip("/") if parts.scheme == "mlflow-artifacts" else Path(parts.path)
 
 
 def statuses(folder: Path) -> dict[str, int]:

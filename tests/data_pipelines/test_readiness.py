@@ -13,6 +13,7 @@ from data_pipelines import load, readiness
 from data_pipelines.catalogue import find_data_set
 from data_pipelines.data_set import DataSet
 from data_pipelines.download import Patience
+from data_pipelines.prepared import NotPreparedError, read_manifest
 from data_pipelines.readiness import Outcome, make_ready
 from data_pipelines.safe_files import sha256_of
 from data_pipelines.sources import Wishes
@@ -313,6 +314,19 @@ def test_damaged_arrays_are_detected_and_prepared_anew(folder: Path, stand_ins: 
         assert ready(folder, mirror=str(stand_ins)).manifest is not None
         assert "damaged" in capsys.readouterr().err
         assert prepared_bytes(path) == sound
+
+
+def test_any_single_changed_byte_of_a_manifest_is_detected(folder: Path, stand_ins: Path):
+    path = ready(folder, mirror=str(stand_ins)).path / "manifest.json"
+    sound = path.read_bytes()
+    read_manifest(path.parent)
+    for place in range(0, len(sound), 7):
+        for change in (1, 32):
+            damaged = bytearray(sound)
+            damaged[place] ^= change
+            path.write_bytes(damaged)
+            with pytest.raises(NotPreparedError, match="run: fedbandit data lastfm"):
+                read_manifest(path.parent)
 
 
 def test_data_of_another_pipeline_version_are_prepared_anew(folder: Path, stand_ins: Path, monkeypatch):
