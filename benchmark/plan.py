@@ -21,7 +21,7 @@ from benchmark.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Pr
 from benchmark.nearest import unknown
 from benchmark.run_key import run_key
 from benchmark.stream_source import StreamSource, prepared_source, simulated_source
-from data_pipelines.prepared import NotPreparedError, data_folder
+from data_pipelines.prepared import DEFAULT_DIMENSION, NotPreparedError, data_folder
 
 SYMBOLS = {"gamma": "γ", "threshold": "D"}
 
@@ -148,7 +148,7 @@ def _sources(
             "steps": stream.steps,
             "clients": stream.clients,
             "arms": stream.arms,
-            "dimension": stream.dimension or 25,
+            "dimension": stream.dimension or DEFAULT_DIMENSION,
             "client_distribution": stream.simulated,
             "global_dim": global_dim,
             "noise": stream.noise,

@@ -7,15 +7,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit
+
+from data_pipelines.secrets import without_secrets, without_user
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 DEFAULT_URI = "sqlite:///mlflow.db"
 ENVIRONMENT = {
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "DO_NOT_TRACK": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -90,8 +89,8 @@ def _may_pass(uri: str, error: Exception) -> bool:
 def _as_store_error(uri: str, error: Exception) -> StoreError:
     if isinstance(error, StoreError):
         return error
-    shown = without_password(uri)
-    text = " ".join(str(getattr(error, "orig", None) or error).split())
+    shown = without_user(uri)
+    text = without_secrets(" ".join(str(getattr(error, "orig", None) or error).split()))
     if "Max retries exceeded" in text or "Connection refused" in text or "Connection aborted" in text:
         return StoreError(f"the tracking server {shown} does not answer; start it, or set MLFLOW_TRACKING_URI")
     if "disk is full" in text or "No space left" in text or "disk I/O error" in text or "File too large" in text:
@@ -99,12 +98,6 @@ def _as_store_error(uri: str, error: Exception) -> StoreError:
     if "readonly database" in text or "unable to open database" in text or "Read-only" in text:
         return StoreError(f"{shown} cannot be written; choose another folder, or set MLFLOW_TRACKING_URI")
     return StoreError(f"MLflow at {shown}: {text[:300]}")
-
-
-def without_password(uri: str) -> str:
-    """Return an address that may be shown."""
-    parts = urlsplit(uri)
-    return uri.replace(parts.netloc, parts.netloc.rpartition("@")[2], 1) if parts.password else uri
 
 
 def _require_writable(file: Path) -> None:
