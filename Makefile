@@ -7,7 +7,7 @@ PROFILE ?= quick
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format data benchmark ui bench bench-scale bench-data bench-sweep clean
+.PHONY: help test lint format data benchmark ui bench bench-scale bench-data bench-sweep bench-load fuzz clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,12 @@ bench-data: $(READY) ## Speed and memory of the data pipelines against their lim
 
 bench-sweep: $(READY) ## Overhead of the harness over its kernels, against its limits (minutes)
 	$(BIN)/python -m benchmark.measure_sweep
+
+fuzz: $(READY) ## Hostile archives, imports, experiment files and command lines: 100,000 inputs (minutes)
+	$(BIN)/python -m tests.fuzz
+
+bench-load: $(READY) ## 10,000 runs in one store, and a run with a million clients: times and memory (minutes)
+	$(BIN)/python -m benchmark.measure_load
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Protocol, cast
 
 from benchmark import commands
-from benchmark.nearest import one_line
+from data_pipelines.messages import one_line
 from data_pipelines.secrets import without_secrets
 
 

@@ -12,7 +12,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from benchmark.nearest import one_line, unknown
+from benchmark.nearest import unknown
+from data_pipelines.messages import one_line
 
 GRID_OFFSETS = {"gamma": 1.0, "threshold": 0.0}
 """The parameters that a threshold grid runs through: the grid is γ-1, and D."""

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from benchmark.algorithm_names import GRID_OFFSETS, find_algorithm, make_algorithm, parameter_names
-from benchmark.nearest import one_line, unknown
+from benchmark.nearest import unknown
+from data_pipelines.messages import one_line
 from data_pipelines.prepared import DEFAULT_DIMENSION, MOST_DIMENSIONS
 
 FOLDER = Path(__file__).parent / "experiments"

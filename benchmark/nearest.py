@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable
 
-LONGEST = 2000
+from data_pipelines.messages import one_line
 
 
 def unknown(what: str, given: str, allowed: Iterable[str]) -> ValueError:
@@ -12,9 +12,3 @@ def unknown(what: str, given: str, allowed: Iterable[str]) -> ValueError:
     near = difflib.get_close_matches(given[:100], names, n=1, cutoff=0.5)
     hint = f" (did you mean {near[0]}?)" if near else ""
     return ValueError(one_line(f"{what} is {given!r}{hint}; allowed are {', '.join(names) or 'none'}"))
-
-
-def one_line(text: object) -> str:
-    """Return a message as one line that a terminal shows as it is: control characters escaped, not too long."""
-    line = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in str(text))
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}… ({len(line):,} characters)"
