@@ -57,7 +57,7 @@ fuzz: $(READY) ## Hostile archives, imports, experiment files and command lines:
 	$(BIN)/python -m tests.fuzz
 
 bench-load: $(READY) ## 10,000 runs in one store, and a run with a million clients: times and memory (minutes)
-	$(BIN)/python -m benchmark.measure_load
+	$(BIN)/python -m tests.load
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build
