@@ -22,10 +22,11 @@ $(READY): pyproject.toml constraints.txt
 test: lint ## Lint, type-check and run the tests
 	$(BIN)/pytest -n auto
 
-lint: $(READY) ## Check format, style and types
+lint: $(READY) ## Check format, style, types, and packages for known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.audit
 
 format: $(READY) ## Put the code into the project's format
 	$(BIN)/ruff format .

@@ -106,6 +106,8 @@ def parse_filter(text: str) -> AlgorithmFilter:
         if key in values:
             raise ValueError(f"--algorithm is {text!r}, with {key} twice; allowed is once, such as {key}=[1,2]")
         values[key] = tuple(_value(each) for each in (written.group(1) or value).split(","))
+        if "" in values[key]:
+            raise ValueError(f"--algorithm is {text!r}, with an empty {key}; allowed is parameter=value")
     return AlgorithmFilter(name, values)
 
 
@@ -143,7 +145,7 @@ def _own_class(reference: str) -> type:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        raise ValueError(f"algorithm is {reference!r}; {module_name} cannot be imported: {one_line(error)}") from None
+        raise ValueError(one_line(f"algorithm is {reference!r}; {module_name} cannot be imported: {error}")) from None
     found = getattr(module, class_name, None)
     if not isinstance(found, type):
         classes = [name for name, each in vars(module).items() if isinstance(each, type)]

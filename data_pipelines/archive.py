@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import IO, Self
 
+from data_pipelines.messages import one_line
 from data_pipelines.progress import progress
 
 STAND_IN_MARK = "STAND-IN.txt"
@@ -148,4 +149,4 @@ class Archive:
 
 
 def _reason(error: BaseException) -> str:
-    return str(error) or type(error).__name__
+    return one_line(error)[:300] or type(error).__name__

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.fuzz.attempts import Failure, Report, attempt, input_of, limit_memory, peak_mib
 
 TELL_EVERY = 50
+WARM_UP = 40
 LONGEST_INPUT = 4096
 GUIDED = " (guided)"
 WATCHED = ["benchmark", "data_pipelines", "tomllib", "zipfile", "csv"]
@@ -23,7 +24,8 @@ def work_through(name: str, seed: int, inputs: int, place: Path) -> None:
     from tests.fuzz.targets import BY_NAME
 
     target, report = BY_NAME[name], Report(name)
-    target.check(target.make(random.Random("libraries are loaded before the clock runs")))
+    for number in range(WARM_UP):  # libraries are loaded before the clock runs
+        attempt(Report("warm-up"), target.check, input_of(target, seed + 1, number))
     limit_memory()
     for number in range(inputs):
         attempt(report, target.check, input_of(target, seed, number))
