@@ -60,7 +60,7 @@ def once(uri: str, call: Callable[[], Result]) -> Result:
     try:
         return call()
     except Exception as error:
-        raise _as_store_error(uri, error) from error
+        raise as_store_error(uri, error) from error
 
 
 def patiently(uri: str, call: Callable[[], Result], *, patience: float = PATIENCE) -> Result:
@@ -71,7 +71,7 @@ def patiently(uri: str, call: Callable[[], Result], *, patience: float = PATIENC
             return call()
         except Exception as error:
             if not _may_pass(uri, error) or time.monotonic() + pause > give_up:
-                raise _as_store_error(uri, error) from error
+                raise as_store_error(uri, error) from error
             time.sleep(pause)
             pause = min(pause * 1.6, 5.0)
 
@@ -87,7 +87,8 @@ def _may_pass(uri: str, error: Exception) -> bool:
     return isinstance(error, MlflowException | RequestException) and code not in refused
 
 
-def _as_store_error(uri: str, error: Exception) -> StoreError:
+def as_store_error(uri: str, error: Exception) -> StoreError:
+    """Return what went wrong with a store as one line."""
     if isinstance(error, StoreError):
         return error
     shown = without_user(uri)

@@ -38,13 +38,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--port is {arguments.port}; allowed are integers from 1 to 65535")
     check_host(arguments.host)
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-    from mlflow.exceptions import MlflowException
+    from benchmark.tracking import as_store_error, tracking_uri
 
     try:
         browse = not arguments.no_browser and sys.stdout.isatty()
         return _open(arguments.experiment, arguments.host, arguments.port, browse=browse)
-    except MlflowException as error:
-        raise ValueError(str(error).partition("\n")[0]) from error
+    except (ValueError, OSError):
+        raise
+    except Exception as error:  # of MLflow, of a database, or that its driver is not installed
+        raise as_store_error(tracking_uri(), error) from error
 
 
 def _open(name: str | None, host: str, port: int, *, browse: bool) -> int:
