@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _open(name: str | None, host: str, port: int, *, browse: bool) -> int:
+    from benchmark.query_plans import refresh_statistics
     from benchmark.ui import find_experiment, free_port, is_server, landing_link, running_server, store_address
 
     store = store_address()
@@ -57,6 +58,7 @@ def _open(name: str | None, host: str, port: int, *, browse: bool) -> int:
     if is_server(store):
         _show(landing_link(store, experiment, without_user(store)), browse=browse)
         return 0
+    refresh_statistics(store)
     if not is_loopback(host):
         print(WARNING.format(host=host), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="fedbandit-ui-") as folder:
