@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help test lint format data benchmark report tables figures ui bench bench-scale bench-data bench-sweep \
-	bench-report chaos clean
+	bench-report bench-load chaos fuzz clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,10 +23,11 @@ $(READY): pyproject.toml constraints.txt
 test: lint ## Lint, type-check and run the tests
 	$(BIN)/pytest -n auto
 
-lint: $(READY) ## Check format, style and types
+lint: $(READY) ## Check format, style, types, and packages for known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.audit
 
 format: $(READY) ## Put the code into the project's format
 	$(BIN)/ruff format .
@@ -71,6 +72,12 @@ bench-report: $(READY) ## Time and memory of a report over a full paper profile,
 
 chaos: $(READY) ## Disturb the real program in 200 ways and compare with an undisturbed run (15 minutes)
 	$(BIN)/python -m tests.chaos
+
+fuzz: $(READY) ## Hostile archives, imports, experiment files and command lines: 100,000 inputs (minutes)
+	$(BIN)/python -m tests.fuzz
+
+bench-load: $(READY) ## 10,000 runs in one store, and a run with a million clients: times and memory (minutes)
+	$(BIN)/python -m tests.load
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build

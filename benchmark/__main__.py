@@ -10,6 +10,8 @@ from importlib.metadata import version
 from typing import Protocol, cast
 
 from benchmark import commands
+from data_pipelines.messages import one_line
+from data_pipelines.secrets import without_secrets
 
 
 class Command(Protocol):
@@ -38,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         if os.environ.get("FEDBANDIT_DEBUG"):
             raise
-        print(f"fedbandit: error: {error}", file=sys.stderr)
+        print(f"fedbandit: error: {one_line(without_secrets(str(error)))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("fedbandit: interrupted", file=sys.stderr)

@@ -15,6 +15,8 @@ from urllib.parse import urlencode
 from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
+from data_pipelines.secrets import without_user
+
 TAG_PREFIX = "mlflow.sharedViewState."
 COLOUR_TAG = "mlflow.runColor"
 VIEW_KEY = "fedbandit-communication"
@@ -55,7 +57,9 @@ def save_chart_view(tracking_uri: str, experiment_name: str, metric: str | None 
     client = MlflowClient(tracking_uri)
     experiment = client.get_experiment_by_name(experiment_name)
     if experiment is None:
-        raise ValueError(f"experiment is {experiment_name!r}; the store {tracking_uri} has none of that name")
+        raise ValueError(
+            f"experiment is {experiment_name!r}; the store {without_user(tracking_uri)} has none of that name"
+        )
     metric = metric or vertical_metric(experiment_name)
     name = f"{_words(metric)} against communication"
     state = json.dumps(view_state(metric), sort_keys=True)

@@ -110,17 +110,18 @@ def _store() -> Iterator[Finding]:
     from benchmark.experiment import experiment_names
     from benchmark.finished import finished_runs, something_is_running
     from benchmark.store import Store
-    from benchmark.tracking import sqlite_file, without_password
+    from benchmark.tracking import sqlite_file
+    from data_pipelines.secrets import without_user
 
     store = Store()
-    shown = without_password(store.uri)
+    shown = without_user(store.uri)
     file = sqlite_file(store.uri)
     if file is not None and not file.is_file():
         yield Finding("ok", "store", f"{shown}: none yet, the first `fedbandit run` makes it")
         return
     finished = finished_runs(store, experiment_names())
     what = f"{shown}: {len(finished):,} finished runs"
-    if something_is_running(store):
+    if something_is_running(store, experiment_names()):
         advice = "a sweep is at work, or was killed: `fedbandit run` sees to what was left behind"
         yield Finding("look", "store", f"{what}, and some marked as running", advice)
     else:

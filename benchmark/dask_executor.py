@@ -16,6 +16,7 @@ from benchmark.outcome import Outcome, carry_out
 from benchmark.stream_source import StreamSource
 from data_pipelines import EventStream
 from data_pipelines.prepared import Prepared, open_prepared
+from data_pipelines.secrets import without_user
 from data_pipelines.streams import build_stream
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _connect(address: str) -> "Client":
         client = Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         text = " ".join(str(error).split())[:200]
-        raise OSError(f"--scheduler is {address!r}, where no Dask scheduler answers ({text})") from None
+        raise OSError(f"--scheduler is {without_user(address)!r}, where no Dask scheduler answers ({text})") from None
     try:
         client.wait_for_workers(1, timeout=SECONDS_FOR_A_WORKER)
     except TimeoutError:

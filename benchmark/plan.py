@@ -21,7 +21,7 @@ from benchmark.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Pr
 from benchmark.nearest import unknown
 from benchmark.run_key import run_key
 from benchmark.stream_source import StreamSource, prepared_source, simulated_source
-from data_pipelines.prepared import NotPreparedError, data_folder
+from data_pipelines.prepared import DEFAULT_DIMENSION, NotPreparedError, data_folder
 
 SYMBOLS = {"gamma": "γ", "threshold": "D"}
 
@@ -77,6 +77,7 @@ def make_plan(experiments: Iterable[Experiment], wanted: Wanted) -> Plan:
     plan, seen = Plan(), set[tuple[str, str]]()
     experiments = list(experiments)
     _check_filters(experiments, wanted)
+    identities: dict[str, str] = {}
     for experiment in experiments:
         profile = experiment.profile(wanted.profile)
         entries = list(_entries(experiment, profile, wanted.algorithms))
@@ -84,7 +85,7 @@ def make_plan(experiments: Iterable[Experiment], wanted: Wanted) -> Plan:
             for seed in wanted.seeds or profile.seed_list():
                 for source, global_dim in _sources(stream, seed, wanted.datasets, plan.missing):
                     for name, parameters in entries:
-                        run = _run(experiment.name, source, global_dim, name, parameters)
+                        run = _run(experiment.name, source, global_dim, name, parameters, identities)
                         if (run.experiment, run.key) not in seen:
                             seen.add((run.experiment, run.key))
                             plan.runs.append(run)
@@ -117,12 +118,22 @@ def _check_filters(experiments: Sequence[Experiment], wanted: Wanted) -> None:
             raise unknown("algorithm of these experiments", each.name, used)
 
 
-def _run(experiment: str, source: StreamSource, global_dim: int | None, name: str, parameters: dict[str, Any]) -> Run:
+def _run(
+    experiment: str,
+    source: StreamSource,
+    global_dim: int | None,
+    name: str,
+    parameters: dict[str, Any],
+    identities: dict[str, str],
+) -> Run:
+    """Make one run; `identities` remembers what was found out about each algorithm of this plan."""
     if parameters.get("global_dim") == OF_STREAM:
         parameters = {**parameters, "global_dim": global_dim}
     algorithm = make_algorithm(name, parameters)
     complete = {**parameters, **hyper_parameters(algorithm)}
-    key = run_key(source.fingerprint, identity(name), complete, source.seed)
+    if name not in identities:
+        identities[name] = identity(name)
+    key = run_key(source.fingerprint, identities[name], complete, source.seed)
     return Run(experiment, source, name, algorithm, complete, source.seed, key)
 
 
@@ -150,7 +161,7 @@ def _sources(
             "steps": stream.steps,
             "clients": stream.clients,
             "arms": stream.arms,
-            "dimension": stream.dimension or 25,
+            "dimension": stream.dimension or DEFAULT_DIMENSION,
             "client_distribution": stream.simulated,
             "global_dim": global_dim,
             "noise": stream.noise,

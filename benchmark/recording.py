@@ -9,6 +9,7 @@ from benchmark.outcome import Outcome
 from benchmark.plan import Run
 from benchmark.store import Store
 from benchmark.sweep_display import SweepDisplay
+from data_pipelines.secrets import without_secrets
 
 
 class SweepRecorder:
@@ -33,7 +34,9 @@ class SweepRecorder:
             self._store.record(self._parents[run.experiment], self._experiments[run.experiment], run, outcome)
             (self._failed if outcome.error else self._finished)[run.experiment] += 1
             if outcome.error:
-                self.failures.append(f"{run.experiment}: {run.name} on {run.source.name}: {outcome.error}")
+                self.failures.append(
+                    f"{run.experiment}: {run.name} on {run.source.name}: {without_secrets(outcome.error)}"
+                )
             self._display.count(bool(outcome.error))
 
     def close(self, status: str) -> None:

@@ -1,12 +1,13 @@
 """`fedbandit run` from end to end: plan, leave out what is finished, sweep, sum up."""
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from benchmark.algorithm_names import parse_filter
-from benchmark.experiment import Experiment, experiment_names, load_experiment
+from benchmark.experiment import MOST_SEEDS, Experiment, experiment_names, load_experiment
 from benchmark.finished import finished_runs, something_is_running
 from benchmark.nearest import unknown
 from benchmark.plan import Run, Wanted, make_plan
@@ -14,6 +15,7 @@ from benchmark.store import Store
 from benchmark.summary import print_dry_run, print_summary
 
 INTERRUPTED = 130
+SEED = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -91,16 +93,27 @@ def wanted_of(request: Request) -> Wanted:
 
 def parse_seeds(text: str) -> tuple[int, ...]:
     """Read `3` (the first three), `0,5` or `0-9`."""
-    try:
-        seeds = list(range(int(text))) if text.isdecimal() else []
-        for part in [] if text.isdecimal() else text.split(","):
-            first, dash, last = part.partition("-")
-            seeds += range(int(first), int(last) + 1) if dash else [int(first)]
-    except ValueError:
-        seeds = []
+    seeds: dict[int, None] = {}
+    count = int(text) if SEED.fullmatch(text) else None
+    parts = text.split(",") if count is None else [f"0-{count - 1}"] if count else []
+    for part in parts:
+        first, dash, last = (piece.strip() for piece in part.partition("-"))
+        if not SEED.fullmatch(first) or (dash and not SEED.fullmatch(last)):
+            raise _wrong_seeds(text)
+        wanted = range(int(first), int(last if dash else first) + 1)
+        if not wanted or len(wanted) + len(seeds) > MOST_SEEDS:
+            raise _wrong_seeds(text)
+        seeds.update(dict.fromkeys(wanted))
     if not seeds:
-        raise ValueError(f"--seeds is {text!r}; allowed are a number of seeds (3), a list (0,5) and a range (0-9, 0-0)")
-    return tuple(dict.fromkeys(seeds))
+        raise _wrong_seeds(text)
+    return tuple(seeds)
+
+
+def _wrong_seeds(text: str) -> ValueError:
+    return ValueError(
+        f"--seeds is {text[:100]!r}; allowed are a number of seeds (3), a list (0,5) and a range (0-9, 0-0), "
+        f"{MOST_SEEDS:,} seeds at most"
+    )
 
 
 def _check_executor(request: Request) -> None:

@@ -17,6 +17,7 @@ from benchmark.processes import this_process
 from benchmark.run_key import ENGINE_VERSION
 from benchmark.tags import KEY, KIND
 from benchmark.tracking import Result, make_client, once, patiently, sqlite_file, tracking_uri
+from data_pipelines.secrets import without_secrets, without_user
 
 if TYPE_CHECKING:
     from mlflow.entities import Experiment as MlflowExperiment
@@ -79,7 +80,7 @@ class Store:
             **self._tags,
             KIND: "sweep",
             "fedbandit.profile": profile,
-            "fedbandit.command": command_line(),
+            "fedbandit.command": without_secrets(command_line()),
             "mlflow.note.content": f"{experiment.title}. {experiment.description}",
         }
         run: MlflowRun = patiently(
@@ -111,7 +112,9 @@ class Store:
         from benchmark.chart_views import VIEW_KEY, chart_link
 
         is_server = self.uri.startswith(("http://", "https://"))
-        return chart_link(self.uri if is_server else "http://127.0.0.1:5000", self._ids[experiment], VIEW_KEY)
+        return chart_link(
+            without_user(self.uri) if is_server else "http://127.0.0.1:5000", self._ids[experiment], VIEW_KEY
+        )
 
     def record(self, parent: str, experiment: Experiment, run: Run, outcome: Outcome) -> str:
         """Write one run, done or failed; the status comes last, so that a run half written never counts."""
@@ -137,7 +140,7 @@ class Store:
         is_sqlite = sqlite_file(uri) is not None
         patiently(uri, lambda: log_first_batch(client, run_id, metrics, params, is_sqlite=is_sqlite))
         patiently(uri, lambda: client.log_inputs(run_id, [dataset_input(run)]))
-        files = outcome.files or {"error.txt": outcome.details.encode()}
+        files = outcome.files or {"error.txt": without_secrets(outcome.details).encode()}
         with tempfile.TemporaryDirectory() as folder:
             for name, content in files.items():
                 (Path(folder) / name).write_bytes(content)
@@ -178,7 +181,7 @@ class Store:
             "mlflow.parentRunId": parent,
             "mlflow.note.content": f"{run.name} on {run.source.name} ({run.source.source} data). {experiment.title}.",
         }
-        return {**tags, "fedbandit.error": outcome.error[:4000]} if outcome.error else tags
+        return {**tags, "fedbandit.error": without_secrets(outcome.error)[:4000]} if outcome.error else tags
 
     def find(self, name: str) -> "MlflowExperiment | None":
         """Return an MLflow experiment by name."""

@@ -8,7 +8,8 @@ from benchmark.experiment import Experiment
 from benchmark.finished import FinishedRun
 from benchmark.plan import Run
 from benchmark.store import Store
-from benchmark.tracking import sqlite_file, without_password
+from benchmark.tracking import sqlite_file
+from data_pipelines.secrets import without_user
 
 MICROSECONDS = {"async-linucb": 6.0, "sync-linucb": 6.0, "async-linucb-am": 16.0, "random": 0.1}
 """A step of each method before anything was measured here; of a class in plain Python it is far more."""
@@ -36,7 +37,7 @@ def print_summary(
     for failure in failures:
         print(f"FAILED {failure}")
     file = sqlite_file(store.uri)
-    print(f"\nrecords  {without_password(store.uri)}" + (f", {file.parent / 'mlartifacts'}" if file else ""))
+    print(f"\nrecords  {without_user(store.uri)}" + (f", {file.parent / 'mlartifacts'}" if file else ""))
     last = experiments[-1].name if experiments else ""
     link = store.known_link(last)
     print(f"look     fedbandit ui {last}" + (f", or on its pages: {link}" if link else ""))

@@ -8,19 +8,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit
+
+from data_pipelines.secrets import without_secrets, without_user
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 DEFAULT_URI = "sqlite:///mlflow.db"
 ENVIRONMENT = {
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "DO_NOT_TRACK": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # of each run, and with the password in it
 }
 PATIENCE = 180.0
 """Seconds for which a write is tried again when the server does not answer."""
@@ -62,7 +61,7 @@ def once(uri: str, call: Callable[[], Result]) -> Result:
     try:
         return call()
     except Exception as error:
-        raise _as_store_error(uri, error) from error
+        raise as_store_error(uri, error) from error
 
 
 def patiently(uri: str, call: Callable[[], Result], *, patience: float = PATIENCE) -> Result:
@@ -73,7 +72,7 @@ def patiently(uri: str, call: Callable[[], Result], *, patience: float = PATIENC
             return call()
         except Exception as error:
             if not _may_pass(uri, error) or time.monotonic() + pause > give_up:
-                raise _as_store_error(uri, error) from error
+                raise as_store_error(uri, error) from error
             time.sleep(pause)
             pause = min(pause * 1.6, 5.0)
 
@@ -89,11 +88,12 @@ def _may_pass(uri: str, error: Exception) -> bool:
     return isinstance(error, MlflowException | RequestException) and code not in refused
 
 
-def _as_store_error(uri: str, error: Exception) -> StoreError:
+def as_store_error(uri: str, error: Exception) -> StoreError:
+    """Return what went wrong with a store as one line."""
     if isinstance(error, StoreError):
         return error
-    shown = without_password(uri)
-    text = " ".join(str(getattr(error, "orig", None) or error).split())
+    shown = without_user(uri)
+    text = without_secrets(" ".join(str(getattr(error, "orig", None) or error).split()))
     if "Max retries exceeded" in text or "Connection refused" in text or "Connection aborted" in text:
         return StoreError(f"the tracking server {shown} does not answer; start it, or set MLFLOW_TRACKING_URI")
     if "disk is full" in text or "No space left" in text or "disk I/O error" in text or "File too large" in text:
@@ -106,12 +106,6 @@ def _as_store_error(uri: str, error: Exception) -> StoreError:
             f"or bring a copy of it up to date: mlflow db upgrade {shown}"
         )
     return StoreError(f"MLflow at {shown}: {text[:300]}")
-
-
-def without_password(uri: str) -> str:
-    """Return an address that may be shown."""
-    parts = urlsplit(uri)
-    return uri.replace(parts.netloc, parts.netloc.rpartition("@")[2], 1) if parts.password else uri
 
 
 def _require_writable(file: Path) -> None:

@@ -1,4 +1,4 @@
-"""MLflow's own pages on this machine: loopback only, no telemetry, opened on an experiment's chart view."""
+"""MLflow's own pages on this machine: loopback unless asked otherwise, opened on an experiment's chart view."""
 
 import difflib
 import os
@@ -18,20 +18,20 @@ from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
 from benchmark.chart_views import ONLY_RUNS, chart_link, save_chart_view
+from benchmark.telemetry import TELEMETRY_OFF
+from benchmark.ui_hosts import LOOPBACK, address_to_open, allowed_hosts
+from data_pipelines.secrets import without_secrets, without_user
 
-LOOPBACK = "127.0.0.1"
 FIRST_PORT = 5000
 PORTS_TRIED = 100
 SECONDS_TO_START = 60.0
 SECONDS_TO_STOP = 5.0
 DEFAULT_STORE = "sqlite:///mlflow.db"
 ARTIFACTS = "./mlartifacts"
-# Nobody is told what is run here; and background jobs, of which we have none, would double the server's processes.
-ENVIRONMENT = {
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "DO_NOT_TRACK": "true",
-    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
-}
+# Background jobs, of which we have none, would double the server's processes.
+ENVIRONMENT = {**TELEMETRY_OFF, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+OPENING_UP = ("MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE", "MLFLOW_SERVER_CORS_ALLOWED_ORIGINS")
+"""What may stand in the environment for another server must not open up this one."""
 
 
 def store_address(environment: Mapping[str, str] = os.environ) -> str:
@@ -51,7 +51,7 @@ def find_experiment(store: str, name: str | None) -> Experiment:
     found = {experiment.name: experiment for experiment in client.search_experiments()}
     used = {key: experiment for key, experiment in found.items() if key != "Default"}
     if not used:
-        raise ValueError(f"the store {store} has no experiments yet; run first: fedbandit run")
+        raise ValueError(f"the store {without_user(store)} has no experiments yet; run first: fedbandit run")
     if name is None:
         return _latest(client, used)
     if name not in used:
@@ -78,28 +78,27 @@ def landing_link(store: str, experiment: Experiment, base_url: str) -> str:
     return chart_link(base_url, experiment.experiment_id, save_chart_view(store, experiment.name))
 
 
-def free_port(first: int = FIRST_PORT) -> int:
+def free_port(first: int = FIRST_PORT, host: str = LOOPBACK) -> int:
     """Return the first port from there on that nobody listens on."""
     for port in range(first, min(first + PORTS_TRIED, 65_536)):
-        with socket.socket() as probe:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                probe.bind((LOOPBACK, port))
+                probe.bind((host, port))
             except OSError:
                 continue
             return port
     raise ValueError(f"port is {first}; neither it nor one of the next {PORTS_TRIED} is free")
 
 
-def server_command(store: str, port: int) -> list[str]:
-    """Return the command that starts MLflow's server on loopback, refusing requests meant for any other host."""
+def server_command(port: int, host: str = LOOPBACK) -> list[str]:
+    """Return the command that starts MLflow's server, refusing requests meant for any other host."""
     options = {
-        "--backend-store-uri": store,
         "--artifacts-destination": ARTIFACTS,
-        "--host": LOOPBACK,
+        "--host": host,
         "--port": str(port),
         "--workers": "1",
-        "--allowed-hosts": f"localhost:{port},{LOOPBACK}:{port}",
+        "--allowed-hosts": allowed_hosts(host, port),
     }
     return [sys.executable, "-m", "mlflow", "server", *(part for pair in options.items() for part in pair)]
 
@@ -135,24 +134,26 @@ class Server:
     def _ending(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
-        return f"MLflow's server ended with code {self.process.returncode}: {last}"
+        return f"MLflow's server ended with code {self.process.returncode}: {without_secrets(last)}"
 
 
 @contextmanager
-def running_server(store: str, port: int, log: Path) -> Iterator[Server]:
+def running_server(store: str, port: int, log: Path, host: str = LOOPBACK) -> Iterator[Server]:
     """Run MLflow's server until the block ends, and yield it once it answers."""
     with _ended_by_signals(), log.open("wb") as output:
-        # A session of its own: Ctrl-C reaches us alone, and we end all of the server's processes.
+        # A session of its own: Ctrl-C reaches us alone, and we end all of the server's processes. And the store, which
+        # may be a database with a password, not on the command line, which everybody on this machine can read.
+        environment = {name: value for name, value in os.environ.items() if name not in OPENING_UP}
         process = subprocess.Popen(
-            server_command(store, port),
-            env=os.environ | ENVIRONMENT,
+            server_command(port, host),
+            env={**environment, **ENVIRONMENT, "MLFLOW_BACKEND_STORE_URI": store},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
         try:
-            server = Server(f"http://{LOOPBACK}:{port}", process, log)
+            server = Server(address_to_open(host, port), process, log)
             server.wait_until_it_answers()
             yield server
         finally:

@@ -1,6 +1,7 @@
 """Reading an archive that may be damaged or hostile: member by member, within limits, in memory."""
 
 import hashlib
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import IO, Self
 
+from data_pipelines.messages import one_line
 from data_pipelines.progress import progress
 
 STAND_IN_MARK = "STAND-IN.txt"
@@ -16,6 +18,7 @@ STAND_IN_MARK = "STAND-IN.txt"
 
 BLOCK = 1 << 22
 ENCRYPTED = 0x1
+UNIX = 3
 READABLE_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OverflowError)
 
@@ -94,7 +97,9 @@ class Archive:
                 raise ArchiveError(
                     f"{self.path.name} holds the name {info.filename!r}, which leads outside; it is refused"
                 )
-            if info.is_dir() or len(path.parts) > 2 or path.name not in (*self._limits, STAND_IN_MARK):
+            # Not `info.is_dir()`, which fails on an empty name.
+            is_elsewhere = info.filename.endswith("/") or len(path.parts) > 2
+            if is_elsewhere or path.name not in (*self._limits, STAND_IN_MARK):
                 continue
             if path.name in found:
                 raise ArchiveError(f"{self.path.name} holds {path.name} twice; it is refused")
@@ -107,6 +112,8 @@ class Archive:
         if member not in self._members:
             raise ArchiveError(f"{self.path.name} has no member {member}; get a complete copy")
         info = self._members[member]
+        if info.create_system == UNIX and stat.S_ISLNK(info.external_attr >> 16):
+            raise ArchiveError(f"{self._of(member)} is a link; only plain files are read")
         if info.flag_bits & ENCRYPTED:
             raise ArchiveError(f"{self._of(member)} is encrypted; only plain archives are read")
         if info.compress_type not in READABLE_METHODS:
@@ -142,4 +149,4 @@ class Archive:
 
 
 def _reason(error: BaseException) -> str:
-    return str(error) or type(error).__name__
+    return one_line(error)[:300] or type(error).__name__

@@ -10,6 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from data_pipelines.download_errors import DownloadError, RefusedError, explain
 from data_pipelines.progress import progress
 from data_pipelines.safe_files import flush_to_disk, put_in_place, sha256_of, write_whole
+from data_pipelines.secrets import shown_address
 
 if TYPE_CHECKING:
     import requests
@@ -54,6 +55,8 @@ def download(url: str, target: Path, expected: Expected, patience: Patience | No
 
 class _Download:
     def __init__(self, url: str, target: Path, expected: Expected, patience: Patience) -> None:
+        # Notes stay on disk beside the archive: they name the address without its password.
+        self._shown = shown_address(url)
         self._url, self._target, self._expected, self._patience = url, target, expected, patience
         self._part = target.with_name(target.name + ".part")
         self._part_note = target.with_name(target.name + ".part.json")
@@ -70,13 +73,15 @@ class _Download:
         with requests.Session() as session:
             self._try_until_whole(session)
         self._verify()
-        write_whole(self._note, _json({"url": self._url, "sha256": sha256_of(self._part)}))
+        write_whole(self._note, _json({"url": self._shown, "sha256": sha256_of(self._part)}))
         put_in_place(self._part, self._target)
         self._part_note.unlink(missing_ok=True)
 
     def _is_here(self) -> bool:
         note = _read_json(self._note)
-        return note.get("url") == self._url and self._target.is_file() and note.get("sha256") == sha256_of(self._target)
+        return (
+            note.get("url") == self._shown and self._target.is_file() and note.get("sha256") == sha256_of(self._target)
+        )
 
     def _try_until_whole(self, session: "requests.Session") -> None:
         fruitless = 0
@@ -150,7 +155,7 @@ class _Download:
         self._check_total(total)
         validator = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
         if start == 0:
-            note = {"url": self._url, "validator": "" if validator.startswith("W/") else validator}
+            note = {"url": self._shown, "validator": "" if validator.startswith("W/") else validator}
             self._forget_part()
             write_whole(self._part_note, _json(note))
         size, begun = start, time.monotonic()
@@ -206,7 +211,7 @@ class _Download:
         """Go on only where the end can be trusted: the server can tell a change, or the hash will."""
         note = _read_json(self._part_note)
         trusted = note.get("validator") or self._expected.sha256
-        if note.get("url") != self._url or not trusted:
+        if note.get("url") != self._shown or not trusted:
             self._forget_part()
         return self._part_size()
 
@@ -219,7 +224,7 @@ class _Download:
 
 def _require_https(url: str, statement: str) -> None:
     if urlsplit(url).scheme != "https":
-        raise RefusedError(f"{statement.format(url.partition('?')[0])}; allowed is https only")
+        raise RefusedError(f"{statement.format(shown_address(url))}; allowed is https only")
 
 
 def _json(content: dict[str, str]) -> bytes:

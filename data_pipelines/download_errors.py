@@ -4,6 +4,8 @@ import socket
 import ssl
 from collections.abc import Iterator
 
+from data_pipelines.secrets import without_secrets
+
 
 class DownloadError(ValueError):
     """A download that did not work out; the message is one clear line."""
@@ -35,7 +37,7 @@ def explain(error: Exception) -> str:
                 "DNS: the server's name cannot be resolved; is there a network?", concerns_host=True
             ) from None
         if isinstance(cause, InvalidURL | InvalidSchema):
-            raise RefusedError(f"the address cannot be used ({cause})") from None
+            raise RefusedError(f"the address cannot be used ({without_secrets(str(cause))})") from None
     if ConnectTimeoutError in kinds:
         return "time-out: the server does not take the connection"
     if ReadTimeoutError in kinds or TimeoutError in kinds:
@@ -69,4 +71,4 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _innermost(causes: list[BaseException]) -> str:
     system = [cause for cause in causes if isinstance(cause, OSError) and cause.strerror]
-    return str(system[-1].strerror) if system else str(causes[-1])[:120]
+    return str(system[-1].strerror) if system else without_secrets(str(causes[-1]))[:120]

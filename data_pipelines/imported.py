@@ -42,7 +42,7 @@ def import_data_set(request: ImportRequest, folder: Path) -> dict[str, Any]:
     _check_name(request.name)
     if not 1 <= request.dimension <= MOST_DIMENSIONS:
         raise ValueError(f"dimension is {request.dimension}; allowed are integers from 1 to {MOST_DIMENSIONS}")
-    contents = _read(request)
+    contents = read_contents(request)
     counts = asdict(contents.counts)
     about = {
         "name": request.name,
@@ -79,7 +79,8 @@ def _check_name(name: str) -> None:
         raise ValueError(f"name is {name!r}; allowed are small letters, digits, - and _, but not {', '.join(taken)}")
 
 
-def _read(request: ImportRequest) -> Contents:
+def read_contents(request: ImportRequest) -> Contents:
+    """Read the two tables and nothing else."""
     clicks, items = read_table(request.interactions), read_table(request.items)
     item_ids, taken = of_one_kind(
         read_ids(items, request.items, request.id_column),

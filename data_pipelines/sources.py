@@ -4,11 +4,12 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit
 
 from data_pipelines.data_set import DataSet
 from data_pipelines.download import Expected, Patience, download
 from data_pipelines.download_errors import DownloadError
+from data_pipelines.secrets import shown_address, without_user
 from data_pipelines.stand_in import Size, generate_archive
 
 ARCHIVES, STAND_INS = "archives", "stand-ins"
@@ -84,14 +85,14 @@ def _mirror(data_set: DataSet, wishes: Wishes, mirror: str, dead_hosts: dict[str
 
     def fetch() -> Path | None:
         if not path.parent.is_dir():
-            raise ValueError(f"mirror is {mirror!r}; allowed are an existing folder or an https address")
+            raise ValueError(f"mirror is {without_user(mirror)!r}; allowed are an existing folder or an https address")
         return path if path.is_file() else None
 
     return Source(f"mirror {path}", "the folder of a mirror", fetch)
 
 
 def _address(url: str, data_set: DataSet, wishes: Wishes, expected: Expected, dead_hosts: dict[str, str]) -> Source:
-    shown = _without_password(url)
+    shown = shown_address(url)
     host = urlsplit(url).netloc
 
     def fetch() -> Path:
@@ -107,8 +108,3 @@ def _address(url: str, data_set: DataSet, wishes: Wishes, expected: Expected, de
         return target
 
     return Source(shown, shown, fetch, is_ours=True)
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from benchmark.experiment import experiment_names
 from benchmark.nearest import unknown
-from benchmark.tracking import without_password
 from data_pipelines.safe_files import locked
+from data_pipelines.secrets import without_user
 from reports.context import Context, make_context
 from reports.display import Display
 from reports.inputs import code_hash, digest, inputs_hash
@@ -55,7 +55,7 @@ def build(
     """
     results = read_results(uri)
     if results.runs.empty:
-        raise ValueError(f"{without_password(results.uri)} has no finished run; run first: fedbandit run")
+        raise ValueError(f"{without_user(results.uri)} has no finished run; run first: fedbandit run")
     experiments = find_names(names, results)
     context = make_context(results.only(experiments), experiments=experiments)
     with locked(out, "report"):

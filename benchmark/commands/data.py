@@ -92,7 +92,7 @@ def _prepare(arguments: argparse.Namespace) -> int:
         force=arguments.force,
     )
     dimension = DEFAULT_DIMENSION if arguments.dimension is None else arguments.dimension
-    parameters = dict(_setting(text) for text in arguments.set)
+    parameters = dict(parse_setting(text) for text in arguments.set)
     dead_hosts: dict[str, str] = {}
     outcomes = [
         make_ready(name, wishes, parameters=parameters, dimension=dimension, dead_hosts=dead_hosts) for name in names
@@ -104,12 +104,15 @@ def _prepare(arguments: argparse.Namespace) -> int:
     return 1 if missing else 0
 
 
-def _setting(text: str) -> tuple[str, float]:
+def parse_setting(text: str) -> tuple[str, float]:
+    """Read KEY=NUMBER; whether the key is known is for the data set to say."""
     key, _, value = text.partition("=")
     try:
         number = float(value)
     except ValueError:
-        raise ValueError(f"--set is {text!r}; allowed is KEY=NUMBER") from None
+        number = -1
+    if not key or not 0 <= number < float("inf"):
+        raise ValueError(f"--set is {text!r}; allowed is KEY=NUMBER, a finite number from 0")
     return key, int(number) if number.is_integer() else number
 
 

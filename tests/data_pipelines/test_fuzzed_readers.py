@@ -15,33 +15,10 @@ from data_pipelines.catalogue import data_set_names, find_data_set
 from data_pipelines.data_set import Contents
 from data_pipelines.number_tables import read_numbers
 from data_pipelines.text_tables import read_csv_rows, read_tab_rows
+from tests.fuzz.number_tables import FRAGMENTS, LIMITS, plainly_read, zipped
 
 FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-LIMITS = {"table.dat": 100_000}
-FRAGMENTS = [
-    b"0",
-    b"7",
-    b"123456789",
-    b"1" * 18,
-    b"9" * 19,
-    b"\t",
-    b"\n",
-    b"\r\n",
-    b"\r",
-    b" ",
-    b"-1",
-    b"1.5",
-]
-FRAGMENTS += [b"x", b'"', b",", b"\xe9", b"\xc3\xa9", b"\0", b"\x85", b"a\tb\n", b"1\t2\n", b"3\t4\r\n", b""]
 NEARLY_TABLES = st.lists(st.sampled_from(FRAGMENTS), max_size=30).map(b"".join)
-
-
-def zipped(members: dict[str, bytes]) -> io.BytesIO:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return buffer
 
 
 @pytest.fixture(scope="module")
@@ -49,25 +26,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz") / "archive.zip"
 
 
-def plainly_read(content: bytes) -> tuple[list[int], list[int]] | None:
-    """The slow and obvious reader of two columns of numbers: `None` for anything not exactly right."""
-    lines = content.split(b"\n")
-    if lines.pop() != b"" or not lines:
-        return None
-    rows = [line.removesuffix(b"\r").split(b"\t") for line in lines]
-    if rows[0] != [b"a", b"b"] and rows[0] != [b"\xef\xbb\xbfa", b"b"]:
-        return None
-    for row in rows[1:]:
-        if len(row) != 2 or not all(field.isdigit() and len(field) <= 18 for field in row):
-            return None
-    return [int(row[0]) for row in rows[1:]], [int(row[1]) for row in rows[1:]]
-
-
 @FUZZ
 @given(rows=NEARLY_TABLES)
 def test_numbers_are_read_as_the_plain_reader_does_or_refused(place: Path, rows: bytes):
     content = b"a\tb\n" + rows
-    place.write_bytes(zipped({"table.dat": content}).getvalue())
+    place.write_bytes(zipped({"table.dat": content}))
     expected = plainly_read(content)
     try:
         with Archive(place, LIMITS) as archive:
@@ -82,7 +45,7 @@ def test_numbers_are_read_as_the_plain_reader_does_or_refused(place: Path, rows:
 @given(rows=NEARLY_TABLES)
 def test_text_is_read_or_refused_with_member_and_line(place: Path, rows: bytes):
     for separator, reader in ((b"\t", _tab_rows), (b",", _csv_rows)):
-        place.write_bytes(zipped({"table.dat": b"a" + separator + b"b\n" + rows}).getvalue())
+        place.write_bytes(zipped({"table.dat": b"a" + separator + b"b\n" + rows}))
         try:
             with Archive(place, LIMITS) as archive:
                 assert all(len(fields) == 2 for _, fields in reader(archive))
@@ -105,7 +68,7 @@ def _csv_rows(archive: Archive) -> list[tuple[int, list[str]]]:
 def test_whatever_a_csv_writer_writes_is_read_back(place: Path, fields: list[str]):
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows([["a", "b"], *[[field, "x"] for field in fields]])
-    place.write_bytes(zipped({"table.dat": text.getvalue().encode()}).getvalue())
+    place.write_bytes(zipped({"table.dat": text.getvalue().encode()}))
     with Archive(place, LIMITS) as archive:
         assert [row[0] for _, row in _csv_rows(archive)] == fields
 
@@ -143,7 +106,7 @@ def test_a_data_set_with_a_truncated_member_is_refused_or_shorter(
     member = data.draw(st.sampled_from(sorted(set(members) - {"STAND-IN.txt"})))
     cut = data.draw(st.integers(0, len(members[member]) - 1))
     kept = members[member][:cut]
-    place.write_bytes(zipped({**members, member: kept}).getvalue())
+    place.write_bytes(zipped({**members, member: kept}))
     contents = read_or_refuse(name, place)
     if contents is not None:
         # Only a cut between two rows can pass, and then the number of rows tells.
@@ -165,7 +128,7 @@ def test_a_data_set_with_rubbish_in_a_member_is_refused_or_read_within_bounds(
     start = data.draw(st.integers(0, len(content)))
     stop = data.draw(st.integers(start, min(start + 50, len(content))))
     rubbish = data.draw(st.binary(max_size=40) | NEARLY_TABLES)
-    place.write_bytes(zipped({**members, member: content[:start] + rubbish + content[stop:]}).getvalue())
+    place.write_bytes(zipped({**members, member: content[:start] + rubbish + content[stop:]}))
     contents = read_or_refuse(name, place)
     if contents is not None:
         assert len(contents.users) == len(contents.items) == len(contents.times) > 0

@@ -1,0 +1,116 @@
+"""Whole command lines: an exit code and at most one line of error, whatever is typed. Nothing is run or fetched."""
+
+import contextlib
+import io
+import os
+import random
+from pathlib import Path
+
+from benchmark.__main__ import main
+from tests.fuzz.target import Target, require, scratch
+
+SEPARATOR = b"\x1f"
+TINY = """
+title = "Tiny"
+streams = [{ simulated = "uniform", steps = 100, clients = 5, arms = 3, dimension = 2 }]
+algorithms = [{ name = "async-linucb", gamma = "grid" }]
+[profiles.quick]
+seeds = 2
+grid = [0.5, 1]
+"""
+WORDS = (
+    "tiny.toml",
+    "fig_a",
+    "fig_*",
+    "nothing",
+    "..",
+    "../x.toml",
+    "--profile",
+    "quick",
+    "paper",
+    "--algorithm",
+    "--seeds",
+)
+WORDS += (
+    "--dataset",
+    "--jobs",
+    "--executor",
+    "dask",
+    "local",
+    "--scheduler",
+    "tcp://u:p@h:1",
+    "--bogus",
+    "-h",
+    "--",
+    "\x1b[2J",
+)
+WORDS += (
+    "async-linucb[gamma=5]",
+    "async-linucb[gamma=0]",
+    "0",
+    "-1",
+    "2",
+    "0-1",
+    "9" * 30,
+    "",
+    "a\nb",
+    "\udcff",
+    "*",
+    "=",
+)
+DATA = (
+    "show",
+    "import",
+    "lastfm",
+    "--name",
+    "../x",
+    "shop",
+    "--interactions",
+    "none.csv",
+    "--items",
+    "tiny.toml",
+    "--dimension",
+)
+DATA += ("0", "5", "--set", "a=b", "--size", "small", "--picture", "--user-column", "", "x")
+
+
+def make(draw: random.Random) -> bytes:
+    if draw.random() < 0.7:
+        words = [
+            "run",
+            *draw.choices(WORDS, k=draw.randrange(6)),
+            *draw.choices(("tiny.toml", "fig_a"), k=draw.randrange(2)),
+        ]
+    else:
+        words = ["data", draw.choice(("show", "import")), *draw.choices(DATA, k=draw.randrange(7))]
+    return SEPARATOR.join(word.encode(errors="surrogateescape") for word in words)
+
+
+def check(content: bytes) -> bool:
+    words = [word.decode(errors="surrogateescape") for word in content.split(SEPARATOR)]
+    if words[0] == "run":
+        words.insert(1, "--dry-run")
+    folder = scratch() / "commands"
+    folder.mkdir(exist_ok=True)
+    (folder / "tiny.toml").write_text(TINY)
+    before = Path.cwd()
+    out, err = io.StringIO(), io.StringIO()
+    os.chdir(folder)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(words)
+    except SystemExit as ending:  # argparse
+        code = ending.code if isinstance(ending.code, int) else 2
+    finally:
+        os.chdir(before)
+    errors = err.getvalue()
+    require(code in (0, 1, 2), f"exit code {code}")
+    require("Traceback" not in errors, "a traceback")
+    require(code != 2 or ": error: " in errors, f"exit code 2 without an error: {errors[:200]!r}")
+    if errors.startswith("fedbandit: error: ") and "usage:" not in errors:
+        require(errors.count("\n") == 1, f"{errors.count(chr(10))} lines of error: {errors[:300]!r}")
+    require({path.name for path in folder.iterdir()} <= {"tiny.toml"}, "something was written")
+    return code != 2
+
+
+TARGET = Target("command lines", 4, make, check)

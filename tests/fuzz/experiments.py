@@ -1,0 +1,195 @@
+"""Experiment files: what is accepted is in range by an independent look at the TOML, and bounded."""
+
+import math
+import random
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from benchmark.algorithm_names import algorithm_names
+from benchmark.experiment import FOLDER, Experiment, load_experiment
+from benchmark.plan import Wanted, make_plan
+from tests.fuzz.mutations import damaged
+from tests.fuzz.target import Target, require, require_one_line, scratch
+
+BAD = (
+    "0",
+    "-1",
+    "true",
+    '"3"',
+    "nan",
+    "-inf",
+    "inf",
+    "1e400",
+    "9999999999999999999",
+    "[]",
+    "[[1]]",
+    "{}",
+    '""',
+    '"../x"',
+)
+BAD += ("2024-05-31", "3.5", '"grid"', "[nan]", '["a"]', "[1, true]", '"a\\nb"', "1_000_000_000", "'\\'", '{a = "b"}')
+GOOD = {
+    "title": ('"A title"', '"Größe"'),
+    "description": ('"text"', '""'),
+    "simulated": ('"uniform"', '"non-uniform"'),
+    "dataset": ('"lastfm"', '"shop-2"'),
+    "steps": ("10", "30_000"),
+    "clients": ("1", "1_000_000"),
+    "arms": ("2", "25"),
+    "dimension": ("4", "25"),
+    "global_dim": ("[1]", "[2, 4]"),
+    "noise": ("0", "0.1"),
+    "table": ("100",),
+    "scaling": ('"unit"', '"pca"'),
+    "name": ('"async-linucb"', '"async-linucb"', '"sync-linucb"', '"async-linucb-am"', '"random"', '"os:path"'),
+    "gamma": ("5", '"grid"', "[1, 5, inf]", "1.5"),
+    "threshold": ("1", '"grid"', "[0.5]"),
+    "alpha": ("0.3", '"theory"'),
+    "ridge": ("0.1", "[0.1, 1]"),
+    "warm_start": ("true", "false"),
+    "seeds": ("1", "10", "[0, 5]"),
+    "grid": ("[0, 1.5]", "{ start = 1e-2, stop = 1e3, points = 5 }", "{ start = 1, stop = 2, points = 1 }"),
+    "gammas": ("[1, inf]", "[]"),
+}
+TABLES = {
+    "streams": ("steps", "clients", "arms", "dimension", "global_dim", "noise", "table", "scaling"),
+    "algorithms": ("gamma", "threshold", "alpha", "ridge", "global_dim", "warm_start"),
+    "profiles": ("seeds", "grid", "gammas"),
+}
+FITTING = {
+    '"async-linucb"': ("gamma", "alpha", "ridge"),
+    '"async-linucb-am"': ("gamma", "warm_start"),
+    '"sync-linucb"': ("threshold", "alpha"),
+}
+TOKENS = [f"{field} = ".encode() for field in GOOD] + [
+    b"[[streams]]\n",
+    b"[profiles.quick]\n",
+    b'"""',
+    b"=",
+    b"[",
+    b"]",
+]
+TOKENS += [value.encode() for value in BAD]
+
+
+def make(draw: random.Random) -> bytes:
+    if draw.random() < 0.15:
+        return damaged(draw, draw.choice(seeds()), TOKENS, most=5)
+    wrong = draw.choice((0.0, 0.0, 0.05, 0.3))
+    kind = draw.choice(("simulated", "simulated", "dataset"))
+    allowed = (
+        TABLES["streams"]
+        if draw.random() < 0.2
+        else TABLES["streams"][:-1]
+        if kind == "simulated"
+        else ("arms", "scaling")
+    )
+    lines = [_line(draw, "title", wrong)]
+    lines += [_line(draw, "description", wrong)] if draw.random() < 0.3 else []
+    lines += ["[[streams]]", _line(draw, kind, wrong), *_some(draw, allowed, wrong, 0.3)]
+    for _ in range(draw.choice((1, 1, 2))):
+        name = _line(draw, "name", wrong)
+        fitting = next((fields for key, fields in FITTING.items() if key in name), ())
+        fields = TABLES["algorithms"] if draw.random() < 0.2 else fitting
+        lines += ["[[algorithms]]", name, *_some(draw, fields, wrong, 0.7)]
+    lines += ["[profiles.quick]", _line(draw, "seeds", wrong), *_some(draw, TABLES["profiles"][1:], wrong, 0.7)]
+    content = "\n".join(lines).encode() + b"\n"
+    return damaged(draw, content, TOKENS, most=2) if draw.random() < 0.2 else content
+
+
+def _some(draw: random.Random, fields: Sequence[str], wrong: float, chance: float) -> list[str]:
+    return [_line(draw, field, wrong) for field in fields if draw.random() < chance]
+
+
+def _line(draw: random.Random, field: str, wrong: float) -> str:
+    return f"{field} = {draw.choice(BAD if draw.random() < wrong else GOOD[field])}"
+
+
+def seeds() -> Sequence[bytes]:
+    return [path.read_bytes() for path in sorted(FOLDER.glob("*.toml"))]
+
+
+def check(content: bytes) -> bool:
+    place = scratch() / "fuzzed.toml"
+    place.write_bytes(content)
+    try:
+        experiment = load_experiment(str(place))
+    except ValueError as error:
+        require_one_line(error, str(place))
+        return False
+    for complaint in complaints(tomllib.loads(content.decode())):
+        require(False, complaint)
+    _plan(experiment)
+    return True
+
+
+def _plan(experiment: Experiment) -> None:
+    """Make the plan of the first seed, which must work, or say in one line why not."""
+    profile = next(iter(experiment.profiles))
+    try:
+        make_plan([experiment], Wanted(profile=profile, seeds=(0,)))
+    except ValueError as error:
+        require_one_line(error)
+
+
+def complaints(content: Mapping[str, Any]) -> Iterator[str]:
+    """Say what is wrong with an experiment, by a second, independent reading of what is allowed."""
+    if set(content) - {"title", "description", "streams", "algorithms", "profiles", "name"}:
+        yield "an unknown field"
+    if not isinstance(content["title"], str) or not content["title"]:
+        yield "title"
+    for stream in content["streams"]:
+        yield from _stream_complaints(stream)
+    for algorithm in content["algorithms"]:
+        if algorithm["name"] not in algorithm_names():
+            yield f"algorithm {algorithm['name']!r}"
+        for value in algorithm.values():
+            if isinstance(value, float) and math.isnan(value):
+                yield f"{algorithm} holds nan"
+    for profile in content["profiles"].values():
+        yield from _profile_complaints(profile)
+
+
+def _stream_complaints(stream: Mapping[str, Any]) -> Iterator[str]:
+    if ("dataset" in stream) == ("simulated" in stream):
+        yield "not one of dataset and simulated"
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", stream.get("dataset", "x")):
+        yield f"dataset {stream['dataset']!r}"
+    for field in ("steps", "clients", "arms", "dimension", "table"):
+        if not _is_count(stream.get(field, 1)):
+            yield f"{field} is {stream[field]!r}"
+    if not all(_is_count(each) for each in stream.get("global_dim", [1])):
+        yield f"global_dim is {stream['global_dim']!r}"
+    if not _is_number(stream.get("noise", 0), least=0, most=1e308):
+        yield f"noise is {stream['noise']!r}"
+
+
+def _profile_complaints(profile: Mapping[str, Any]) -> Iterator[str]:
+    seed_list = profile["seeds"]
+    if not (
+        _is_count(seed_list) or (isinstance(seed_list, list) and seed_list and all(_is_seed(s) for s in seed_list))
+    ):
+        yield f"seeds is {seed_list!r}"
+    grid = profile.get("grid", [])
+    numbers = [grid["start"], grid["stop"], grid["points"]] if isinstance(grid, dict) else grid
+    if not all(_is_number(each, least=0, most=math.inf) for each in numbers):
+        yield f"grid is {grid!r}"
+    if not all(_is_number(each, least=1, most=math.inf) for each in profile.get("gammas", [])):
+        yield f"gammas is {profile['gammas']!r}"
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 1 <= value < 2**31
+
+
+def _is_seed(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _is_number(value: object, *, least: float, most: float) -> bool:
+    return type(value) in (int, float) and least <= value <= most  # type: ignore[operator]
+
+
+TARGET = Target("experiment files", 12, make, check, seeds)

@@ -1,0 +1,118 @@
+"""What is typed behind --algorithm, --seeds, --dataset and --set."""
+
+import random
+from collections.abc import Sequence
+from functools import cache
+
+from benchmark.algorithm_names import algorithm_names, find_algorithm, parameter_names, parse_filter
+from benchmark.commands.data import parse_setting
+from benchmark.experiment import MOST_SEEDS, Experiment, load_experiment
+from benchmark.plan import Wanted, make_plan
+from benchmark.run_experiments import parse_seeds
+from tests.fuzz.mutations import damaged
+from tests.fuzz.target import Target, require, require_one_line
+
+VALID = {
+    "algorithm": (
+        "async-linucb",
+        "async-linucb[gamma=5]",
+        "sync-linucb[threshold=[1,2.5],alpha=theory]",
+        "async-linucb[gamma=[1,inf], ridge = 0.5]",
+    ),
+    "seeds": ("3", "0,5", "0-9", "0-0", "7,1-3"),
+    "dataset": ("simulated-uniform", "simulated-*", "*"),
+    "set": ("observations_above=2000", "least_rating=1.5"),
+}
+TOKENS = [
+    b"[",
+    b"]",
+    b",",
+    b"=",
+    b"gamma",
+    b"=inf",
+    b"=nan",
+    b"[1,",
+    b"-",
+    b"0-99999999999",
+    b":",
+    b"..",
+    b"*",
+    b"?",
+    b"[!a]",
+]
+TOKENS += [
+    b"async-linucb",
+    b"alpha=theory",
+    b"gamma=5,",
+    "٣".encode(),
+    "²".encode(),
+    b"1_0",
+    b" ",
+    b"none",
+    b"true",
+    b"'",
+    b"tests.fuzz:X",
+]
+
+
+@cache
+def experiment() -> Experiment:
+    return load_experiment("fig_a")
+
+
+def make(draw: random.Random) -> bytes:
+    kind = draw.choice(("algorithm", "algorithm", "seeds", "dataset", "set"))
+    text = draw.choice(VALID[kind]).encode()
+    if draw.random() < 0.9:
+        text = damaged(draw, text, TOKENS, most=3)
+    return kind.encode() + b"\0" + text
+
+
+def seeds() -> Sequence[bytes]:
+    return [f"{kind}\0{text}".encode() for kind, texts in VALID.items() for text in texts]
+
+
+def check(content: bytes) -> bool:
+    kind, _, rest = content.partition(b"\0")
+    text = rest.decode(errors="surrogateescape")  # as Python decodes a command line
+    checks = {b"seeds": _seeds, b"dataset": _dataset, b"set": _set}
+    try:
+        checks.get(kind, _algorithm)(text)
+    except ValueError as error:
+        require_one_line(error)
+        return False
+    return True
+
+
+def _algorithm(text: str) -> None:
+    found = parse_filter(text)
+    if not found.is_own:
+        require(found.name in algorithm_names(), f"the name {found.name!r}")
+        require(set(found.values) <= set(parameter_names(find_algorithm(found.name))), f"the parameters {found.values}")
+    require(text.count("=") >= len(found.values), "more parameters than were typed")
+    require(all(values for values in found.values.values()), "a parameter without a value")
+    require("" not in [value for values in found.values.values() for value in values], "an empty value")
+    runs = make_plan([experiment()], Wanted(algorithms=(found,), seeds=(0,))).runs
+    require(all(run.algorithm_name == found.name for run in runs), "another algorithm")
+    require(all(gamma >= 1 for run in runs if (gamma := run.parameters.get("gamma")) is not None), "γ below 1")
+
+
+def _seeds(text: str) -> None:
+    seed_list = parse_seeds(text)
+    require(0 < len(seed_list) == len(set(seed_list)) <= MOST_SEEDS, f"{len(seed_list)} seeds")
+    require(all(0 <= seed < 2**63 for seed in seed_list), "a seed out of range")
+    if text.strip().isascii() and text.strip().isdecimal() and text == text.strip():
+        require(seed_list == tuple(range(int(text))), "other seeds than the first")
+
+
+def _dataset(text: str) -> None:
+    runs = make_plan([experiment()], Wanted(datasets=(text,), seeds=(0,))).runs
+    require(bool(runs), "a pattern that matches nothing")
+
+
+def _set(text: str) -> None:
+    key, value = parse_setting(text)
+    require(bool(key) and 0 <= value < float("inf"), f"{key} = {value}")
+
+
+TARGET = Target("filters", 18, make, check, seeds)

@@ -1,0 +1,153 @@
+"""Tables of users, CSV and Parquet: what is accepted has no empty, repeated, unknown or impossible field."""
+
+import csv
+import datetime
+import io
+import random
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from data_pipelines.data_set import Contents
+from data_pipelines.imported import ImportRequest, import_data_set, read_contents
+from tests.fuzz.mutations import damaged
+from tests.fuzz.target import Target, require, require_one_line, scratch
+
+ITEMS = [f"i{number}" for number in range(6)]
+TOKENS = [
+    b"a,i1,5\n",
+    b"user,item,time\n",
+    b",",
+    b'"',
+    b"i9",
+    b"i1",
+    b"NaN",
+    b"2024-05-31T12:00:00",
+    b"time",
+    b"item",
+    b"u,i1\n",
+]
+WHOLE_IMPORTS = 25
+"""One accepted input in so many is prepared to the end, which writes files."""
+NO_VALUES = {"", "nan", "NaN", "NaT", "<NA>", "inf", "-inf", "None", "Infinity", "-Infinity"}
+
+
+def make_csv(draw: random.Random) -> bytes:
+    users = [draw.choice(("a", "b", "7", "007", "ü")) for _ in range(draw.randint(1, 6))]
+    times = [draw.choice(("", "0", "5", "1.5", "-3", "2024-05-31", "1e3")) for _ in users]
+    rows = [
+        ("user", "item", "time"),
+        *((user, draw.choice(ITEMS), time) for user, time in zip(users, times, strict=True)),
+    ]
+    content = "".join(",".join(row) + "\n" for row in rows).encode()
+    return damaged(draw, content, TOKENS, most=2) if draw.random() < 0.85 else content
+
+
+def make_parquet(draw: random.Random) -> bytes:
+    count = draw.randint(1, 5)
+    makers = [_column(draw) if draw.random() < 0.25 else draw.choice for _ in range(3)]
+    good = (("a", "b"), ITEMS, (5, 7))
+    columns = {
+        name: [maker(values) for _ in range(count)]
+        for name, maker, values in zip(("user", "item", "time"), makers, good, strict=True)
+    }
+    buffer = io.BytesIO()
+    try:
+        pq.write_table(pa.table(columns), buffer)
+    except (pa.ArrowException, TypeError, OverflowError):  # values that no Parquet column holds together
+        return damaged(draw, _sound_parquet(), most=4)
+    content = buffer.getvalue()
+    return damaged(draw, content, most=3) if draw.random() < 0.3 else content
+
+
+@cache
+def _sound_parquet() -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"user": ["a"], "item": ["i1"], "time": [5]}), buffer)
+    return buffer.getvalue()
+
+
+def _column(draw: random.Random) -> Callable[[Sequence[Any]], Any]:
+    """Return what fills a column with values of one odd kind, some of them missing."""
+    kinds: Sequence[Sequence[Any]] = (
+        (1, 2, -1, 2**62),
+        (1.0, 1.5, float("nan"), float("inf"), -0.0),
+        ("i1", "", "NaN", "x" * 2000, "a\nb", "i1\0"),
+        (b"i1", b"\xff"),
+        (True, False),
+        ([1], [], ["i1"]),
+        ({"a": 1}, {"a": 2}),
+        (datetime.date(2024, 5, 31), datetime.date(1, 1, 1)),
+        (datetime.datetime(2024, 5, 31, 12), datetime.datetime(9999, 1, 1)),
+        (datetime.time(12), datetime.time(0)),
+        (datetime.timedelta(days=1), datetime.timedelta(-1)),
+        (Decimal("1.5"), Decimal("-3")),
+    )
+    values = draw.choice(kinds)
+    return lambda _: None if draw.random() < 0.1 else draw.choice(values)
+
+
+def check_csv(content: bytes) -> bool:
+    contents = _imported(content, "clicks.csv")
+    if contents is None:
+        return False
+    if b'"' not in content and b"\r" not in content:  # else a plain reader and pandas may differ in what a field is
+        rows = [row for row in csv.reader(io.StringIO(content.decode("utf-8-sig"))) if row]
+        require(all(len(row) == len(rows[0]) for row in rows), "rows of different length")
+        require(len(set(rows[0])) == len(rows[0]), "a column twice")
+        user, item = rows[0].index("user"), rows[0].index("item")
+        _require_pairs(contents, [(row[user], row[item]) for row in rows[1:]])
+    return True
+
+
+def check_parquet(content: bytes) -> bool:
+    contents = _imported(content, "clicks.parquet")
+    if contents is None:
+        return False
+    table = pq.read_table(io.BytesIO(content))
+    for name in ("user", "item"):
+        require(table.column(name).null_count == 0, f"an empty {name}")
+        kind = table.schema.field(name).type
+        require(
+            not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_boolean(kind)), f"{name}: {kind}"
+        )
+    pairs = zip(table.column("user").to_pylist(), table.column("item").to_pylist(), strict=True)
+    _require_pairs(contents, [(str(user), str(item)) for user, item in pairs])
+    return True
+
+
+def _require_pairs(contents: Contents, pairs: Sequence[tuple[str, str]]) -> None:
+    require(len(set(pairs)) == len(contents.users), f"{len(contents.users)} interactions of {len(set(pairs))}")
+    for user, item in pairs:
+        require(user.strip() not in NO_VALUES, f"user {user!r}")
+        require(item in ITEMS, f"item {item!r}")
+
+
+def _imported(content: bytes, name: str) -> Contents | None:
+    folder = scratch()
+    items = folder / "items.csv"
+    if not items.exists():
+        items.write_text("item,words\n" + "".join(f"{item},red word{item}\n" for item in ITEMS))
+    clicks = folder / name
+    clicks.write_bytes(content)
+    request = ImportRequest(name="shop", interactions=clicks, items=items, dimension=3)
+    try:
+        contents = read_contents(request)
+        if len(content) % WHOLE_IMPORTS == 0:
+            import_data_set(request, folder / "data")
+    except ValueError as error:
+        require_one_line(error, str(clicks), "no item has a single word", "there is not a single interaction")
+        return None
+    return contents
+
+
+def csv_seeds() -> Sequence[bytes]:
+    return [b"user,item,time\na,i1,5\nb,i2,\n", b"user,item\n007,i3\n", b'item,user\n"i1","x, y"\n']
+
+
+CSV = Target("import of CSV", 12, make_csv, check_csv, csv_seeds)
+PARQUET = Target("import of Parquet", 8, make_parquet, check_parquet)

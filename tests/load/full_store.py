@@ -1,0 +1,81 @@
+"""A store with thousands of finished runs: one real run, copied by SQL under the keys of all the others."""
+
+import sqlite3
+import uuid
+from pathlib import Path
+
+from benchmark.algorithm_names import number_text
+from benchmark.experiment import load_experiment
+from benchmark.plan import Run, Wanted, make_plan
+from benchmark.tags import KEY
+from tests.benchmark.tiny_sweeps import fedbandit
+
+NAME = "fig_a"
+"""A shipped experiment, so that `fedbandit list` counts its runs; here in a form of its own."""
+EXPERIMENT = """
+title = "Figure a, many times"
+streams = [{ simulated = "uniform", steps = 300, clients = 20, arms = 5, dimension = 4 }]
+algorithms = [{ name = "async-linucb", gamma = "grid" }, { name = "sync-linucb", threshold = "grid" }]
+[profiles.quick]
+seeds = SEEDS
+grid = { start = 1e-2, stop = 1e3, points = 50 }
+"""
+RUNS_A_SEED = 100
+OF_A_RUN = {"params": "run_uuid", "tags": "run_uuid", "metrics": "run_uuid", "latest_metrics": "run_uuid"}
+
+
+def make_full_store(folder: Path, runs: int) -> int:
+    """Fill the store of a folder; return the number of runs in it."""
+    experiment = folder / f"{NAME}.toml"
+    experiment.write_text(EXPERIMENT.replace("SEEDS", str(max(runs // RUNS_A_SEED, 1))))
+    first = ("--seeds", "1", "--algorithm", "async-linucb[gamma=1.01]", "--jobs", "1")
+    done = fedbandit(folder, "run", experiment.name, *first)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    plan = make_plan([load_experiment(str(experiment))], Wanted())
+    connection = sqlite3.connect(folder / "mlflow.db")
+    with connection:
+        (template, done_key) = connection.execute(f"select run_uuid, value from tags where key = '{KEY}'").fetchone()
+        _copy(connection, template, [run for run in plan.runs if run.key != done_key])
+    connection.close()
+    return len(plan.runs)
+
+
+def _copy(connection: sqlite3.Connection, template: str, runs: list[Run]) -> None:
+    connection.execute("create temp table more (id, key, name, algorithm, threshold, seed)")
+    rows = [
+        (uuid.uuid4().hex, run.key, run.name, run.algorithm_name, number_text(_threshold(run)), str(run.seed))
+        for run in runs
+    ]
+    connection.executemany("insert into more values (?, ?, ?, ?, ?, ?)", rows)
+    _insert(connection, "runs", template, {"run_uuid": "more.id", "name": "more.name"})
+    for table, owner in OF_A_RUN.items():
+        _insert(connection, table, template, {owner: "more.id"})
+    _insert(connection, "inputs", template, {"destination_id": "more.id", "input_uuid": "lower(hex(randomblob(16)))"})
+    for column in ("algorithm", "threshold", "seed"):
+        connection.execute(
+            f"update params set value = (select more.{column} from more where more.id = run_uuid) "
+            f"where key = '{column}' and run_uuid in (select id from more)"
+        )
+    for key, column in ((KEY, "key"), ("mlflow.runName", "name")):
+        connection.execute(
+            f"update tags set value = (select more.{column} from more where more.id = run_uuid) "
+            f"where key = '{key}' and run_uuid in (select id from more)"
+        )
+    connection.execute(
+        "update latest_metrics set value = abs(random() % 1000000) "
+        "where key in ('regret', 'communication') and run_uuid in (select id from more)"
+    )
+
+
+def _insert(connection: sqlite3.Connection, table: str, template: str, changed: dict[str, str]) -> None:
+    """Insert what the template has in a table once for each further run, with some columns changed."""
+    columns = [column[1] for column in connection.execute(f"pragma table_info({table})")]
+    owner = next(iter(changed))
+    values = ", ".join(changed.get(column, f"old.{column}") for column in columns)
+    query = f"insert into {table} ({', '.join(columns)}) select {values} from {table} old, more where old.{owner} = ?"
+    connection.execute(query, (template,))
+
+
+def _threshold(run: Run) -> float:
+    return float(run.threshold)
