@@ -86,7 +86,7 @@ def test_analysis_runs_are_no_runs(copied: HandMade):
     experiment = copied.store.find("fig_a")
     assert experiment is not None
     copied.store.client.create_run(experiment.experiment_id, tags={"fedbandit.kind": ANALYSIS})
-    assert not something_is_running(copied.store)
+    assert not something_is_running(copied.store, ["fig_a"])
     assert find_experiment(copied.uri, None).name == "user_groups"  # of the latest run, not of the report
     assert build(names=["fig_a"], out=copied.folder / "out").is_unchanged
 

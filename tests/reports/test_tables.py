@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from data_pipelines.prepared import manifest_bytes, read_manifest, sealed
 from reports.context import Context, make_context
 from reports.results import Results, read_results
 from reports.table import Table
@@ -73,9 +74,9 @@ def test_without_the_data_groups_are_said_to_be_absent(hand_made: HandMade, resu
 
 def test_data_that_the_runs_were_not_made_from_are_not_used(hand_made: HandMade, results: Results, tmp_path):
     write_data(tmp_path, published=999)
-    (tmp_path / "delicious" / "manifest.json").write_text(
-        (tmp_path / "delicious" / "manifest.json").read_text().replace('"fingerprint": "', '"fingerprint": "0')
-    )
+    manifest = read_manifest(tmp_path / "delicious")
+    other = sealed({**manifest, "fingerprint": "0" + manifest["fingerprint"]})
+    (tmp_path / "delicious" / "manifest.json").write_bytes(manifest_bytes(other))
     context = make_context(results, tmp_path)
     assert context.prepared("delicious") is None
     assert context.absent == ["delicious in the data folder is not the data that its runs were made from: not used"]
