@@ -10,7 +10,7 @@ import data_pipelines
 
 FILES = sorted(Path(data_pipelines.__file__).parent.rglob("*.py"))
 ALLOWED = {
-    *("data_pipelines", "numpy", "scipy", "pandas", "sklearn", "requests", "urllib3"),
+    *("data_pipelines", "numpy", "scipy", "pandas", "pyarrow", "sklearn", "requests", "urllib3"),
     *("filelock", "matplotlib", "threadpoolctl", "tqdm"),
 }
 

@@ -149,5 +149,13 @@ def csv_seeds() -> Sequence[bytes]:
     return [b"user,item,time\na,i1,5\nb,i2,\n", b"user,item\n007,i3\n", b'item,user\n"i1","x, y"\n']
 
 
-CSV = Target("import of CSV", 12, make_csv, check_csv, csv_seeds)
-PARQUET = Target("import of Parquet", 8, make_parquet, check_parquet)
+def warm_up() -> None:
+    """Prepare a sound import to the end, which loads scikit-learn."""
+    for check, content in ((check_csv, csv_seeds()[0]), (check_parquet, _sound_parquet())):
+        check(content)
+    items, clicks = scratch() / "items.csv", scratch() / "clicks.csv"
+    import_data_set(ImportRequest(name="shop", interactions=clicks, items=items, dimension=3), scratch() / "data")
+
+
+CSV = Target("import of CSV", 12, make_csv, check_csv, csv_seeds, warm_up)
+PARQUET = Target("import of Parquet", 8, make_parquet, check_parquet, warm_up=warm_up)

@@ -23,6 +23,8 @@ class Target:
     make: Callable[[random.Random], bytes]
     check: Callable[[bytes], bool]
     seeds: Callable[[], Sequence[bytes]] | None = None
+    warm_up: Callable[[], object] = lambda: None
+    """Loads the libraries that only some inputs need, before the clock runs."""
 
 
 class WrongAcceptanceError(AssertionError):

@@ -24,6 +24,7 @@ def work_through(name: str, seed: int, inputs: int, place: Path) -> None:
     from tests.fuzz.targets import BY_NAME
 
     target, report = BY_NAME[name], Report(name)
+    target.warm_up()
     for number in range(WARM_UP):  # libraries are loaded before the clock runs
         attempt(Report("warm-up"), target.check, input_of(target, seed + 1, number))
     limit_memory()
@@ -43,6 +44,7 @@ def search(name: str, seed: int, inputs: int, place: Path, corpus: Path) -> None
 
     target, report = BY_NAME[name], Report(name + GUIDED)
     assert target.seeds is not None
+    target.warm_up()
     for number, content in enumerate(target.seeds()):
         (corpus / f"seed-{number}").write_bytes(content)
     draw = random.Random(seed)

@@ -40,7 +40,8 @@ def seconds_until_rows_show(folder: Path) -> dict[str, float] | None:
     with running_server(store, free_port(), folder / "server.log") as server, _profile() as profile:
         found = {"`fedbandit ui` until the server answers": time.perf_counter() - began}
         link = landing_link(store, experiment, server.address)
-        table = f"{server.address}/#/experiments/{experiment.experiment_id}/runs?compareRunsMode=TABLE"
+        runs = f"{server.address}/#/experiments/{experiment.experiment_id}/runs"
+        table = f"{runs}?compareRunsMode=TABLE&orderByKey=metrics.%60communication%60"
         with chromium(Path(profile)) as chrome:
             for what, address in (
                 ("the chart view in Chromium, first time", link),
