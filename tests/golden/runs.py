@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB
+from algorithms import AsyncLinUCB, AsyncLinUCBAM, AsyncLinUCBAsPublished, RandomChoice, SyncLinUCB
 from benchmark import EventStream, replay
 from benchmark.algorithm_names import hyper_parameters
 from benchmark.run_key import ENGINE_VERSION, run_key
@@ -27,6 +27,8 @@ ALGORITHMS: tuple[Any, ...] = (
     AsyncLinUCBAM(gamma=1.5, warm_start=True),
     *(SyncLinUCB(threshold=threshold) for threshold in (0, 0.05, 2, math.inf)),
     SyncLinUCB(threshold=0.5, alpha="theory", ridge=0.1),
+    AsyncLinUCBAsPublished(gamma=1.5, stale_models=True),
+    AsyncLinUCBAsPublished(gamma=1.5, first_maximum=True),
     RandomChoice(),
 )
 
