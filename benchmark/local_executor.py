@@ -23,6 +23,7 @@ from benchmark.outcome import Outcome, carry_out
 from benchmark.processes import process_is_alive
 from benchmark.stream_source import StreamSource
 from data_pipelines import EventStream
+from data_pipelines.safe_files import save_array
 
 SECONDS_TO_NOTICE = 3.0
 """A pool notices within milliseconds that a worker died, unless it is in the middle of reading what that one sent."""
@@ -134,7 +135,7 @@ def _write_stream(source: StreamSource, folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)  # what a worker left that died over it
     folder.mkdir(parents=True)
     for name in ARRAYS:
-        np.save(folder / f"{name}.npy", getattr(stream, name))
+        save_array(folder / f"{name}.npy", getattr(stream, name))
     (folder / "about").write_text(f"{stream.name}\n{stream.fingerprint}\n{stream.source}")
     return folder
 

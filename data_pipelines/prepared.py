@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.data_set import Contents
-from data_pipelines.safe_files import replacing_folder, sha256_of
+from data_pipelines.safe_files import replacing_folder, save_array, sha256_of
 
 PIPELINE_VERSION = 1
 """Part of every fingerprint: a change in how data are read or prepared makes other data of them."""
@@ -93,7 +93,7 @@ def prepare(contents: Contents, about: Mapping[str, Any], *, dimension: int, fol
     made_from = {"sources": about["members"], "parameters": parameters, "pipeline": PIPELINE_VERSION}
     with replacing_folder(folder) as new:
         for name, array in arrays.items():
-            np.save(new / f"{name}.npy", array, allow_pickle=False)
+            save_array(new / f"{name}.npy", array)
         manifest = sealed(
             {
                 **about,

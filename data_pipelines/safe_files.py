@@ -1,5 +1,6 @@
 """Files that are either whole or absent: written beside, flushed to disk, then put in place."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -7,6 +8,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 BLOCK = 1 << 20
 PREPARING = ".preparing"
@@ -34,6 +39,14 @@ def write_whole(target: Path, content: bytes) -> None:
     beside = target.with_name(target.name + PREPARING)
     beside.write_bytes(content)
     put_in_place(beside, target)
+
+
+def save_array(path: Path, array: NDArray[Any]) -> None:
+    """Write an array; a full disk is called that, where NumPy says "96 requested and 40 written"."""
+    try:
+        np.save(path, array, allow_pickle=False)
+    except OSError as error:
+        raise error if error.errno else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
 
 
 @contextmanager

@@ -297,6 +297,18 @@ def test_a_full_disk_is_one_line_and_running_again_goes_on(tmp_path: Path):
 
 
 @needs_mounts
+def test_a_disk_that_is_full_for_an_array_is_called_full(tmp_path: Path):
+    code = (
+        "import numpy, pathlib; from data_pipelines.safe_files import save_array; "
+        "save_array(pathlib.Path('mount/a.npy'), numpy.zeros(5000))"
+    )
+    script = f'mount -t tmpfs -o size=16384 tmpfs mount; {sys.executable} -c "{code}"'
+    (tmp_path / "mount").mkdir()
+    done = subprocess.run([*UNSHARE, "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert "OSError: [Errno 28] No space left on device: 'mount/a.npy'" in done.stderr
+
+
+@needs_mounts
 def test_a_read_only_file_system_is_one_line_and_leaves_the_store_intact(tmp_path: Path):
     write_tiny(tmp_path)
     assert fedbandit(tmp_path, "run", "tiny.toml", "--algorithm", "sync-linucb").returncode == 0

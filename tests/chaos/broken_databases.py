@@ -2,7 +2,6 @@
 
 import sqlite3
 import time
-from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -102,7 +101,6 @@ def sweep_at_once(times: int, random: Random, folder: Path) -> Tally:
     return tally
 
 
-@cache
 def _swept(folder: Path) -> Path:
     place = new_folder(folder, SEEDS)
     done = fedbandit(place, "run", "tiny.toml")

@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 from tests.benchmark.test_cluster import background, free_port
-from tests.chaos.killed_sweeps import children, wait_for_a_moment
+from tests.chaos.killed_sweeps import kill_one, wait_for_a_moment, workers_of
 from tests.chaos.sweeps import (
     RUNS_A_SEED,
     complaints,
@@ -35,13 +35,10 @@ def kill_cluster(times: int, random: Random, folder: Path) -> Tally:
         process = start(place, "run", "tiny.toml", "--executor", "dask", "--scheduler", address)
         while killed < times - 1:
             wait_for_a_moment(process, place, random, anywhere=False)
-            workers = [each for each in children(nannies.pid) if "spawn_main" in " ".join(each.cmdline())]
             if process.poll() is not None:
                 break
-            if workers:
-                random.choice(workers).kill()
-                killed += 1
-                time.sleep(random.uniform(0, 1))
+            killed += kill_one(workers_of(nannies.pid), random)
+            time.sleep(random.uniform(0, 1))
         wait_for_a_moment(process, place, random, anywhere=False)
         was_alive = process.poll() is None
         scheduler.kill()

@@ -62,10 +62,7 @@ def kill_workers(times: int, random: Random, folder: Path) -> Tally:
         wait_for_a_moment(process, place, random, anywhere=False)
         if process.poll() is not None:
             break
-        workers = [each for each in children(process.pid) if "spawn_main" in " ".join(each.cmdline())]
-        if workers:
-            random.choice(workers).kill()
-            killed += 1
+        killed += kill_one(workers_of(process.pid), random)
     problems = [] if process.wait(240) == 0 else [f"exit code {process.returncode}: {last_line(complaints(place))}"]
     problems += traceback_in(complaints(place))
     tally.count(killed, problems + run_again(place, expected, SEEDS * RUNS_A_SEED))
@@ -96,6 +93,27 @@ def ask_to_stop(times: int, random: Random, folder: Path) -> Tally:
             place = new_folder(folder, SEEDS)
     tally.count(asked, problems + run_again(place, expected, SEEDS * RUNS_A_SEED))
     return tally
+
+
+def workers_of(pid: int) -> list[psutil.Process]:
+    """Return the worker processes below a process, as far as they are alive."""
+    return [each for each in children(pid) if _is_worker(each)]
+
+
+def kill_one(workers: list[psutil.Process], random: Random) -> bool:
+    """Kill one of them; False if it was faster, or nobody was there."""
+    try:
+        random.choice(workers).kill()
+    except (IndexError, psutil.NoSuchProcess):
+        return False
+    return True
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        return "spawn_main" in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
 
 
 def children(pid: int) -> list[psutil.Process]:

@@ -4,7 +4,9 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -16,7 +18,8 @@ RUNS_A_SEED = 8
 MOST_SEEDS = 8
 STEPS = 1500
 PATIENCE = 120.0
-_STARTED: "list[subprocess.Popen[bytes]]" = []
+_STARTED: "dict[int, list[subprocess.Popen[bytes]]]" = defaultdict(list)
+"""The processes that each thread of the suite started."""
 
 
 def new_folder(parent: Path, seeds: int) -> Path:
@@ -49,14 +52,13 @@ def start(folder: Path, *arguments: str, **extra: str) -> "subprocess.Popen[byte
             stderr=complaints,
             start_new_session=True,
         )
-    _STARTED.append(process)
+    _STARTED[threading.get_ident()].append(process)
     return process
 
 
 def end_leftovers() -> None:
     """End what a kind of fault that did not come to its end has left running."""
-    while _STARTED:
-        process = _STARTED.pop()
+    for process in _STARTED.pop(threading.get_ident(), []):
         if process.poll() is None:
             process.kill()
             process.wait()

@@ -19,6 +19,11 @@ class Tally:
         """Injections after which nothing was wrong."""
         return self.injected - self.failed
 
+    @property
+    def said(self) -> str:
+        """How it went, in a few words."""
+        return f"{self.survived} of {self.injected} survived"
+
     def count(self, injections: int, problems: Iterable[str]) -> None:
         """Count injections that shared one sweep: with a single problem none of them was survived."""
         found = list(problems)

@@ -47,6 +47,8 @@ def test_a_fault_that_costs_something_or_was_not_injected_fails_the_suite(
         return tally
 
     monkeypatch.setattr(chaos, "KINDS", {"a-fault": (kind, 3, 3)})
+    for needed in ("undisturbed", "prepared"):
+        monkeypatch.setattr(chaos, needed, lambda folder: None)
     assert chaos.main([]) == code
     shown = capsys.readouterr().out
     assert told in shown
@@ -74,4 +76,4 @@ def test_what_is_lost_or_different_is_told(
 def test_a_word_that_names_no_kind_of_fault_is_refused(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="2"):
         chaos.main(["--only", "earthquake"])
-    assert "--only is 'earthquake'; allowed are words of: flipped-bytes" in capsys.readouterr().err
+    assert "--only is 'earthquake'; allowed are words of: new-environment" in capsys.readouterr().err
