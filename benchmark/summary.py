@@ -61,10 +61,12 @@ def best_lines(runs: Sequence[FinishedRun]) -> list[str]:
         best = max(means, key=lambda threshold: sign * means[threshold])
         communication = mean(run.metrics.get("communication", float("nan")) for run in by_threshold[best])
         at = f" at threshold {float(best):g}" if best else ""
-        seeds = len(by_threshold[best])
+        seeds = len({run.parameters["seed"] for run in by_threshold[best]})
+        variants = len(by_threshold[best]) // seeds
+        together = f", mean over {variants} variants: the report tells them apart" if variants > 1 else ""
         lines.append(
             f"{dataset:<28} {algorithm:<18} best {metric.replace('_', ' ')} {means[best]:,.4g}{at}, "
-            f"communication {communication:,.0f} ({seeds} seed{'s' if seeds > 1 else ''})"
+            f"communication {communication:,.0f} ({seeds} seed{'s' if seeds > 1 else ''}{together})"
         )
     return lines
 

@@ -6,6 +6,8 @@ import pytest
 
 from benchmark import fill_in
 from benchmark.__main__ import main
+from benchmark.finished import FinishedRun
+from benchmark.summary import best_lines
 from data_pipelines.prepared import read_manifest
 from data_pipelines.readiness import make_ready
 from data_pipelines.sources import Wishes
@@ -37,3 +39,14 @@ def test_what_cannot_be_had_is_filled_in_and_labelled_and_the_rest_is_left(data:
     assert "lastfm cannot be had" not in shown
     assert read_manifest(data / "movielens")["source"] == "stand-in"
     assert (data / "lastfm" / "manifest.json").stat().st_mtime_ns == before
+
+
+def test_the_summary_says_where_variants_were_taken_together():
+    def run(seed: str, reward: float) -> FinishedRun:
+        about = {"dataset": "delicious", "algorithm": "async-linucb", "threshold": "3", "seed": seed}
+        return FinishedRun("", "study", "", about, {"normalised_reward": reward, "communication": 8.0})
+
+    (plain,) = best_lines([run("0", 1.0), run("1", 2.0)])
+    assert plain.endswith("best normalised reward 1.5 at threshold 3, communication 8 (2 seeds)")
+    (mixed,) = best_lines([run("0", 1.0), run("0", 3.0)])
+    assert mixed.endswith("(1 seed, mean over 2 variants: the report tells them apart)")
