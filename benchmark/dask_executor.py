@@ -5,6 +5,7 @@ once. A worker that dies takes streams with it; Dask then makes them again.
 """
 
 import inspect
+import logging
 import pickle
 import sys
 import time
@@ -101,6 +102,9 @@ class DaskExecutor:
 def _connect(address: str) -> "Client":
     from distributed import Client
 
+    # What is lost with a scheduler is told in one line. Dask gives these loggers levels of their own.
+    for noisy in ("asyncio", "distributed", "distributed.client", "tornado", "tornado.application"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 
-from tests.benchmark.test_cluster import background, free_port, wait_for
+from tests.benchmark.test_cluster import Background, background, free_port, wait_for
 from tests.chaos.proxy import FAULTS, spoiling
 from tests.chaos.sweeps import (
     RUNS_A_SEED,
@@ -28,7 +28,7 @@ TIMEOUT = 2
 
 
 @contextmanager
-def server(folder: Path, port: int) -> Iterator[object]:
+def server(folder: Path, port: int) -> Iterator[Background]:
     """Run an MLflow server on the folder's database, with its artifacts beside it."""
     store = ("--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}", "--workers", "1")
     artifacts = ("--artifacts-destination", str(folder / "artifacts"))
@@ -70,7 +70,7 @@ def kill_server(times: int, random: Random, folder: Path) -> Tally:
             if not wait_until(process, lambda seen=seen: records(place) > seen + 1):  # type: ignore[misc]
                 break
             time.sleep(random.uniform(0, 0.3))
-            running.kill()  # type: ignore[attr-defined]
+            running.kill()
             killed += process.poll() is None
             running = stack.enter_context(server(place, port))
         code = process.wait(240)
