@@ -5,6 +5,7 @@ once. A worker that dies takes streams with it; Dask then makes them again.
 """
 
 import inspect
+import logging
 import pickle
 import sys
 import time
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 SECONDS_TO_CONNECT = 10.0
 SECONDS_FOR_A_WORKER = 60.0
 SECONDS_BETWEEN_COUNTS = 5.0
+LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
+"""Those that show tracebacks when a scheduler dies; Dask gives some of them levels of their own."""
+
 INSTALLED = ("algorithms", "benchmark", "data_pipelines")
 """Packages that every worker has."""
 
@@ -95,6 +99,8 @@ class DaskExecutor:
 def _connect(address: str) -> "Client":
     from distributed import Client
 
+    for noisy in LOGGERS:
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)  # a connection that breaks is told in one line, by us
     try:
         client = Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
