@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 SECONDS_TO_CONNECT = 10.0
 SECONDS_FOR_A_WORKER = 60.0
 SECONDS_BETWEEN_COUNTS = 5.0
+LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
+"""Those that show tracebacks when a scheduler dies; Dask gives some of them levels of their own."""
+
 INSTALLED = ("algorithms", "benchmark", "data_pipelines")
 """Packages that every worker has."""
 
@@ -102,9 +105,8 @@ class DaskExecutor:
 def _connect(address: str) -> "Client":
     from distributed import Client
 
-    # What is lost with a scheduler is told in one line. Dask gives these loggers levels of their own.
-    for noisy in ("asyncio", "distributed", "distributed.client", "tornado", "tornado.application"):
-        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    for noisy in LOGGERS:
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)  # a connection that breaks is told in one line, by us
     try:
         client = Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

@@ -11,6 +11,7 @@ from tests.chaos.proxy import FAULTS, spoiling
 from tests.chaos.sweeps import (
     RUNS_A_SEED,
     complaints,
+    differences,
     last_line,
     new_folder,
     records,
@@ -49,7 +50,7 @@ def spoil_answers(times: int, random: Random, folder: Path) -> Tally:
         store = {"MLFLOW_TRACKING_URI": proxy.address, "MLFLOW_HTTP_REQUEST_TIMEOUT": str(TIMEOUT)}
         code = start(place, "run", "tiny.toml", "--jobs", "1", **store).wait(400)
         problems = [] if code == 0 else [f"exit code {code}: {last_line(complaints(place))}"]
-        problems += traceback_in(complaints(place))
+        problems += traceback_in(complaints(place)) + differences(place, expected, runs=SEEDS * RUNS_A_SEED)
         problems += run_again(place, expected, SEEDS * RUNS_A_SEED, MLFLOW_TRACKING_URI=f"http://127.0.0.1:{port}")
         problems += [f"no answer was spoilt by: {fault}" for fault in FAULTS if not proxy.injected[fault]]
     tally.count(proxy.injected.total(), problems)
