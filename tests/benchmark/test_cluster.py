@@ -82,6 +82,21 @@ def worker(folder: Path, address: str) -> Iterator[Background]:
         yield process
 
 
+def run_on_dask(folder: Path, address: str, *arguments: str, until_metrics: int) -> "subprocess.Popen[str]":
+    """Start a sweep on a cluster, and return once it is in the middle of its records."""
+    process = subprocess.Popen(
+        command(*arguments, "--executor", "dask", "--scheduler", address),
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and rows(folder, "select count(*) from metrics")[0][0] < until_metrics:
+        time.sleep(0.01)
+    return process
+
+
 def test_a_dask_cluster_gives_the_same_results_though_a_worker_is_killed(tmp_path: Path):
     here, there = tmp_path / "local", tmp_path / "dask"
     for folder in (here, there):
@@ -96,16 +111,7 @@ def test_a_dask_cluster_gives_the_same_results_though_a_worker_is_killed(tmp_pat
         worker(tmp_path / "first", address) as first,
         worker(tmp_path / "second", address),
     ):
-        process = subprocess.Popen(
-            command(*arguments, "--executor", "dask", "--scheduler", address),
-            cwd=there,
-            env=environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        while process.poll() is None and rows(there, "select count(*) from metrics")[0][0] < 200:
-            time.sleep(0.01)
+        process = run_on_dask(there, address, *arguments, until_metrics=200)
         first.kill()
         was_in_the_middle = process.poll() is None
         _, errors = process.communicate(timeout=200)
@@ -122,16 +128,7 @@ def test_a_dask_scheduler_that_dies_is_one_line_and_running_again_goes_on(tmp_pa
         background(tmp_path, "dask", "scheduler", "--host", address, "--no-dashboard") as scheduler,
         worker(tmp_path / "first", address),
     ):
-        process = subprocess.Popen(
-            command("run", "tiny.toml", "--executor", "dask", "--scheduler", address),
-            cwd=tmp_path,
-            env=environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        while process.poll() is None and rows(tmp_path, "select count(*) from metrics")[0][0] < 400:
-            time.sleep(0.01)
+        process = run_on_dask(tmp_path, address, "run", "tiny.toml", until_metrics=400)
         scheduler.kill()
         was_in_the_middle = process.poll() is None
         _, errors = process.communicate(timeout=120)
