@@ -94,13 +94,13 @@ def _run(
         choice = -1
         if is_stale:
             place_arms(system, events.items, pool, 0, dimension)
-            _write_kept(models[client], system.rows, b_column)
+            _copy(models[client], dimension, system.rows, b_column, dimension)
             score(system, dimension, confidence)
             choice = _choose(system.scores, pool.size, seed, t, first_maximum)
         place_arms(system, events.items, pool, 0, dimension)
         write_model(protocol, client, system.rows, b_column)
         if is_stale:
-            _keep(models[client], system.rows, b_column)
+            _copy(system.rows, b_column, models[client], dimension, dimension)
         log_det = score(system, dimension, confidence)
         if not is_stale:
             choice = _choose(system.scores, pool.size, seed, t, first_maximum)
@@ -130,21 +130,14 @@ def _choose(scores: NDArray[np.float64], arms: int, seed: int, step: int, first_
 
 
 @compiled
-def _write_kept(model: NDArray[np.float64], rows: NDArray[np.float64], b_column: int) -> None:
-    dimension = model.shape[0]
+def _copy(
+    source: NDArray[np.float64], source_b: int, target: NDArray[np.float64], target_b: int, dimension: int
+) -> None:
+    """Copy V and b; b is a column, which may stand elsewhere."""
     for i in range(dimension):
         for j in range(dimension):
-            rows[i, j] = model[i, j]
-        rows[i, b_column] = model[i, dimension]
-
-
-@compiled
-def _keep(model: NDArray[np.float64], rows: NDArray[np.float64], b_column: int) -> None:
-    dimension = model.shape[0]
-    for i in range(dimension):
-        for j in range(dimension):
-            model[i, j] = rows[i, j]
-        model[i, dimension] = rows[i, b_column]
+            target[i, j] = source[i, j]
+        target[i, target_b] = source[i, source_b]
 
 
 @compiled

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -45,9 +46,17 @@ def _can_write(folder: Path) -> bool:
 OPTIONS["cache"] = _can_write(CACHE_FOLDER)  # else kernels are compiled anew by each process
 
 
+def kernels_are_compiled() -> bool:
+    """Tell whether there are compiled kernels on disk, so that nobody has to wait for the compiler."""
+    return any(CACHE_FOLDER.rglob("*.nbc"))
+
+
 def compiled(function: Function) -> Function:
-    """Compile a kernel, for one thread."""
+    """Compile a kernel, for one thread; with NUMBA_DISABLE_JIT=1 it stays Python, for debuggers and coverage."""
     config: Any = numba.config
+    if config.DISABLE_JIT:
+        interpreted: Function = np.errstate(all="ignore")(function)  # integers wrap around, as in machine code
+        return interpreted
     before = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER)
     try:

@@ -2,10 +2,12 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from algorithms.jit import kernels_are_compiled
 from benchmark.dead_sweeps import mark_dead_runs, only_writer
+from benchmark.estimate import expected_seconds
 from benchmark.executors import Executor
 from benchmark.experiment import Experiment, experiment_names
 from benchmark.finished import FinishedRun, finished_runs
@@ -33,9 +35,12 @@ def carry_out_plan(
         if not todo:
             return [], False
         executor = make_executor(request)
-        display = SweepDisplay(len(todo), len(runs) - len(todo))
+        work = expected_seconds(todo, finished)
+        display = SweepDisplay(len(todo), len(runs) - len(todo), sum(work.values()))
+        if not kernels_are_compiled():
+            display.say("Compiling the kernels, once: the first results come in a minute or two.")
         try:
-            return _sweep(store, experiments, todo, finished, request.profile, executor, display)
+            return _sweep(store, experiments, todo, finished, request.profile, executor, display, work)
         finally:
             display.close()
             executor.close()
@@ -49,9 +54,10 @@ def _sweep(
     profile: str,
     executor: Executor,
     display: SweepDisplay,
+    work: Mapping[str, float],
 ) -> tuple[list[str], bool]:
     with stopping_at_signals() as stop:
-        recorder = SweepRecorder(store, experiments, profile, todo, display)
+        recorder = SweepRecorder(store, experiments, profile, todo, display, work)
         status = "KILLED"
         try:
             elsewhere = {each.key: each for each in finished}

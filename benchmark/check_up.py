@@ -94,7 +94,7 @@ def _disk() -> Iterator[Finding]:
 
 
 def _data() -> Iterator[Finding]:
-    from benchmark.commands.list import data_set_states
+    from data_pipelines.prepared import data_set_states
 
     for name, state in data_set_states().items():
         if not state.startswith("ready"):

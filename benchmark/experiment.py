@@ -143,7 +143,11 @@ class AlgorithmEntry(BaseModel):
 
 
 class Experiment(Strict):
-    """All there is to say about a figure or study."""
+    """All there is to say about a figure or study.
+
+    `effects_of` names the settings of streams or algorithms whose effect a study is about; what stands first in the
+    file is what the others are compared with.
+    """
 
     name: str
     title: Annotated[str, Field(min_length=1, max_length=200)]
@@ -151,12 +155,27 @@ class Experiment(Strict):
     streams: Annotated[list[Stream], Field(min_length=1, max_length=1000)]
     algorithms: Annotated[list[AlgorithmEntry], Field(min_length=1, max_length=1000)]
     profiles: Annotated[dict[str, Profile], Field(min_length=1, max_length=100)]
+    effects_of: Annotated[list[str], Field(max_length=10)] = []
 
     def profile(self, name: str) -> Profile:
         """Return a profile by name."""
         if name not in self.profiles:
             raise unknown(f"profile of {self.name}", name, self.profiles)
         return self.profiles[name]
+
+    def baseline(self) -> dict[str, str]:
+        """Return, as text, what the other values of `effects_of` are compared with: the first in the file."""
+        given = {**self.streams[0].model_dump(), **self.algorithms[0].parameters}
+        first = {name: given[name] for name in self.effects_of}
+        return {name: str(value[0] if isinstance(value, list) else value) for name, value in first.items()}
+
+    @model_validator(mode="after")
+    def _known_effects(self) -> "Experiment":
+        known = {*Stream.model_fields, *self.algorithms[0].parameters}
+        for name in self.effects_of:
+            if name not in known:
+                raise unknown("effects_of", name, known)
+        return self
 
     @model_validator(mode="after")
     def _thresholds_in_range(self) -> "Experiment":

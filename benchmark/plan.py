@@ -47,11 +47,15 @@ class Run:
         return ""
 
     @property
+    def setting(self) -> str:
+        """A name for all its seeds: algorithm and threshold."""
+        symbols = [symbol for name, symbol in SYMBOLS.items() if self.parameters.get(name) is not None]
+        return f"{self.algorithm_name} {symbols[0]}={float(self.threshold):g}" if symbols else self.algorithm_name
+
+    @property
     def name(self) -> str:
         """A name for people: algorithm, threshold and seed."""
-        symbols = [symbol for name, symbol in SYMBOLS.items() if self.parameters.get(name) is not None]
-        short = f"{float(self.threshold):g}" if symbols else ""
-        return f"{self.algorithm_name} {f'{symbols[0]}={short} ' if symbols else ''}seed {self.seed}"
+        return f"{self.setting} seed {self.seed}"
 
 
 @dataclass(frozen=True)

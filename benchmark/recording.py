@@ -1,7 +1,7 @@
 """What becomes of the outcomes of a sweep: parents for each experiment, a record for each run, counts."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmark.dead_sweeps import mark_strays
 from benchmark.experiment import Experiment
@@ -16,9 +16,15 @@ class SweepRecorder:
     """Writes every outcome to MLflow, under one parent run for each experiment."""
 
     def __init__(
-        self, store: Store, experiments: Sequence[Experiment], profile: str, runs: Sequence[Run], display: SweepDisplay
+        self,
+        store: Store,
+        experiments: Sequence[Experiment],
+        profile: str,
+        runs: Sequence[Run],
+        display: SweepDisplay,
+        work: Mapping[str, float],
     ) -> None:
-        self._store, self._display = store, display
+        self._store, self._display, self._work = store, display, work
         self._experiments = {experiment.name: experiment for experiment in experiments}
         planned = Counter(run.experiment for run in runs)
         self._parents = {
@@ -37,7 +43,12 @@ class SweepRecorder:
                 self.failures.append(
                     f"{run.experiment}: {run.name} on {run.source.name}: {without_secrets(outcome.error)}"
                 )
-            self._display.count(bool(outcome.error))
+            # A run that several experiments share is work once.
+            self._display.count(bool(outcome.error), self._work[run.key] if run is runs[0] else 0.0)
+
+    def wait(self) -> None:
+        """Show that the sweep is alive."""
+        self._display.refresh()
 
     def close(self, status: str) -> None:
         """Close the parents: KILLED, or FAILED where a run failed, or FINISHED."""

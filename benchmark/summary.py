@@ -4,18 +4,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import mean
 
+from benchmark.estimate import duration, expected_seconds
 from benchmark.experiment import Experiment
 from benchmark.finished import FinishedRun
 from benchmark.plan import Run
 from benchmark.store import Store
 from benchmark.tracking import sqlite_file
 from data_pipelines.secrets import without_user
-
-MICROSECONDS = {"async-linucb": 6.0, "sync-linucb": 6.0, "async-linucb-am": 16.0, "random": 0.1}
-"""A step of each method before anything was measured here; of a class in plain Python it is far more."""
-
-PLAIN_PYTHON = 100.0
-USUAL_STEPS = {"lastfm": 92_834, "delicious": 104_799, "movielens": 214_729}
 
 
 def print_summary(
@@ -72,33 +67,20 @@ def best_lines(runs: Sequence[FinishedRun]) -> list[str]:
 
 
 def print_dry_run(runs: Sequence[Run], todo: Sequence[Run], finished: Sequence[FinishedRun], jobs: int) -> None:
-    """List the runs and which are done, and estimate the time for the rest."""
+    """List the settings, how many of their seeds are done, and estimate the time for the rest."""
     open_runs = {(run.experiment, run.key) for run in todo}
+    settings: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
     for run in runs:
-        state = "to do" if (run.experiment, run.key) in open_runs else "done"
-        print(f"{state:<6} {run.experiment:<18} {run.source.name:<28} {run.name}")
-    seconds = estimate(todo, finished) / jobs
+        settings[run.experiment, run.source.name, run.setting].append(run)
+    for (experiment, stream, setting), same in settings.items():
+        left = sum((run.experiment, run.key) in open_runs for run in same)
+        state = "done" if not left else "to do" if left == len(same) else f"{left} to do"
+        seeds = len({run.seed for run in same})
+        variants = f", {len(same) // seeds} variants" if len(same) > seeds else ""
+        many = f"{seeds} seeds" if seeds > 1 else f"seed {same[0].seed}"
+        print(f"{state:<9} {experiment:<18} {stream:<28} {setting}, {many}{variants}")
+    seconds = sum(expected_seconds(todo, finished).values()) / jobs
     print(
-        f"\n{len(runs)} runs, {len(runs) - len(todo)} done, {len(todo)} to do: "
-        f"about {_duration(seconds)} on {jobs} jobs"
+        f"\n{len(runs):,} runs, {len(runs) - len(todo):,} done, {len(todo):,} to do: "
+        f"about {duration(seconds)} on {jobs} jobs"
     )
-
-
-def estimate(todo: Sequence[Run], finished: Sequence[FinishedRun]) -> float:
-    """Estimate the seconds of work left: as long as the same took before, or by the usual time of a step."""
-    measured: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for each in finished:
-        place = (each.parameters["dataset"], each.parameters["algorithm"])
-        measured[place].append(each.metrics.get("kernel_seconds", 0.0))
-    total = 0.0
-    for run in {run.key: run for run in todo}.values():
-        if before := measured.get((run.source.name, run.algorithm_name)):
-            total += mean(before)
-        else:
-            steps = dict(run.source.settings).get("steps") or USUAL_STEPS.get(run.source.name, 100_000)
-            total += MICROSECONDS.get(run.algorithm_name, PLAIN_PYTHON) * steps / 1e6
-    return total * 1.2
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

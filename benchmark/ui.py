@@ -1,6 +1,5 @@
 """MLflow's own pages on this machine: loopback unless asked otherwise, opened on an experiment's chart view."""
 
-import difflib
 import os
 import signal
 import socket
@@ -18,7 +17,9 @@ from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
 from benchmark.chart_views import ONLY_RUNS, chart_link, save_chart_view
+from benchmark.nearest import unknown
 from benchmark.telemetry import TELEMETRY_OFF
+from benchmark.tracking import sqlite_file
 from benchmark.ui_hosts import LOOPBACK, address_to_open, allowed_hosts
 from data_pipelines.secrets import without_secrets, without_user
 
@@ -26,17 +27,11 @@ FIRST_PORT = 5000
 PORTS_TRIED = 100
 SECONDS_TO_START = 60.0
 SECONDS_TO_STOP = 5.0
-DEFAULT_STORE = "sqlite:///mlflow.db"
 ARTIFACTS = "./mlartifacts"
 # Background jobs, of which we have none, would double the server's processes.
 ENVIRONMENT = {**TELEMETRY_OFF, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
 OPENING_UP = ("MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE", "MLFLOW_SERVER_CORS_ALLOWED_ORIGINS")
 """What may stand in the environment for another server must not open up this one."""
-
-
-def store_address(environment: Mapping[str, str] = os.environ) -> str:
-    """Return where the runs are kept: MLFLOW_TRACKING_URI, otherwise a database in the working directory."""
-    return environment.get("MLFLOW_TRACKING_URI") or DEFAULT_STORE
 
 
 def is_server(store: str) -> bool:
@@ -55,8 +50,7 @@ def find_experiment(store: str, name: str | None) -> Experiment:
     if name is None:
         return _latest(client, used)
     if name not in used:
-        near = difflib.get_close_matches(name.lower(), used, n=1, cutoff=0.0)[0]
-        raise ValueError(f"experiment is {name!r}; nearest is {near!r}; allowed are {', '.join(sorted(used))}")
+        raise unknown("experiment", name, used)
     return used[name]
 
 
@@ -68,9 +62,9 @@ def _latest(client: MlflowClient, experiments: Mapping[str, Experiment]) -> Expe
 
 def _refuse_missing_database(store: str) -> None:
     """Looking for results must not leave an empty database behind, which MLflow would make."""
-    path = store.removeprefix("sqlite:///")
-    if path != store and not Path(path).is_file():
-        raise ValueError(f"no results yet, {path} is not there; run first: fedbandit run")
+    file = sqlite_file(store)
+    if file is not None and not file.is_file():
+        raise ValueError(f"no results yet, {file} is not there; run first: fedbandit run")
 
 
 def landing_link(store: str, experiment: Experiment, base_url: str) -> str:

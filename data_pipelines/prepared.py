@@ -165,3 +165,16 @@ def prepared_names(folder: Path | None = None) -> list[str]:
     """Return the names of all prepared data sets."""
     root = data_folder() if folder is None else folder
     return sorted(path.parent.name for path in root.glob(f"[!.]*/{MANIFEST}"))
+
+
+def data_set_states() -> dict[str, str]:
+    """Return for each data set, known or imported, its source and size, or that it is not prepared."""
+    states = {}
+    for name in sorted({*data_set_names(), *prepared_names()}):
+        try:
+            manifest = read_manifest(data_folder() / name)
+            counts = manifest["counts"]["observed"]
+            states[name] = f"ready, {manifest['source']}, {counts['interactions']:,} interactions"
+        except NotPreparedError as error:
+            states[name] = str(error)
+    return states

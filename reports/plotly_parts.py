@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
@@ -44,6 +45,26 @@ def bars(above: ArrayLike, colour: str, below: ArrayLike | None = None) -> dict[
     if below is None:
         return look
     return {**look, "symmetric": False, "arrayminus": numbers(np.nan_to_num(np.asarray(below, dtype=float)))}
+
+
+def panel_trace(
+    place: int, label: str, x: Sequence[Any], rows: pd.DataFrame, metric: str, colour: str, symbol: str
+) -> dict[str, Any]:
+    """Return a line with marks and intervals in one of two panels side by side, named in the legend once."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": label,
+        "showlegend": place == 0,
+        "legendgroup": label,
+        "x": list(x),
+        "y": numbers(rows[metric]),
+        "xaxis": "x" if place == 0 else "x2",
+        "yaxis": "y" if place == 0 else "y2",
+        "marker": {"color": colour, "symbol": symbol, "size": 9},
+        "line": {"color": colour, "width": 1.2},
+        "error_y": bars(rows[f"{metric}_high"] - rows[metric], colour),
+    }
 
 
 def hover_lines(count: int) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from benchmark.tags import KEY
 from reports.stored_runs import StoredRun
+from reports.titles import effects_of
 
 SIZES = ("steps", "clients", "arms", "dimension")
 METRICS = (
@@ -126,7 +127,10 @@ def _variants(stored: Sequence[StoredRun]) -> dict[str, str]:
         for run in runs:
             for name in parameters:
                 values[name].add(_value(run, name))
-        differing = sorted(name for name, found in values.items() if len(found) > 1)
+        effects = effects_of(place[0])  # what a study is about is told even if all runs so far have the same of it
+        differing = sorted(
+            name for name, found in values.items() if len(found) > 1 or name.removeprefix("stream_") in effects
+        )
         for run in runs:
             shown = [(name.removeprefix("stream_"), _value(run, name)) for name in differing]
             variants[run.run_id] = ", ".join(f"{name}={value}" for name, value in shown if value)

@@ -1,4 +1,6 @@
-"""The title of an experiment: what its file says, or its name."""
+"""What an experiment's file says of it, if it is shipped."""
+
+from functools import cache
 
 from benchmark.experiment import experiment_names, load_experiment
 
@@ -6,3 +8,9 @@ from benchmark.experiment import experiment_names, load_experiment
 def experiment_title(name: str) -> str:
     """Return the title of an experiment that is shipped; of any other its name."""
     return load_experiment(name).title if name in experiment_names() else name
+
+
+@cache
+def effects_of(name: str) -> tuple[str, ...]:
+    """Return the settings whose effect a study is about; none if it is about who is best."""
+    return tuple(load_experiment(name).effects_of) if name in experiment_names() else ()

@@ -17,6 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     from benchmark.experiment import experiment_names, load_experiment
     from benchmark.finished import finished_runs
     from benchmark.store import Store
+    from data_pipelines.prepared import data_set_states
 
     experiments = [load_experiment(name) for name in experiment_names()]
     finished = finished_runs(Store(), [each.name for each in experiments])
@@ -31,19 +32,3 @@ def run(arguments: argparse.Namespace) -> int:
     for name, state in data_set_states().items():
         print(f"  {name:<20}{state}")
     return 0
-
-
-def data_set_states() -> dict[str, str]:
-    """Return for each data set its source and size, or that it is not prepared."""
-    from data_pipelines.catalogue import data_set_names
-    from data_pipelines.prepared import NotPreparedError, data_folder, prepared_names, read_manifest
-
-    states = {}
-    for name in sorted({*data_set_names(), *prepared_names()}):
-        try:
-            manifest = read_manifest(data_folder() / name)
-            counts = manifest["counts"]["observed"]
-            states[name] = f"ready, {manifest['source']}, {counts['interactions']:,} interactions"
-        except NotPreparedError as error:
-            states[name] = str(error)
-    return states

@@ -51,9 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _open(name: str | None, host: str, port: int, *, browse: bool) -> int:
     from benchmark.query_plans import refresh_statistics
-    from benchmark.ui import find_experiment, free_port, is_server, landing_link, running_server, store_address
+    from benchmark.tracking import tracking_uri
+    from benchmark.ui import find_experiment, free_port, is_server, landing_link, running_server
 
-    store = store_address()
+    store = tracking_uri()
     experiment = find_experiment(store, name)
     if is_server(store):
         _show(landing_link(store, experiment, without_user(store)), browse=browse)

@@ -3,12 +3,12 @@
 import numpy as np
 
 from data_pipelines.archive import Archive
-from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of, unique_ids
+from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of
+from data_pipelines.hetrec import read_items, read_tags
 from data_pipelines.number_tables import read_numbers
 from data_pipelines.stand_in import StandIn
 from data_pipelines.stand_in_world import World
-from data_pipelines.text_tables import read_tab_rows, whole_number
-from data_pipelines.words import count_words, split_into_words
+from data_pipelines.words import count_words
 
 BOOKMARKS, TAGS = "bookmarks.dat", "tags.dat"
 TAGGED, SITE_TAGS = "user_taggedbookmarks-timestamps.dat", "bookmark_tags.dat"
@@ -23,17 +23,8 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
 
     What the sampled users typed is not used as words: an item's features would be made of its positives.
     """
-    bookmarks = [
-        whole_number(fields[0], BOOKMARKS, line, "id")
-        for line, fields in read_tab_rows(archive, BOOKMARKS, BOOKMARK_COLUMNS, free_text="title")
-    ]
-    item_ids = unique_ids(bookmarks, BOOKMARKS)
-    tags = [
-        (whole_number(fields[0], TAGS, line, "id"), split_into_words(fields[1]))
-        for line, fields in read_tab_rows(archive, TAGS, TAG_COLUMNS, free_text="value")
-    ]
-    tag_ids = unique_ids([tag for tag, _ in tags], TAGS)
-    words_of_tags = [words for _, words in sorted(tags)]
+    item_ids = read_items(archive, BOOKMARKS, BOOKMARK_COLUMNS, free_text="title")
+    tag_ids, words_of_tags = read_tags(archive, TAGS, TAG_COLUMNS)
     tagged = read_numbers(archive, TAGGED, TAGGED_COLUMNS, may_be_empty=("timestamp",))
     site = read_numbers(archive, SITE_TAGS, SITE_TAG_COLUMNS, types={"tagWeight": np.int32})
     items = rows_of(tagged["bookmarkID"], item_ids, member=TAGGED, column="bookmarkID", listed_in=BOOKMARKS)
@@ -59,7 +50,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         words=words,
         rows={
             BOOKMARKS: len(item_ids),
-            TAGS: len(tags),
+            TAGS: len(tag_ids),
             TAGGED: len(tagged["userID"]),
             SITE_TAGS: len(site["tagID"]),
         },

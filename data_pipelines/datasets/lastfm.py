@@ -3,21 +3,12 @@
 import numpy as np
 
 from data_pipelines.archive import Archive
-from data_pipelines.data_set import (
-    UNKNOWN_TIME,
-    Contents,
-    Counts,
-    DataSet,
-    Parameters,
-    distinct_pairs,
-    rows_of,
-    unique_ids,
-)
+from data_pipelines.data_set import UNKNOWN_TIME, Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of
+from data_pipelines.hetrec import read_items, read_tags
 from data_pipelines.number_tables import read_numbers
 from data_pipelines.stand_in import StandIn
 from data_pipelines.stand_in_world import World
-from data_pipelines.text_tables import read_tab_rows, whole_number
-from data_pipelines.words import count_words, split_into_words
+from data_pipelines.words import count_words
 
 ARTISTS, TAGS = "artists.dat", "tags.dat"
 LISTENED, TAGGED = "user_artists.dat", "user_taggedartists.dat"
@@ -29,17 +20,8 @@ TAGGED_COLUMNS = ("userID", "artistID", "tagID", "day", "month", "year")
 
 def read(archive: Archive, parameters: Parameters) -> Contents:
     """Read listening relations, and the tag assignments of each artist as its words."""
-    artists = [
-        whole_number(fields[0], ARTISTS, line, "id")
-        for line, fields in read_tab_rows(archive, ARTISTS, ARTIST_COLUMNS, free_text="name")
-    ]
-    item_ids = unique_ids(artists, ARTISTS)
-    tags = [
-        (whole_number(fields[0], TAGS, line, "tagID"), split_into_words(fields[1]))
-        for line, fields in read_tab_rows(archive, TAGS, TAG_COLUMNS, free_text="tagValue")
-    ]
-    tag_ids = unique_ids([tag for tag, _ in tags], TAGS)
-    words_of_tags = [words for _, words in sorted(tags)]
+    item_ids = read_items(archive, ARTISTS, ARTIST_COLUMNS, free_text="name")
+    tag_ids, words_of_tags = read_tags(archive, TAGS, TAG_COLUMNS)
     listened = read_numbers(archive, LISTENED, LISTENED_COLUMNS)
     tagged = read_numbers(archive, TAGGED, TAGGED_COLUMNS)
     items = rows_of(listened["artistID"], item_ids, member=LISTENED, column="artistID", listed_in=ARTISTS)
@@ -64,7 +46,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         words=words,
         rows={
             ARTISTS: len(item_ids),
-            TAGS: len(tags),
+            TAGS: len(tag_ids),
             LISTENED: len(listened["userID"]),
             TAGGED: len(tagged["userID"]),
         },

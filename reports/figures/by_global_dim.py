@@ -14,7 +14,7 @@ from reports.front import plan_front
 from reports.front_picture import draw_front
 from reports.front_plot import plot_front
 from reports.labels import algorithm_label, algorithm_style, threshold_text
-from reports.plotly_parts import AXIS, bars, hover_lines, layout, numbers, seeds_text
+from reports.plotly_parts import AXIS, hover_lines, layout, numbers, panel_trace, seeds_text
 from reports.results import Results
 from reports.seeds import over_seeds
 from reports.style import panels, thousands
@@ -100,26 +100,10 @@ def _plot(rows: pd.DataFrame) -> Mapping[str, Any]:
     for place, metric in enumerate(METRICS):
         for algorithm, label, same in _series(rows):
             style = algorithm_style(algorithm)
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines+markers",
-                    "name": label,
-                    "showlegend": place == 0,
-                    "legendgroup": label,
-                    "x": numbers(same["global_dim"]),
-                    "y": numbers(same[metric]),
-                    "xaxis": "x" if place == 0 else "x2",
-                    "yaxis": "y" if place == 0 else "y2",
-                    "marker": {"color": style.colour, "symbol": style.symbol, "size": 10},
-                    "line": {"color": style.colour, "width": 1.5},
-                    "error_y": bars(same[f"{metric}_high"] - same[metric], style.colour),
-                    "customdata": [
-                        [label, f"d_g = {row['global_dim']:g}", *_values(row, metric)] for _, row in same.iterrows()
-                    ],
-                    "hovertemplate": hover_lines(4),
-                }
-            )
+            look = (style.colour, style.symbol)
+            shown = [[label, f"d_g = {row['global_dim']:g}", *_values(row, metric)] for _, row in same.iterrows()]
+            trace = panel_trace(place, label, numbers(same["global_dim"]), same, metric, *look)
+            traces.append({**trace, "customdata": shown, "hovertemplate": hover_lines(4)})
     left, right = {"domain": [0, 0.43]}, {"domain": [0.57, 1], "anchor": "y2"}
     title = {"title": {"text": "d<sub>g</sub>"}, "tickvals": numbers(sorted(rows["global_dim"].unique()))}
     return {

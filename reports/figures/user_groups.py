@@ -12,7 +12,7 @@ from reports.figure import Figure, make_figure
 from reports.figures.fronts import seeds_sentence
 from reports.group_totals import EXPERIMENT, group_totals
 from reports.labels import algorithm_label, dataset_label, threshold_text
-from reports.plotly_parts import AXIS, bars, hover_lines, layout, numbers, seeds_text
+from reports.plotly_parts import AXIS, hover_lines, layout, panel_trace, seeds_text
 from reports.results import Results
 from reports.seeds import mean_interval
 from reports.style import CONTRASTS, panels, thousands
@@ -117,24 +117,9 @@ def _plot(rows: pd.DataFrame) -> Mapping[str, Any]:
     traces = []
     for place, metric in enumerate(METRICS):
         for label, colour, (_, symbol), _, same in _series(rows):
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines+markers",
-                    "name": label,
-                    "showlegend": place == 0,
-                    "legendgroup": label,
-                    "x": list(same["group"]),
-                    "y": numbers(same[metric]),
-                    "xaxis": "x" if place == 0 else "x2",
-                    "yaxis": "y" if place == 0 else "y2",
-                    "marker": {"color": colour, "symbol": symbol, "size": 9},
-                    "line": {"color": colour, "width": 1},
-                    "error_y": bars(same[f"{metric}_high"] - same[metric], colour),
-                    "customdata": [[label, *_values(row, metric)] for _, row in same.iterrows()],
-                    "hovertemplate": hover_lines(4),
-                }
-            )
+            shown = [[label, *_values(row, metric)] for _, row in same.iterrows()]
+            trace = panel_trace(place, label, list(same["group"]), same, metric, colour, symbol)
+            traces.append({**trace, "customdata": shown, "hovertemplate": hover_lines(4)})
     order = {"type": "category", "categoryorder": "array", "categoryarray": _groups(rows), "tickangle": -45}
     return {
         "data": traces,

@@ -9,14 +9,20 @@ from reports.labels import dataset_label
 from reports.leaderboard import Contender, compare_pairs, contenders
 from reports.results import Results
 from reports.table import Table
+from reports.titles import effects_of
 
 ORDER = 20
 
 
 def tables(results: Results, context: Context) -> list[Table]:
-    """Return, for each stream of an experiment with several algorithms, a ranking and the comparison of pairs."""
+    """Return, for each stream of an experiment with several algorithms, a ranking and the comparison of pairs.
+
+    Studies have none: their variants are no contenders, and have a table of their own.
+    """
     made = []
     for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
+        if effects_of(str(experiment)):
+            continue
         metric = "regret" if source == "simulated" else "normalised_reward"
         measured = runs.dropna(subset=[metric, "communication"])
         found = contenders(measured, metric)

@@ -72,6 +72,9 @@ class Notes:
         assert runs[0].key not in self.outcomes, "a run is doubled"
         self.outcomes[runs[0].key] = outcome
 
+    def wait(self) -> None:
+        pass
+
 
 class Never:
     """Nobody presses Ctrl-C, but a sweep that does not end is ended."""

@@ -83,3 +83,16 @@ def test_a_mistake_is_named_with_file_field_value_and_what_is_allowed(tmp_path: 
         load_experiment(str(path))
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_study_is_compared_with_what_stands_first_in_its_file():
+    assert load_experiment("study_ties").baseline() == {"positive": "anywhere", "first_maximum": "False"}
+    assert load_experiment("study_scaling").baseline() == {"scaling": "standard"}
+    assert load_experiment("fig_a").baseline() == {}
+
+
+def test_an_effect_of_something_unknown_is_refused(tmp_path: Path):
+    text = (FOLDER / "study_scaling.toml").read_text().replace('["scaling"]', '["scalin"]')
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(ValueError, match=r"effects_of is 'scalin' \(did you mean scaling\?\)"):
+        load_experiment(str(tmp_path / "study.toml"))

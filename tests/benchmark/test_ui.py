@@ -212,7 +212,7 @@ def test_with_a_team_s_server_only_its_address_is_printed(
 def test_an_unknown_experiment_gets_one_line_with_the_nearest(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ui", "figE"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("fedbandit: error: experiment is 'figE'; nearest is 'fig_e'; allowed are fig_")
+    assert error.startswith("fedbandit: error: experiment is 'figE' (did you mean fig_e?); allowed are fig_")
     assert error.count("\n") == 1
 
 
@@ -223,7 +223,7 @@ def test_without_a_store_it_says_to_run_first_and_makes_none(
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     assert main(["ui"]) == 2
     assert capsys.readouterr().err == (
-        "fedbandit: error: no results yet, mlflow.db is not there; run first: fedbandit run\n"
+        f"fedbandit: error: no results yet, {tmp_path / 'mlflow.db'} is not there; run first: fedbandit run\n"
     )
     assert list(tmp_path.iterdir()) == []
 
