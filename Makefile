@@ -7,7 +7,7 @@ PROFILE ?= quick
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format data benchmark report tables figures ui bench bench-scale bench-data bench-sweep \
+.PHONY: help test lint format data benchmark report tables figures docs ui bench bench-scale bench-data bench-sweep \
 	bench-report bench-load chaos fuzz clean
 
 help: ## Show this list
@@ -52,6 +52,9 @@ tables: $(READY) ## Only the tables: CSV, Markdown, LaTeX
 
 figures: $(READY) ## Only the figures: PNG, SVG
 	$(BIN)/fedbandit report --only figures
+
+docs: $(READY) ## Renew the pictures and tables of the pages in docs/ from what is in MLflow
+	$(BIN)/python -m docs.renew
 
 ui: $(READY) ## MLflow's pages, opened on the chart of the latest experiment (EXPERIMENT=fig_e for another)
 	@$(BIN)/fedbandit ui $(EXPERIMENT)

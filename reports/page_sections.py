@@ -9,6 +9,7 @@ from reports.data_cards import Card, data_cards
 from reports.figure import Figure
 from reports.results import Results
 from reports.table import Table
+from reports.tables.missing import NOTHING
 
 MISSING = "What is missing"
 ABSENCE = ("missing", "failed")
@@ -37,6 +38,11 @@ SUBJECTS = (
         r"^users_|group|embedding",
         "Appendix H: who gains and who loses as users share more, and where users lie.",
     ),
+    Subject(
+        "Studies",
+        r"^study_(?!.*_over_time$)",
+        "What one setting that the paper leaves open, or that its published script has otherwise, is worth.",
+    ),
     Subject("Bounds", r"bound", "Appendix Table 1: what theory promises, beside what was measured."),
     Subject("Leaderboard", r"leaderboard|pair", "Any algorithm, one's own included, on the same streams and seeds."),
     Subject("Over time", r"_over_time$", "How reward and communication grow while a run goes on."),
@@ -48,7 +54,7 @@ SUBJECTS = (
 )
 """The first that matches takes it; the page shows them in `ORDER`."""
 
-ORDER = ("Paper against ours", "Figures", "Over time", "Users by activity", "Bounds", "Leaderboard", FURTHER)
+ORDER = ("Paper against ours", "Figures", "Over time", "Users by activity", "Studies", "Bounds", "Leaderboard", FURTHER)
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,15 @@ def make_sections(
     absent = Section(MISSING, tables=counts, sentences=context.absent or ([] if counts else ["Nothing."]))
     shown = [sections[title] for title in ORDER if sections[title].figures or sections[title].tables]
     data = Section("Data", cards=data_cards(results, context))
-    return [absent, *shown, *([data] if data.cards else []), _versions(results), _repeat(results)]
+    first, last = ([absent], []) if _is_incomplete(context, counts) else ([], [absent])
+    return [*first, *shown, *([data] if data.cards else []), *last, _versions(results), _repeat(results)]
+
+
+def _is_incomplete(context: Context, counts: Sequence[Table]) -> bool:
+    """Tell whether readers must know at once that something is missing."""
+    return bool(context.absent) or any(
+        table.name == "failed" or bool((table.frame["missing"] != NOTHING).any()) for table in counts
+    )
 
 
 def facts(results: Results) -> list[tuple[str, str]]:

@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.only != "tables":
         print(f"figures  {out / 'figures'} (PNG, SVG, CSV)")
     if not arguments.only:
-        print(f"page     {out / 'report.html'}")
+        print(f"page     {(out / 'report.html').absolute().as_uri()}")
         print("MLflow   a run `report` in each experiment: fedbandit ui")
+        print("next     your own algorithm beside these: fedbandit run fig_a --algorithm module:Class (README, `Add an")
+        print("         algorithm`); full grids and 10 seeds: fedbandit run --profile paper --dry-run tells how long")
     return 1 if made.failures else 0

@@ -4,7 +4,7 @@ import numpy as np
 
 from data_pipelines.archive import Archive
 from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of
-from data_pipelines.hetrec import read_items, read_tags
+from data_pipelines.item_tables import read_ids, read_texts
 from data_pipelines.number_tables import read_numbers
 from data_pipelines.stand_in import StandIn
 from data_pipelines.stand_in_world import World
@@ -23,8 +23,8 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
 
     What the sampled users typed is not used as words: an item's features would be made of its positives.
     """
-    item_ids = read_items(archive, BOOKMARKS, BOOKMARK_COLUMNS, free_text="title")
-    tag_ids, words_of_tags = read_tags(archive, TAGS, TAG_COLUMNS)
+    item_ids = read_ids(archive, BOOKMARKS, BOOKMARK_COLUMNS, free_text="title")
+    tag_ids, words_of_tags = read_texts(archive, TAGS, TAG_COLUMNS)
     tagged = read_numbers(archive, TAGGED, TAGGED_COLUMNS, may_be_empty=("timestamp",))
     site = read_numbers(archive, SITE_TAGS, SITE_TAG_COLUMNS, types={"tagWeight": np.int32})
     items = rows_of(tagged["bookmarkID"], item_ids, member=TAGGED, column="bookmarkID", listed_in=BOOKMARKS)

@@ -4,7 +4,7 @@ import numpy as np
 
 from data_pipelines.archive import Archive
 from data_pipelines.data_set import UNKNOWN_TIME, Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of
-from data_pipelines.hetrec import read_items, read_tags
+from data_pipelines.item_tables import read_ids, read_texts
 from data_pipelines.number_tables import read_numbers
 from data_pipelines.stand_in import StandIn
 from data_pipelines.stand_in_world import World
@@ -20,8 +20,8 @@ TAGGED_COLUMNS = ("userID", "artistID", "tagID", "day", "month", "year")
 
 def read(archive: Archive, parameters: Parameters) -> Contents:
     """Read listening relations, and the tag assignments of each artist as its words."""
-    item_ids = read_items(archive, ARTISTS, ARTIST_COLUMNS, free_text="name")
-    tag_ids, words_of_tags = read_tags(archive, TAGS, TAG_COLUMNS)
+    item_ids = read_ids(archive, ARTISTS, ARTIST_COLUMNS, free_text="name")
+    tag_ids, words_of_tags = read_texts(archive, TAGS, TAG_COLUMNS)
     listened = read_numbers(archive, LISTENED, LISTENED_COLUMNS)
     tagged = read_numbers(archive, TAGGED, TAGGED_COLUMNS)
     items = rows_of(listened["artistID"], item_ids, member=LISTENED, column="artistID", listed_in=ARTISTS)

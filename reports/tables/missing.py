@@ -16,6 +16,9 @@ ORDER = 90
 MOST_SETTINGS = 6
 """Of one algorithm on one data set: more of them are counted, not listed."""
 
+NOTHING = "nothing"
+"""Stands in the column `missing` where all is there."""
+
 
 def tables(results: Results, context: Context) -> list[Table]:
     """Return planned against finished runs, and the runs that failed, if there are any."""
@@ -56,7 +59,7 @@ def _rows(name: str, results: Results) -> list[dict[str, Any]]:
         planned = set(planned_runs(experiment, profile))
         left = planned - done
         counts = {"profile": profile, "planned": len(planned), "finished": len(planned) - len(left)}
-        made.append(row | counts | {"missing": _said(left, planned) or "nothing"})
+        made.append(row | counts | {"missing": _said(left, planned) or NOTHING})
     return made
 
 

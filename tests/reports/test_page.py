@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from reports.context import Context, make_context
@@ -102,6 +103,16 @@ def test_figures_and_tables_stand_in_the_section_of_their_subject(results: Resul
     assert [table.name for table in sections["What is missing"].tables] == ["failed"]
     assert [table.name for table in sections["Further tables"].tables] == ["own"]
     assert "Over time" not in sections
+
+
+def test_what_is_missing_comes_first_only_if_something_is(results: Results, context: Context):
+    def order(*missing: str) -> list[str]:
+        table = Table("missing", "What is missing", "", pd.DataFrame({"missing": missing}))
+        return [section.title for section in make_sections(results, context, [table], [])]
+
+    assert order("nothing", "nothing")[0] != "What is missing"
+    assert "What is missing" in order("nothing")
+    assert order("nothing", "seed 3")[0] == "What is missing"
 
 
 def test_a_saved_picture_is_not_drawn_again(results: Results, context: Context, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""What the archives of HetRec 2011 have in common: tables of items and of tags, separated by tabs."""
+"""Tables that list items or tags, separated by tabs: their ids, and the words of their texts."""
 
 from collections.abc import Sequence
 
@@ -11,16 +11,16 @@ from data_pipelines.text_tables import read_tab_rows, whole_number
 from data_pipelines.words import split_into_words
 
 
-def read_items(archive: Archive, member: str, columns: Sequence[str], *, free_text: str) -> NDArray[np.int64]:
-    """Return the ids of a table of items, sorted; its first column is the id."""
+def read_ids(archive: Archive, member: str, columns: Sequence[str], *, free_text: str) -> NDArray[np.int64]:
+    """Return the ids of a table, sorted; the first column is the id, and `free_text` may hold tabs."""
     rows = read_tab_rows(archive, member, columns, free_text=free_text)
     return unique_ids([whole_number(fields[0], member, line, columns[0]) for line, fields in rows], member)
 
 
-def read_tags(archive: Archive, member: str, columns: Sequence[str]) -> tuple[NDArray[np.int64], list[list[str]]]:
-    """Return the ids of a table of tags, sorted, and the words of each; its columns are id and text."""
-    tags = [
+def read_texts(archive: Archive, member: str, columns: Sequence[str]) -> tuple[NDArray[np.int64], list[list[str]]]:
+    """Return the ids of a table of two columns, id and text, sorted, and the words of each text."""
+    texts = [
         (whole_number(fields[0], member, line, columns[0]), split_into_words(fields[1]))
         for line, fields in read_tab_rows(archive, member, columns, free_text=columns[1])
     ]
-    return unique_ids([tag for tag, _ in tags], member), [words for _, words in sorted(tags)]
+    return unique_ids([each for each, _ in texts], member), [words for _, words in sorted(texts)]

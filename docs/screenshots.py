@@ -1,0 +1,90 @@
+"""Pictures of MLflow's pages as a user sees them, for the README: a real server, a real Chromium."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
+
+from mlflow import MlflowClient
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from benchmark.chart_views import ONLY_RUNS
+from benchmark.tracking import tracking_uri
+from benchmark.ui import find_experiment, free_port, landing_link, running_server
+from data_pipelines.safe_files import write_whole
+from tests.benchmark.browser import chromium
+
+EXPERIMENT = "fig_e"
+ALGORITHM, GAMMA = "async-linucb", "6001.0"
+PATIENCE = 60
+SETTLED = 3.0
+"""Seconds after which MLflow's charts have stopped moving."""
+
+PLOTTED = "return document.querySelectorAll('.js-plotly-plot').length > 0"
+PICTURE_SHOWN = "return [...document.images].some(image => image.src.startsWith('blob:') && image.naturalWidth)"
+
+
+def take_screenshots(folder: Path) -> None:
+    """Photograph chart, table, run and report of an experiment; say so where there is no Chromium."""
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        print("NOT RENEWED: the pictures of MLflow's pages need chromium and chromedriver")
+        return
+    from docs.renew import small
+
+    store = tracking_uri()
+    with (
+        tempfile.TemporaryDirectory() as place,
+        running_server(store, free_port(), Path(place) / "log") as server,
+        chromium(Path(place) / "profile") as chrome,
+    ):
+        chrome.set_window_size(1500, 950)
+        for name, (link, is_ready) in pages(store, server.address).items():
+            chrome.get("about:blank")  # the part after # alone would not load the page again
+            chrome.get(link)
+            WebDriverWait(chrome, PATIENCE).until(is_ready)
+            time.sleep(SETTLED)
+            _close_panels(chrome)
+            picture = Path(place) / f"{name}.png"
+            chrome.save_screenshot(str(picture))
+            write_whole(folder / f"{name}.png", small(picture))
+
+
+def pages(store: str, address: str) -> dict[str, tuple[str, Callable[[Chrome], object]]]:
+    """Return the address of each page, and how to tell that it is there."""
+    client = MlflowClient(store)
+    experiment = find_experiment(store, EXPERIMENT)
+    root = f"{address}/#/experiments/{experiment.experiment_id}"
+    which = f"{ONLY_RUNS} and params.algorithm = '{ALGORITHM}' and params.threshold = '{GAMMA}' and params.seed = '0'"
+    run = client.search_runs([experiment.experiment_id], which)[0].info.run_id
+    report = client.search_runs([experiment.experiment_id], "tags.`fedbandit.kind` = 'analysis'")[0].info.run_id
+    table = {
+        "compareRunsMode": "TABLE",
+        "searchFilter": "metrics.communication < 1e5 and params.algorithm = 'async-linucb'",
+        "orderByKey": "metrics.`normalised_reward`",
+        "orderByAsc": "false",
+    }
+    return {
+        "ui_chart": (landing_link(store, experiment, address), lambda page: page.execute_script(PLOTTED)),
+        "ui_table": (f"{root}/runs?{urlencode(table)}", lambda page: "async-linucb γ" in _text(page)),
+        "ui_run": (f"{root}/runs/{run}", lambda page: "normalised_reward" in _text(page)),
+        "ui_report": (
+            f"{root}/runs/{report}/artifacts/figures/{EXPERIMENT}.png",
+            lambda page: page.execute_script(PICTURE_SHOWN),
+        ),
+    }
+
+
+def _text(chrome: Chrome) -> str:
+    return str(chrome.execute_script("return document.body.innerText"))
+
+
+def _close_panels(chrome: Chrome) -> None:
+    """Close what MLflow opens beside the page: its assistant."""
+    for button in chrome.find_elements(By.XPATH, "//button[@aria-label='Close' or @aria-label='Close assistant']"):
+        if button.is_displayed():
+            button.click()
+            time.sleep(1.0)
