@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PROFILE ?= quick
+INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_as_published.py tests/algorithms/test_invariants.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format data benchmark report tables figures docs ui bench bench-scale bench-data bench-sweep \
+.PHONY: help test lint format data benchmark report tables figures docs ui coverage bench bench-scale bench-data bench-sweep \
 	bench-report bench-load chaos fuzz clean
 
 help: ## Show this list
@@ -23,6 +24,13 @@ $(READY): pyproject.toml constraints.txt
 
 test: lint ## Lint, type-check and run the tests
 	$(BIN)/pytest -n auto
+
+# Kernels are machine code, which coverage cannot see into: their tests run once more in plain Python.
+coverage: $(READY) ## Which lines no test reaches, kernels included (half an hour)
+	rm -f .coverage .coverage.*
+	$(BIN)/pytest -n auto --cov --cov-report=
+	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=interpreted $(BIN)/pytest -n auto --cov --cov-append --cov-report= $(INTERPRETED)
+	$(BIN)/coverage report --fail-under 90
 
 lint: $(READY) ## Check format, style, types, and packages for known vulnerabilities
 	$(BIN)/ruff format --check .

@@ -1,4 +1,7 @@
-"""Hypothesis profiles: `ci` repeats the same examples; `search` looks for new ones (HYPOTHESIS_PROFILE=search)."""
+"""Hypothesis profiles: `ci` repeats the same examples; `search` looks for new ones; `interpreted` is short.
+
+HYPOTHESIS_PROFILE names the one to use.
+"""
 
 import os
 
@@ -8,4 +11,7 @@ settings.register_profile(
     "ci", max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 settings.register_profile("search", max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+settings.register_profile(  # kernels in plain Python (NUMBA_DISABLE_JIT=1) are a thousand times slower
+    "interpreted", max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

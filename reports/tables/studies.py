@@ -14,6 +14,7 @@ from reports.table import Table
 from reports.titles import effects_of
 
 ORDER = 15
+NONE = pd.Series(dtype=float)
 
 
 def tables(results: Results, context: Context) -> list[Table]:
@@ -50,10 +51,10 @@ def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: str) -> Itera
         first = by_seed.get(usual)
         for effect, each in sorted(by_seed.items(), key=lambda item: (item[0] != usual, item[0])):
             row: dict[str, Any] = {"data": dataset_label(str(dataset)), "algorithm": algorithm_label(str(algorithm))}
-            row |= {"held equal": held, "threshold": float(threshold), "setting": effect, "seeds": len(each)}
+            row |= {"held equal": held, "threshold": float(str(threshold)), "setting": effect, "seeds": len(each)}
             row |= _interval(metric.replace("_", " "), each[metric])
-            known = first is not None and effect != usual
-            row |= _interval("difference", (each[metric] - first[metric]).dropna() if known else pd.Series(dtype=float))
+            paired = NONE if first is None or effect == usual else (each[metric] - first[metric]).dropna()
+            row |= _interval("difference", paired)
             yield row | _interval("C_T", each["communication"])
 
 
