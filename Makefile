@@ -17,9 +17,15 @@ help: ## Show this list
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "fedbandit-bench needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.11 ..." >&2; exit 1; }
-	@echo "Setting up $(VENV), once: packages are downloaded and installed, which takes a minute or two without further words."
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@echo "Setting up $(VENV), once: about $$(wc -l < constraints.txt) packages, two or three minutes."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --progress-bar off --constraint constraints.txt --editable '.[dev]' > $(VENV)/install.log 2>&1 & \
+	job=$$!; while kill -0 $$job 2>/dev/null; do sleep 1; \
+		seconds=$$((seconds + 1)); found=$$(grep -c '^Collecting' $(VENV)/install.log); \
+		[ $$((seconds % 20)) -ne 0 ] || if grep -q '^Installing' $(VENV)/install.log; \
+		then echo "  installing $$found packages"; else echo "  $$found packages downloaded"; fi; done; \
+	wait $$job || { grep -v '^WARNING: Location' $(VENV)/install.log | tail -20 >&2; \
+		echo "The packages could not be installed; all that pip said is in $(VENV)/install.log" >&2; exit 1; }
 	@touch $@
 
 test: lint ## Lint, type-check and run the tests

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from algorithms.jit import kernels_are_compiled
 from benchmark.dead_sweeps import mark_dead_runs, only_writer
 from benchmark.estimate import expected_seconds
 from benchmark.executors import Executor
@@ -16,6 +15,7 @@ from benchmark.recording import SweepRecorder
 from benchmark.store import Store
 from benchmark.sweep import Interrupted, Sweep, group_runs, stopping_at_signals
 from benchmark.sweep_display import SweepDisplay
+from benchmark.warm_up import compile_kernels
 
 if TYPE_CHECKING:
     from benchmark.run_experiments import Request
@@ -37,8 +37,6 @@ def carry_out_plan(
         executor = make_executor(request)
         work = expected_seconds(todo, finished)
         display = SweepDisplay(len(todo), len(runs) - len(todo), sum(work.values()))
-        if not kernels_are_compiled():
-            display.say("Compiling the kernels, once: the first results come in a minute or two.")
         try:
             return _sweep(store, experiments, todo, finished, request.profile, executor, display, work)
         finally:
@@ -67,6 +65,7 @@ def _sweep(
             if stop.is_set():
                 raise Interrupted
             fresh = [run for run in todo if run.key not in elsewhere]
+            compile_kernels(executor, fresh, display, stop)
             Sweep(executor, recorder, group_runs(fresh)).go(stop)
             status = "FINISHED"
         except (Interrupted, KeyboardInterrupt):
