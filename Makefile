@@ -20,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV), once: about $$(wc -l < constraints.txt) packages, two or three minutes."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --progress-bar off --constraint constraints.txt --editable '.[dev]' > $(VENV)/install.log 2>&1 & \
-	job=$$!; while kill -0 $$job 2>/dev/null; do sleep 1; \
+	job=$$!; trap 'kill $$job; exit 130' INT TERM; while kill -0 $$job 2>/dev/null; do sleep 1; \
 		seconds=$$((seconds + 1)); found=$$(grep -c '^Collecting' $(VENV)/install.log); \
 		[ $$((seconds % 20)) -ne 0 ] || if grep -q '^Installing' $(VENV)/install.log; \
 		then echo "  installing $$found packages"; else echo "  $$found packages downloaded"; fi; done; \

@@ -5,6 +5,7 @@ hand. Pictures go to docs/pictures: the figures of the report, and MLflow's page
 """
 
 import io
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from reports.results import Results, read_results
 from reports.seeds import over_seeds
 from reports.table import Table
 from reports.tables import paper_against_ours, studies, user_groups
+from reports.titles import effects_of
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
@@ -88,12 +90,12 @@ def front(results: Results, experiment: str) -> pd.DataFrame:
     metric = "regret" if (runs["source"] == "simulated").all() else "normalised_reward"
     rows = over_seeds(runs, [metric, "communication"])
     if rows["global_dim"].notna().all():
-        first = ["global_dim"]
+        first, rows = ["global_dim"], rows.sort_values("global_dim")
     else:
         first = ["algorithm", "threshold"]
         shown = {**SHOWN, "async-linucb": LOW} if experiment == "low_communication" else SHOWN
         wanted = [
-            any(abs(row["threshold"] - each) <= 1e-9 * each or row["threshold"] == each for each in shown[name])
+            any(math.isclose(row["threshold"], each) for each in shown[name])
             for _, row in rows.iterrows()
             for name in [row["algorithm"]]
         ]
@@ -119,8 +121,8 @@ def against_paper(results: Results, context: Context, kind: str) -> pd.DataFrame
 def where_the_time_goes(results: Results) -> pd.DataFrame:
     """Return the seconds that kernels took, by experiment and method, and their share."""
     runs = results.runs.assign(seconds=results.runs["microseconds_per_step"] * results.runs["steps"] / 1e6)
-    # A run that two experiments share was carried out once.
-    runs = runs.sort_values("experiment").drop_duplicates("key")
+    runs = runs[[not effects_of(name) for name in runs["experiment"]]]  # the paper's experiments, not the studies
+    runs = runs.sort_values("experiment").drop_duplicates("key")  # what two of them share was carried out once
     frame = runs.groupby(["experiment", "algorithm"], as_index=False).agg(
         runs=("seconds", "size"), kernel_seconds=("seconds", "sum"), step=("microseconds_per_step", "mean")
     )

@@ -19,7 +19,7 @@ from data_pipelines.safe_files import write_whole
 from tests.benchmark.browser import chromium
 
 EXPERIMENT = "fig_e"
-ALGORITHM, GAMMA = "async-linucb", "6001.0"
+ALGORITHM, GAMMA = "async-linucb", "6001"
 PATIENCE = 60
 SETTLED = 3.0
 """Seconds after which MLflow's charts have stopped moving."""

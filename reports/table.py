@@ -103,7 +103,12 @@ def interval_text(mean: Any, low: Any, high: Any) -> str:
         return cell_text(mean)
     if _is_missing(low):
         return f"{cell_text(mean)} {ONE_SEED}"
-    return f"{cell_text(mean)} [{cell_text(low)}; {cell_text(high)}]"
+    half = (float(high) - float(low)) / 2
+    if not 1e-9 < half < math.inf:
+        return f"{cell_text(mean)} [{cell_text(low)}; {cell_text(high)}]"
+    digits = max(0, 1 - math.floor(math.log10(half)))  # two of those that the interval leaves in doubt
+    shown = [f"{float(value):,.{digits}f}".replace("-", "−", 1) for value in (mean, low, high)]
+    return f"{shown[0]} [{shown[1]}; {shown[2]}]"
 
 
 def cell_text(value: Any) -> str:

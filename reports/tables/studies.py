@@ -35,8 +35,9 @@ def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Tabl
         f"threshold on the same seeds, its interval that of the paired differences."
     )
     labels = context.labels(runs)
-    rows = list(_rows(runs, baseline, metric))
-    return Table(experiment.name, experiment.title, caption, pd.DataFrame(rows), labels, (experiment.name,))
+    frame = pd.DataFrame(_rows(runs, baseline, metric))
+    same = [name for name in ("algorithm", "held equal") if frame[name].nunique() == 1]
+    return Table(experiment.name, experiment.title, caption, frame.drop(columns=same), labels, (experiment.name,))
 
 
 def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: str) -> Iterator[dict[str, Any]]:
