@@ -32,7 +32,7 @@ FIGURES = (
     "user_groups_delicious",
     "users_delicious",
 )
-WIDTH, COLOURS = 1100, 96
+WIDTH, COLOURS = 1100, 255
 BLOCK = re.compile(r"(<!-- renewed: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SHOWN = {
     "async-linucb": (1, 1.01, 1.1, 2, 3, 11, 101, 1001, 6001, 9001, float("inf")),
@@ -149,7 +149,9 @@ def small(picture: Path) -> bytes:
     """Return a picture with fewer dots and colours: pages are tracked, and load over slow lines."""
     with Image.open(picture) as image:
         shape = (WIDTH, round(image.height * WIDTH / image.width))
-        less = image.convert("RGB").resize(shape, Image.Resampling.LANCZOS).quantize(COLOURS)
+        less = (
+            image.convert("RGB").resize(shape, Image.Resampling.LANCZOS).quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+        )
     buffer = io.BytesIO()
     less.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()

@@ -126,7 +126,7 @@ def test_hovering_shows_algorithm_threshold_values_and_seeds(results: Results, c
     assert first["customdata"][1] == [
         "Async-LinUCB",
         "γ = 2",
-        "regret 205 [141.5; 268.5]",
+        "regret 205 [141; 269]",
         "communication 1,000 [1,000; 1,000]",
         "2 seeds (0, 1)",
     ]

@@ -11,7 +11,7 @@ import pytest
 
 from reports.labels import STAND_IN, algorithm_label, data_label, threshold_text
 from reports.latex import escaped
-from reports.table import Table, cell_text
+from reports.table import Table, cell_text, interval_text
 
 FRAME = pd.DataFrame(
     {
@@ -134,3 +134,16 @@ def test_labels_say_what_data_are():
     assert "UNVERIFIED" in data_label("lastfm", "mirror", None)
     assert data_label("simulated-uniform", "simulated") == ""
     assert algorithm_label("my_module:Mine") == "Mine (my_module)"
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ((1.20712, 1.19, 1.22424), "1.207 [1.190; 1.224]"),
+        ((-0.0000963, -0.003793, 0.0036), "−0.0001 [−0.0038; 0.0036]"),
+        ((14_581_560.2, 14_481_054.1, 14_682_066.3), "14,581,560 [14,481,054; 14,682,066]"),
+        ((0.0, 0.0, 0.0), "0 [0; 0]"),
+    ],
+)
+def test_an_interval_is_written_with_two_digits_of_doubt(values: tuple[float, float, float], text: str):
+    assert interval_text(*values) == text
