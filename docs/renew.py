@@ -34,9 +34,10 @@ FIGURES = (
 )
 WIDTH, COLOURS = 1100, 255
 BLOCK = re.compile(r"(<!-- renewed: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+GAMMAS = (1, 1.01, 1.1, 2, 3, 1 + 10**0.75, 11, 101, 1 + 10**2.5, 1 + 10**2.75, 1001, 6001, 9001, math.inf)
 SHOWN = {
-    "async-linucb": (1, 1.01, 1.1, 2, 3, 11, 101, 1001, 6001, 9001, float("inf")),
-    "async-linucb-am": (1, 1.01, 1.1, 2, 3, 11, 101, 1001, 6001, 9001, float("inf")),
+    "async-linucb": GAMMAS,
+    "async-linucb-am": GAMMAS,
     "sync-linucb": (0.01, 0.1, 1, 10, 100, 1000),
 }
 """Thresholds in the tables; the figures have all of them."""
