@@ -17,7 +17,7 @@ help: ## Show this list
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "fedbandit-bench needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.11 ..." >&2; exit 1; }
-	@echo "Setting up $(VENV), once: about $$(wc -l < constraints.txt) packages, two or three minutes."
+	@echo "Setting up $(VENV), once: packages are downloaded and installed, two or three minutes."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --progress-bar off --constraint constraints.txt --editable '.[dev]' > $(VENV)/install.log 2>&1 & \
 	job=$$!; trap 'kill $$job; exit 130' INT TERM; while kill -0 $$job 2>/dev/null; do sleep 1; \
@@ -53,7 +53,7 @@ data: $(READY) ## Prepare LastFM, Delicious and MovieLens (FEDBANDIT_MIRROR=dir-
 
 # Runs that failed, or data that are missing (exit code 1), are no reason to leave out the report; anything worse is.
 benchmark: $(READY) ## Data (stand-ins where nothing can be had), all experiments, report (PROFILE=quick or paper)
-	$(BIN)/fedbandit data || $(BIN)/python -m benchmark.fill_in
+	@$(BIN)/fedbandit data || $(BIN)/python -m benchmark.fill_in
 	@echo $(BIN)/fedbandit run --profile $(PROFILE); \
 	$(BIN)/fedbandit run --profile $(PROFILE); code=$$?; [ $$code -le 1 ] || exit $$code; \
 	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && exit $$code

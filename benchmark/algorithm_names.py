@@ -161,7 +161,10 @@ def _own_class(reference: str) -> type:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        raise ValueError(one_line(f"algorithm is {reference!r}; {module_name} cannot be imported: {error}")) from None
+        hint = f"; write {module_name.removesuffix('.py')}:{class_name}" if module_name.endswith(".py") else ""
+        where = f" (looked in {here}, and among installed packages)" if isinstance(error, ModuleNotFoundError) else ""
+        text = f"algorithm is {reference!r}; {module_name} cannot be imported: {error}{where}{hint}"
+        raise ValueError(one_line(text)) from None
     found = getattr(module, class_name, None)
     if not isinstance(found, type):
         classes = [name for name, each in vars(module).items() if isinstance(each, type)]

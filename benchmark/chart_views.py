@@ -11,6 +11,7 @@ import json
 import time
 from typing import Any
 from urllib.parse import urlencode
+from zlib import crc32
 
 from mlflow import MlflowClient
 from mlflow.entities import Experiment
@@ -33,12 +34,12 @@ _COLOURS = {
     "sync-linucb": "#009e73",
     "random": "#999999",
 }
-_FURTHER_COLOURS = ("#cc79a7", "#e69f00", "#56b4e9", "#b3a800")
+_FURTHER_COLOURS = ("#cc79a7", "#e69f00", "#56b4e9", "#b3a800", "#7b3294", "#8c510a", "#01665e", "#e7298a")
 
 
 def run_colour(algorithm: str) -> str:
     """Return the colour of an algorithm's points, the same in every experiment: the value of `mlflow.runColor`."""
-    return _COLOURS.get(algorithm) or _FURTHER_COLOURS[sum(algorithm.encode()) % len(_FURTHER_COLOURS)]
+    return _COLOURS.get(algorithm) or _FURTHER_COLOURS[crc32(algorithm.encode()) % len(_FURTHER_COLOURS)]
 
 
 def vertical_metric(experiment_name: str) -> str:

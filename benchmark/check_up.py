@@ -71,7 +71,7 @@ def _kernels() -> Iterator[Finding]:
     old = [folder for folder in CACHE_FOLDER.parent.glob("kernels-*") if folder != CACHE_FOLDER]
     if old:
         size = sum(file.stat().st_size for folder in old for file in folder.rglob("*") if file.is_file())
-        what = f"{len(old)} folders of other versions, {size / 2**20:.0f} MiB"
+        what = f"{len(old)} of other versions, {size / 2**20:.0f} MiB"
         yield Finding(
             "look", "old kernels", what, f"remove all but {CACHE_FOLDER.name} in {CACHE_FOLDER.parent}, if you like"
         )
@@ -107,8 +107,7 @@ def _data() -> Iterator[Finding]:
 
 
 def _store() -> Iterator[Finding]:
-    from benchmark.experiment import experiment_names
-    from benchmark.finished import finished_runs, something_is_running
+    from benchmark.finished import experiments_with_runs, something_is_running
     from benchmark.store import Store
     from benchmark.tracking import sqlite_file
     from data_pipelines.secrets import without_user
@@ -119,9 +118,9 @@ def _store() -> Iterator[Finding]:
     if file is not None and not file.is_file():
         yield Finding("ok", "store", f"{shown}: none yet, the first `fedbandit run` makes it")
         return
-    finished = finished_runs(store, experiment_names())
-    what = f"{shown}: {len(finished):,} finished runs"
-    if something_is_running(store, experiment_names()):
+    finished = experiments_with_runs(store)
+    what = f"{shown}: {sum(finished.values()):,} finished runs in {len(finished)} experiments"
+    if something_is_running(store, [*finished]):
         advice = "a sweep is at work, or was killed: `fedbandit run` sees to what was left behind"
         yield Finding("look", "store", f"{what}, and some marked as running", advice)
     else:

@@ -226,6 +226,8 @@ def experiment_names() -> list[str]:
 def load_experiment(name: str) -> Experiment:
     """Read a shipped experiment by name, or any by the path of its TOML file."""
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    if not path.is_file() and name.endswith(".toml"):
+        raise ValueError(one_line(f"experiment is {name!r}; there is no such file in {path.absolute().parent}"))
     if not path.is_file():
         raise unknown("experiment", name, experiment_names())
     if not NAME.fullmatch(path.stem):
@@ -251,7 +253,8 @@ def _text(path: Path) -> str:
 def _one_line(error: ValidationError) -> str:
     """Name the field, its value and what is allowed, of the first mistake found."""
     # Of a field with two allowed types pydantic tells both mistakes: the deeper one is the one that is meant.
-    first = max(error.errors(), key=lambda each: len(each["loc"]))
+    # A field that is not known is told before one that is missing: it may be the same one, misspelt.
+    first = max(error.errors(), key=lambda each: (each["type"] == "extra_forbidden", len(each["loc"])))
     kinds = ("constrained", "list[", "LogSpaced")
     field = ".".join(str(part) for part in first["loc"] if not str(part).startswith(kinds)) or "the file"
     if first["type"] == "missing":

@@ -5,7 +5,9 @@ same answer.
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -42,6 +44,23 @@ class FinishedRun:
     metrics: dict[str, float] = field(default_factory=dict)
 
 
+def experiments_with_runs(store: "Store") -> dict[str, int]:
+    """Return how many finished runs each experiment of a store has, those of files that are not shipped included."""
+    file = sqlite_file(store.uri)
+    if file is None:
+        names = [each.name for each in store.client.search_experiments()]
+        return dict(Counter(each.experiment for each in finished_by_search(store, names)))
+    if not file.is_file():
+        return {}
+    try:
+        with _reading(file) as connection:
+            return dict(Counter(name for _, name, _ in connection.execute(RUNS)))
+    except sqlite3.Error as error:
+        if "no such table" in str(error):
+            return {}
+        raise StoreError(f"{file} cannot be read ({error})") from None
+
+
 def finished_runs(store: "Store", experiments: Sequence[str]) -> list[FinishedRun]:
     """Return the finished runs of these experiments."""
     file = sqlite_file(store.uri)
@@ -65,8 +84,7 @@ def finished_in_sqlite(file: "Path", experiments: Sequence[str]) -> list[Finishe
     if not file.is_file():
         return []
     try:
-        connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=30)
-        try:
+        with _reading(file) as connection:
             found = {
                 run_id: FinishedRun(run_id, name, key)
                 for run_id, name, key in connection.execute(RUNS)
@@ -78,8 +96,6 @@ def finished_in_sqlite(file: "Path", experiments: Sequence[str]) -> list[Finishe
                     if run_id in found:
                         target = found[run_id]
                         (target.parameters if table == "params" else target.metrics)[key] = value
-        finally:
-            connection.close()
     except sqlite3.Error as error:
         if "no such table" in str(error):
             return []
@@ -97,13 +113,14 @@ def something_is_running(store: "Store", experiments: Sequence[str]) -> bool:
     if not file.is_file():
         return False
     try:
-        connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=30)
-        try:
+        with _reading(file) as connection:
             return bool(connection.execute(LEFT_RUNNING).fetchone()[0])
-        finally:
-            connection.close()
     except sqlite3.Error:
         return False
+
+
+def _reading(file: "Path") -> "closing[sqlite3.Connection]":
+    return closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=30))
 
 
 def _marks(names: Iterable[str]) -> str:

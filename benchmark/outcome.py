@@ -1,12 +1,15 @@
 """What a run hands back: final metrics, short curves and files, or the error it ended with."""
 
+import inspect
 import io
 import math
 import os
 import platform
+import sys
 import time
 import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,8 +56,16 @@ def carry_out(stream: EventStream, algorithm: Any, seed: int) -> Outcome:
         ended = started + time.perf_counter() - begun  # whatever becomes of the clock meanwhile
         return Outcome(started, ended, platform.node(), metrics, curves, files, stream_facts(stream))
     except Exception as error:
-        text, ended = f"{type(error).__name__}: {error}", started + time.perf_counter() - begun
+        text = f"{type(error).__name__}: {error}{_where(error, algorithm)}"
+        ended = started + time.perf_counter() - begun
         return Outcome(started, ended, platform.node(), error=text, details=traceback.format_exc())
+
+
+def _where(error: Exception, algorithm: Any) -> str:
+    """Say at which line of the algorithm's own file it went wrong, if it did there."""
+    file = inspect.getsourcefile(type(algorithm)) if type(algorithm).__module__ in sys.modules else None
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
 
 
 def final_metrics(trace: Trace, stream: EventStream, seconds: float) -> dict[str, float]:

@@ -50,7 +50,9 @@ class Run:
     def setting(self) -> str:
         """A name for all its seeds: algorithm and threshold."""
         symbols = [symbol for name, symbol in SYMBOLS.items() if self.parameters.get(name) is not None]
-        return f"{self.algorithm_name} {symbols[0]}={float(self.threshold):g}" if symbols else self.algorithm_name
+        if symbols:
+            return f"{self.algorithm_name} {symbols[0]}={float(self.threshold):g}"
+        return " ".join([self.algorithm_name, *(f"{name}={value}" for name, value in self.parameters.items())])
 
     @property
     def name(self) -> str:
@@ -155,8 +157,8 @@ def _sources(
         except NotPreparedError as error:
             name = stream.dataset
             missing[name] = (
-                f"{str(error).partition('; run:')[0]}; ways on: fedbandit data {name} [--mirror DIR_OR_URL], "
-                f"or generated data: fedbandit data {name} --stand-in"
+                f"{str(error).partition('; run:')[0]} (looked in {data_folder().resolve()}); ways on: "
+                f"fedbandit data {name} [--mirror DIR_OR_URL], or generated data: fedbandit data {name} --stand-in"
             )
         return
     dims: Sequence[int | None] = stream.global_dim or [None]

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from benchmark.algorithm_names import parse_filter
 from benchmark.experiment import MOST_SEEDS, Experiment, experiment_names, load_experiment
@@ -57,10 +58,12 @@ def run_experiments(request: Request) -> int:
             print("Interrupted. Nothing finished is lost; to go on, run the same command again.", file=sys.stderr)
             return INTERRUPTED
         finished = finished_runs(store, sorted(used))
-    else:
+    elif plan.runs:
         print(f"{len(plan.runs)} runs, all of them finished: nothing to do.")
-    stand_ins = sorted({run.source.name for run in plan.runs if run.source.source == "stand-in"})
-    print_summary(store, experiments, finished, failures, stand_ins)
+    else:
+        print("There is nothing to run: all data that were asked for are missing.", file=sys.stderr)
+        return 1
+    print_summary(store, experiments, plan.runs, finished, failures)
     return 1 if failures or plan.missing else 0
 
 
@@ -76,7 +79,8 @@ def find_experiments(names: Sequence[str]) -> list[Experiment]:
     for name in names:
         matching = [each for each in shipped if fnmatchcase(each, name)]
         if not matching and not name.endswith(".toml"):
-            raise unknown("experiment", name, shipped)
+            own = [path.name for path in Path.cwd().glob("*.toml") if path.stem == name]
+            raise ValueError(f"experiment is {name!r}; write {own[0]}") if own else unknown("experiment", name, shipped)
         found += matching or [name]
     return [load_experiment(name) for name in dict.fromkeys(found)]
 

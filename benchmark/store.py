@@ -103,18 +103,15 @@ class Store:
         patiently(self.uri, lambda: save_chart_view(self.uri, experiment.name, metric))
 
     def known_link(self, experiment: str) -> str:
-        """Return the address of an experiment's chart, on the team's server or where `fedbandit ui` serves it.
+        """Return the address of an experiment's chart on a team's server; a file has none until somebody serves it.
 
         Empty where this process had nothing to write there: finding out would take longer than the rest.
         """
-        if experiment not in self._ids:
+        if experiment not in self._ids or not self.uri.startswith(("http://", "https://")):
             return ""
         from benchmark.chart_views import VIEW_KEY, chart_link
 
-        is_server = self.uri.startswith(("http://", "https://"))
-        return chart_link(
-            without_user(self.uri) if is_server else "http://127.0.0.1:5000", self._ids[experiment], VIEW_KEY
-        )
+        return chart_link(without_user(self.uri), self._ids[experiment], VIEW_KEY)
 
     def record(self, parent: str, experiment: Experiment, run: Run, outcome: Outcome) -> str:
         """Write one run, done or failed; the status comes last, so that a run half written never counts."""

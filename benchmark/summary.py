@@ -1,9 +1,12 @@
 """What `fedbandit run` says at the end, and what `--dry-run` says instead."""
 
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import nan
 from statistics import mean
 
+from benchmark.algorithm_names import GRID_OFFSETS
 from benchmark.estimate import duration, expected_seconds
 from benchmark.experiment import Experiment
 from benchmark.finished import FinishedRun
@@ -16,54 +19,75 @@ from data_pipelines.secrets import without_user
 def print_summary(
     store: Store,
     experiments: Sequence[Experiment],
+    runs: Sequence[Run],
     finished: Sequence[FinishedRun],
     failures: Sequence[str],
-    stand_ins: Sequence[str],
 ) -> None:
     """Print the best of each algorithm, the failures, where the records are, and how to look at and report them."""
     print()
+    done = {(each.experiment, each.key): each.metrics for each in finished}
     for experiment in experiments:
-        runs = [each for each in finished if each.experiment == experiment.name]
-        print(f"{experiment.name}  {experiment.title}  ({len(runs)} runs finished)")
-        for line in best_lines(runs):
+        own = [run for run in runs if run.experiment == experiment.name]
+        measured = [(run, done[run.experiment, run.key]) for run in own if (run.experiment, run.key) in done]
+        print(f"{experiment.name}  {experiment.title}  ({len(measured)} runs finished)")
+        for line in best_lines(measured):
             print(f"  {line}")
-    for dataset in stand_ins:
+    for dataset in sorted({run.source.name for run in runs if run.source.source == "stand-in"}):
         print(f"{dataset} is a STAND-IN, generated data: no result on it is a finding")
     for failure in failures:
         print(f"FAILED {failure}")
     file = sqlite_file(store.uri)
     print(f"\nrecords  {without_user(store.uri)}" + (f", {file.parent / 'mlartifacts'}" if file else ""))
-    last = experiments[-1].name if experiments else ""
+    last = experiments[-1].name
     link = store.known_link(last)
     print(f"look     fedbandit ui {last}" + (f", or on its pages: {link}" if link else ""))
     print("report   fedbandit report: the paper's figures and tables, how we compare, one page")
 
 
-def best_lines(runs: Sequence[FinishedRun]) -> list[str]:
-    """Return a line for each stream and algorithm: its best threshold, by mean over seeds."""
-    by_setting: dict[tuple[str, str], dict[str, list[FinishedRun]]] = defaultdict(lambda: defaultdict(list))
-    for run in runs:
-        place = (run.parameters["dataset"], run.parameters["algorithm"])
-        by_setting[place][run.parameters.get("threshold", "")].append(run)
+def best_lines(measured: Sequence[tuple[Run, Mapping[str, float]]]) -> list[str]:
+    """Return a line for each stream and algorithm: its best setting, by mean over seeds."""
+    groups: dict[tuple[str, str], list[tuple[Run, Mapping[str, float]]]] = defaultdict(list)
+    for run, metrics in measured:
+        groups[run.source.name, run.algorithm_name].append((run, metrics))
     lines = []
-    for (dataset, algorithm), by_threshold in sorted(by_setting.items()):
+    for (dataset, algorithm), same in sorted(groups.items(), key=lambda group: _numbers_by_size(group[0][0])):
         # The regret of a simulation is exact; on real data the usual figure is normalised reward.
         metric, sign = ("regret", -1) if dataset.startswith("simulated") else ("normalised_reward", 1)
-        means = {
-            threshold: mean(run.metrics.get(metric, float("nan")) for run in same)
-            for threshold, same in by_threshold.items()
-        }
-        best = max(means, key=lambda threshold: sign * means[threshold])
-        communication = mean(run.metrics.get("communication", float("nan")) for run in by_threshold[best])
-        at = f" at threshold {float(best):g}" if best else ""
-        seeds = len({run.parameters["seed"] for run in by_threshold[best]})
-        variants = len(by_threshold[best]) // seeds
-        together = f", mean over {variants} variants: the report tells them apart" if variants > 1 else ""
+        settings: dict[str, list[Mapping[str, float]]] = defaultdict(list)
+        names = settings_of([run for run, _ in same])
+        for (_, metrics), name in zip(same, names, strict=True):
+            settings[name].append(metrics)
+        means = {name: mean(each.get(metric, nan) for each in found) for name, found in settings.items()}
+        best = max(means, key=lambda name: sign * means[name])
+        communication = mean(each.get("communication", nan) for each in settings[best])
+        seeds = len(settings[best])
         lines.append(
-            f"{dataset:<28} {algorithm:<18} best {metric.replace('_', ' ')} {means[best]:,.4g}{at}, "
-            f"communication {communication:,.0f} ({seeds} seed{'s' if seeds > 1 else ''}{together})"
+            f"{dataset:<28} {algorithm:<26} best {metric.replace('_', ' ')} {_short(means[best])}"
+            f"{f' at {best}' if best else ''}, communication {communication:,.0f} ({seeds} seed{'s' * (seeds > 1)})"
         )
     return lines
+
+
+def settings_of(runs: Sequence[Run]) -> list[str]:
+    """Name each run of an algorithm on a stream by its threshold and by what else differs between them."""
+    everything = [{**dict(run.source.settings), **run.parameters} for run in runs]
+    names = {name for each in everything for name in each} - {*GRID_OFFSETS, "gamma_upload", "gamma_download"}
+    values = {name: {str(each.get(name)) for each in everything} for name in names}
+    differing = sorted(name for name, found in values.items() if len(found) > 1)
+    found = []
+    for run, each in zip(runs, everything, strict=True):
+        threshold = [f"threshold {float(run.threshold):g}"] if run.threshold else []
+        found.append(", ".join([*threshold, *(f"{name}={each.get(name)}" for name in differing)]))
+    return found
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _numbers_by_size(text: str) -> list[tuple[int, str]]:
+    """Sort `-4` before `-12`."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", text)]
 
 
 def print_dry_run(runs: Sequence[Run], todo: Sequence[Run], finished: Sequence[FinishedRun], jobs: int) -> None:

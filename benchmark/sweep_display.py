@@ -1,5 +1,6 @@
 """The live display of a sweep: a bar on a terminal, plain lines elsewhere."""
 
+import os
 import sys
 import time
 
@@ -29,7 +30,7 @@ class SweepDisplay:
         self._first: float | None = None
         self._last_line = time.monotonic()
         self._bar = None
-        if sys.stderr.isatty() and total:
+        if total and _has_room_for_a_bar():
             from tqdm import tqdm
 
             shape = "{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} runs, {elapsed}{postfix}"
@@ -91,3 +92,8 @@ class SweepDisplay:
         self._last_line = time.monotonic()
         over = self.done + self.failed
         print(f"{over} of {self.total} runs: {self.done} done, {self._counts()}", file=sys.stderr, flush=True)
+
+
+def _has_room_for_a_bar() -> bool:
+    """Tell whether this is a terminal; those of some containers have no size, and a bar would not be seen."""
+    return sys.stderr.isatty() and os.get_terminal_size(sys.stderr.fileno()).columns > 0

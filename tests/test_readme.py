@@ -37,13 +37,14 @@ def test_the_experiment_runs_and_has_a_report(tmp_path: Path):
 
 
 def test_ones_own_tables_are_imported_without_code(tmp_path: Path):
-    clicks = "".join(f"{n % 5},{n}\n" for n in range(60))
-    (tmp_path / "clicks.csv").write_text("customer,sku\n" + clicks)
+    clicks = "".join(f"{n % 5},{n},{n + 1}\n" for n in range(60))
+    (tmp_path / "clicks.csv").write_text("customer,sku,at\n" + clicks)
     titles = "".join(f"{n},word{n % 7} other{n % 11} more{n}\n" for n in range(60))
     (tmp_path / "items.csv").write_text("sku,title\n" + titles)
     (arguments,) = commands("data import")
     done = fedbandit(tmp_path, *arguments)
     assert done.returncode == 0, done.stderr
+    assert 'dataset = "shop"' in done.stdout
     assert "shop" in fedbandit(tmp_path, "list").stdout
 
 

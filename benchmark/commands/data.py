@@ -157,4 +157,5 @@ def _import(arguments: argparse.Namespace) -> int:
     )
     for note in manifest["notes"]:
         print(f"  {note}")
+    print(f'next: in an experiment\'s file, [[streams]] with dataset = "{request.name}"; README, `Add an experiment`')
     return 0

@@ -183,10 +183,11 @@ def test_a_failed_run_is_recorded_and_the_others_go_on(tmp_path: Path):
     arguments = ("run", write_tiny(tmp_path), "--seeds", "1", "--algorithm", "own:First[fail_at=[-1,7]]")
     done = fedbandit(tmp_path, *arguments)
     assert done.returncode == 1
-    assert "FAILED tiny: own:First seed 0 on simulated-uniform: RuntimeError: as it was told" in done.stdout
+    line = 1 + OWN.splitlines().index('            raise RuntimeError("as it was told")')
+    error = f"RuntimeError: as it was told (own.py, line {line})"
+    assert f"FAILED tiny: own:First fail_at=7 seed 0 on simulated-uniform: {error}" in done.stdout
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": 1}
-    (error,) = rows(tmp_path, "select value from tags where key = 'fedbandit.error'")
-    assert error == ("RuntimeError: as it was told",)
+    assert rows(tmp_path, "select value from tags where key = 'fedbandit.error'") == [(error,)]
     assert fedbandit(tmp_path, *arguments).returncode == 1  # failed again; nothing else was repeated
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": 2}
 
@@ -207,6 +208,35 @@ def test_an_installed_package_may_bring_an_algorithm(tmp_path: Path):
     (tmp_path / "others.py").write_text(OWN.replace("return 0", "return 1"))
     assert fedbandit(tmp_path, *run, **installed).returncode == 0
     assert statuses(tmp_path)["FINISHED"] == RUNS // 2 + 2
+
+
+def test_a_name_without_its_ending_is_understood_and_corrected(tmp_path: Path):
+    write_tiny(tmp_path)
+    done = fedbandit(tmp_path, "run", "tiny")
+    assert (done.returncode, done.stderr) == (2, "fedbandit: error: experiment is 'tiny'; write tiny.toml\n")
+
+
+def test_a_misspelt_field_is_told_before_the_one_that_is_missing(tmp_path: Path):
+    write_tiny(tmp_path)
+    text = (tmp_path / "tiny.toml").read_text().replace("seeds =", "sedes =")
+    (tmp_path / "tiny.toml").write_text(text)
+    assert "profiles.quick.sedes is 2; allowed are known fields only" in fedbandit(tmp_path, "run", "tiny.toml").stderr
+
+
+def test_a_terminal_without_a_size_gets_lines(tmp_path: Path):
+    main_end, its_end = pty.openpty()
+    fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 0, 0, 0, 0))
+    process = subprocess.Popen(
+        command("run", write_tiny(tmp_path), "--seeds", "1"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=its_end,
+    )
+    os.close(its_end)
+    assert process.wait(120) == 0
+    assert f"{RUNS // 2} of {RUNS // 2} runs: {RUNS // 2} done" in os.read(main_end, 65_536).decode()
+    os.close(main_end)
 
 
 def test_on_a_terminal_a_bar_shows_what_is_done_and_the_time_left(tmp_path: Path):
@@ -244,7 +274,9 @@ def test_on_a_terminal_a_bar_shows_what_is_done_and_the_time_left(tmp_path: Path
         (["fig_a", "--executor", "dask"], "--scheduler is missing"),
         (["fig_a", "--scheduler", "tcp://127.0.0.1:1"], "allowed only with --executor dask"),
         (["fig_a", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"], "where no Dask scheduler answers"),
-        (["missing.toml"], "experiment is 'missing.toml'"),
+        (["missing.toml"], "experiment is 'missing.toml'; there is no such file in "),
+        (["fig_a", "--algorithm", "gone:Gone"], "No module named 'gone' (looked in "),
+        (["fig_a", "--algorithm", "gone.py:Gone"], "; write gone:Gone"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, arguments: list[str], complaint: str):
@@ -376,7 +408,7 @@ def test_a_missing_data_set_is_told_and_the_exit_code_tells(tmp_path: Path):
     data = {"FEDBANDIT_DATA": str(tmp_path / "data")}
     done = fedbandit(tmp_path, "run", write_tiny(tmp_path), "fig_d", "--seeds", "1", **data)
     assert done.returncode == 1
-    assert "MISSING: lastfm is not prepared; ways on:" in done.stderr
+    assert f"MISSING: lastfm is not prepared (looked in {tmp_path / 'data'}); ways on:" in done.stderr
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2}
 
 
