@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PROFILE ?= quick
-INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_as_published.py tests/algorithms/test_invariants.py
+INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_as_published.py tests/algorithms/test_invariants.py \
+	tests/algorithms/test_ties.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help

@@ -151,7 +151,9 @@ def small(picture: Path) -> bytes:
     with Image.open(picture) as image:
         shape = (WIDTH, round(image.height * WIDTH / image.width))
         less = (
-            image.convert("RGB").resize(shape, Image.Resampling.LANCZOS).quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+            image.convert("RGB")
+            .resize(shape, Image.Resampling.LANCZOS)
+            .quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         )
     buffer = io.BytesIO()
     less.save(buffer, "PNG", optimize=True)
