@@ -1,6 +1,7 @@
 """The tables of a report, from a store made by hand: each number in them is worked out here."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -197,6 +198,34 @@ def test_numbers_of_the_paper_stand_beside_ours(results: Results, context: Conte
     found = row(table, "normalised reward of Async-LinUCB at γ=9,001")
     assert (found["paper"], found["verdict"]) == (1.8322, "cannot be checked (no run at this threshold)")
     assert f"delicious: {RECONSTRUCTED}" in table.notes
+
+
+def test_verdicts_are_counted_by_kind_at_the_start(results: Results, context: Context):
+    (table,) = paper_against_ours.tables(results, context)
+    kinds = r"Directions: (.+?)\. Numbers: (.+?)\. Sizes: (.+?)\. Table 2: (.+?)\. A number is reproduced if"
+    found = re.match(kinds, table.caption)
+    assert found is not None, table.caption
+    assert re.fullmatch(r"\d+ reproduced, (\d+ differ|1 differs), \d+ cannot be checked", found[2])
+    assert sum(int(count) for count in re.findall(r"\b\d+(?= (?:reproduced|differ|cannot))", found[0])) == len(
+        table.frame
+    )
+    assert not any("reproduced" in note for note in table.notes)
+
+
+def test_sizes_are_those_of_the_data_that_the_experiments_use(results: Results, hand_made: HandMade):
+    def sizes_of(*experiments: str) -> set[str]:
+        about = make_context(results.only(experiments), hand_made.folder / "data", experiments)
+        (table,) = paper_against_ours.tables(results.only(experiments), about)
+        return set(table.frame.loc[table.frame["what the paper states"] == "users", "data"])
+
+    assert sizes_of("fig_a") == set()
+    assert sizes_of("fig_a", "fig_d") == {"LastFM"}
+    assert sizes_of("fig_e") == {"Delicious"}
+
+
+def test_experiments_that_the_paper_does_not_have_are_not_set_against_it():
+    results, _ = made_up([run("async-linucb", 2.0, experiment="mine", dataset="own")])
+    assert paper_against_ours.tables(results, make_context(results, experiments=["mine"])) == []
 
 
 def test_nothing_found_on_a_stand_in_is_a_finding(fresh: HandMade):
