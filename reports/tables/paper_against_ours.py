@@ -36,9 +36,9 @@ def tables(results: Results, context: Context) -> list[Table]:
     tolerance = paper()["tolerance"]
     caption = (
         f"{counts} A number is reproduced if it lies within our 95 % interval over seeds, or ours within "
-        f"{tolerance:.0%} of it; a count must be equal. A direction is reproduced if the whole 95 % interval over seeds lies on the "
-        f"paper's side; with one seed there is no interval, and only the side is told. Otherwise it differs, or cannot "
-        f"be checked."
+        f"{tolerance:.0%} of it; a count must be equal. A direction is reproduced if the whole 95 % interval over "
+        f"seeds lies on the paper's side; with one seed there is no interval, and only the side is told. Otherwise it "
+        f"differs, or cannot be checked."
     )
     frame = pd.DataFrame([row for rows in kept.values() for row in rows])
     made = Table("paper_against_ours", "Paper against ours", caption, frame, context.labels(context.runs))
