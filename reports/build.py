@@ -1,5 +1,6 @@
 """A report from end to end: read the runs, make tables, figures and page, log them to MLflow. Nothing is made twice."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 OUT = Path("reports/output")
 PARTS = ("tables", "figures")
 PAGE = "report.html"
+LONGEST_NAME = 100
+"""Of a folder: file systems allow no more than 255 bytes."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +45,19 @@ class Report:
 
 
 def build(
-    uri: str | None = None, names: Sequence[str] = (), out: Path = OUT, *, only: str | None = None, log: bool = True
+    uri: str | None = None,
+    names: Sequence[str] = (),
+    out: Path | None = None,
+    *,
+    only: str | None = None,
+    log: bool = True,
 ) -> Report:
     """Bring a report up to date.
 
     Args:
         uri: the MLflow store; by default `MLFLOW_TRACKING_URI`, or the SQLite file in the working directory.
         names: experiments, or patterns of them; none means all.
-        out: the folder to write to; it always holds one report, the latest.
+        out: the folder to write to, by default `folder_of(names)`; it holds one report, the latest.
         only: `tables` or `figures`: nothing else is made, no page, nothing in MLflow.
         log: whether MLflow gets the tables and figures too.
     """
@@ -57,9 +65,18 @@ def build(
     if results.runs.empty:
         raise ValueError(f"{without_user(results.uri)} has no finished run; run first: fedbandit run")
     experiments = find_names(names, results)
+    out = folder_of(names) if out is None else out
     context = make_context(results.only(experiments), experiments=experiments)
     with locked(out, "report"):
         return Builder(results.only(experiments), context, OutputFolder.open(out)).bring_up_to_date(only, log)
+
+
+def folder_of(names: Sequence[str]) -> Path:
+    """Return where a report goes: that on some experiments has a folder of its own, and leaves the full one alone."""
+    name = "+".join(re.sub(r"[^\w.-]", "_", name) for name in names)
+    if len(name) > LONGEST_NAME:
+        name = f"{name[:LONGEST_NAME]}-{digest(name)[:8]}"
+    return OUT / name
 
 
 def find_names(names: Sequence[str], results: Results) -> list[str]:

@@ -1,7 +1,7 @@
 """A front, planned but not yet drawn: what each algorithm reaches for how much communication, a mark a threshold."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,21 +10,21 @@ from numpy.typing import ArrayLike
 
 from reports.communication_axis import CommunicationAxis
 from reports.label_placement import Array, Bools, Place, Wish, place_labels
-from reports.labels import AlgorithmStyle, algorithm_label, algorithm_style, threshold_text
-from reports.style import WIDTH, header_height, text_size
+from reports.labels import AlgorithmStyle, algorithm_label, curve_styles, threshold_text
+from reports.style import WIDTH, text_size
 
 LABEL_SIZE = 6.5
 MARK_RADIUS = 4.2
 SAME_PLACE = 2.5
 """Marks of one curve nearer than this (points) share a label."""
 
-LEFT, RIGHT, BELOW, PLOT_HEIGHT = 0.85, 0.2, 1.0, 4.7
+LEFT, RIGHT, PLOT_HEIGHT = 0.85, 0.2, 4.7
 AXIS_NAMES = {"regret": "cumulative regret $R_T$, logarithmic", "normalised_reward": "normalised reward"}
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The marks of one algorithm in order of threshold.
+    """The marks of one algorithm in order of threshold, or without one of communication.
 
     `marks` has the columns text, x, x_low, x_high, y, y_low, y_high, seeds, seed_list, threshold.
     """
@@ -33,11 +33,7 @@ class Curve:
     variant: str
     meaning: str
     marks: pd.DataFrame
-
-    @property
-    def style(self) -> AlgorithmStyle:
-        """Colour and mark of the algorithm."""
-        return algorithm_style(self.algorithm)
+    style: AlgorithmStyle
 
     @property
     def label(self) -> str:
@@ -111,9 +107,17 @@ class Front:
         return bool((marks["y_low"] < self.bottom).any() or (marks["y_high"] > self.top).any())
 
 
-def plan_front(rows: pd.DataFrame, metric: str, by: str = "threshold") -> Front:
-    """Plan a front from rows of `over_seeds`, labelled by their threshold or another column."""
-    curves = tuple(_curve(str(name), str(variant), same, metric, by) for (name, variant), same in _by_curve(rows))
+def plan_front(rows: pd.DataFrame, metric: str, by: str = "threshold", joined: Collection[str] = ()) -> Front:
+    """Plan a front from rows of `over_seeds`, labelled by their threshold or another column.
+
+    Each variant of an algorithm has a curve of its own, except that those of algorithms in `joined` are one curve.
+    """
+    apart = rows["variant"].mask(rows["algorithm"].isin(joined), "")
+    parts = [
+        (str(name), str(variant), same) for (name, variant), same in rows.groupby([rows["algorithm"], apart], sort=True)
+    ]
+    styles = curve_styles([name for name, _, _ in parts])
+    curves = tuple(_curve(*part, metric, by, style) for part, style in zip(parts, styles, strict=True))
     marks = pd.concat([curve.marks for curve in curves])
     axis = CommunicationAxis.around(marks["x"])
     bottom, top = _regret_range(marks) if metric == "regret" and (marks["y"] > 0).all() else _reward_range(marks)
@@ -122,26 +126,20 @@ def plan_front(rows: pd.DataFrame, metric: str, by: str = "threshold") -> Front:
     return Front(curves, metric, axis, bottom, top, _labels(front), size)
 
 
-def height_of(labels: Sequence[str]) -> float:
-    """Return the height of a front's picture in inches."""
-    return BELOW + PLOT_HEIGHT + header_height(labels)
-
-
 def positions(front: Front, curve: Curve) -> Array:
     """Return the places of a curve's marks in points from the plot's lower left corner."""
     return np.column_stack([front.axis.share(curve.marks["x"]) * front.size[0], front.height(curve.marks["y"])])
 
 
-def _by_curve(rows: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
-    return list(rows.groupby(["algorithm", "variant"], sort=True))  # type: ignore[arg-type]
-
-
-def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: str) -> Curve:
-    rows = rows.sort_values(by)
+def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: str, style: AlgorithmStyle) -> Curve:
+    rows = rows.sort_values([by, "communication"])
     symbol = "D" if algorithm.startswith("sync") else "γ"
     meaning = "" if rows[by].isna().all() else "d_g" if by == "global_dim" else symbol
     values = {
-        "text": [threshold_text(value) or algorithm_label(algorithm) for value in rows[by]],
+        "text": [
+            threshold_text(value) or own or algorithm_label(algorithm)
+            for value, own in zip(rows[by], rows["variant"], strict=True)
+        ],
         "threshold": rows["threshold"] if by == "threshold" else np.nan,
         "seeds": rows["seeds"],
         "seed_list": rows["seed_list"],
@@ -151,7 +149,7 @@ def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: st
     marks = pd.DataFrame(values).reset_index(drop=True)
     for extreme in (1.0, np.inf):
         marks.loc[(marks["threshold"] == extreme) & (symbol == "γ"), "text"] = f"γ={threshold_text(extreme)}"
-    return Curve(algorithm, variant, meaning, marks)
+    return Curve(algorithm, variant, meaning, marks, style)
 
 
 def _regret_range(marks: pd.DataFrame) -> tuple[float, float]:

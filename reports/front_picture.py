@@ -9,8 +9,9 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from reports.front import AXIS_NAMES, BELOW, LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front, height_of
-from reports.style import NO_COMMUNICATION, WIDTH, darker, thousands
+from reports.front import AXIS_NAMES, LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front
+from reports.legend import by_rows, legend_columns
+from reports.style import NO_COMMUNICATION, WIDTH, darker, header_height, thousands
 from reports.table import cell_text
 
 MARK_SIZES = {"*": 95, "s": 34, "^": 42}
@@ -18,9 +19,12 @@ MARK_SIZES = {"*": 95, "s": 34, "^": 42}
 
 def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
     """Draw marks, intervals, labels and the two extremes; `labels` of data only take their room here."""
-    height = height_of(labels)
+    handles = _legend(front)
+    columns = legend_columns([str(handle.get_label()) for handle in handles])
+    below = 0.6 + 0.2 * max(2, math.ceil(len(handles) / columns))
+    height = below + PLOT_HEIGHT + header_height(labels)
     canvas = Canvas(figsize=(WIDTH, height))
-    place = (LEFT / WIDTH, BELOW / height, front.size[0] / 72 / WIDTH, PLOT_HEIGHT / height)
+    place = (LEFT / WIDTH, below / height, front.size[0] / 72 / WIDTH, PLOT_HEIGHT / height)
     axes = canvas.add_axes(place)
     front.axis.apply(axes)
     if front.is_log:
@@ -33,9 +37,8 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
         axes.yaxis.set_minor_formatter(NullFormatter())
     for curve in front.curves:
         _draw_curve(axes, front, curve)
-    _write_labels(canvas, front)
-    handles = _legend(front)
-    canvas.legend(handles=_by_rows(handles), loc="lower center", ncols=_columns(handles), bbox_to_anchor=(0.5, 0.01))
+    _write_labels(canvas, front, below)
+    canvas.legend(handles=by_rows(handles, columns), loc="lower center", ncols=columns, bbox_to_anchor=(0.5, 0.01))
     return canvas
 
 
@@ -66,9 +69,10 @@ def _is_hollow(curve: Curve) -> bool:
     return bool(curve.variant)
 
 
-def _write_labels(canvas: Canvas, front: Front) -> None:
+def _write_labels(canvas: Canvas, front: Front, below: float) -> None:
+    """Write the labels of the marks; the plot begins `below` inches above the picture's lower edge."""
     width, height = canvas.get_size_inches()
-    left, below = LEFT * 72, BELOW * 72
+    left, below = LEFT * 72, below * 72
     for label in front.labels:
         if label.place is None:
             continue
@@ -112,13 +116,3 @@ def _legend(front: Front) -> list[Line2D]:
             text = f"γ=1: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
             handles.append(Line2D([], [], color=curve.style.colour, linewidth=0.9, linestyle=":", label=text))
     return handles
-
-
-def _columns(handles: list[Line2D]) -> int:
-    return len(handles) if len(handles) < 5 else math.ceil(len(handles) / 2)
-
-
-def _by_rows(handles: list[Line2D]) -> list[Line2D]:
-    """Matplotlib fills legends column by column; reorder so that they read row by row."""
-    columns = _columns(handles)
-    return [handle for column in range(columns) for handle in handles[column::columns]]

@@ -9,6 +9,7 @@ import pandas as pd
 
 from reports.front import Curve, Front
 from reports.label_placement import Bools
+from reports.labels import algorithm_label
 from reports.plotly_parts import bars, hover_lines, layout, numbers, seeds_text
 from reports.style import NO_COMMUNICATION
 from reports.table import interval_text
@@ -25,9 +26,11 @@ def plot_front(front: Front) -> Mapping[str, Any]:
         colour, symbol = curve.style.colour, curve.style.symbol
         traces.append(_trace(front, curve, ~is_zero, curve.legend, colour, symbol))
         if (is_zero & ~is_red).any():  # apart, so that no line leads into the strip of zero
-            traces.append(_trace(front, curve, is_zero & ~is_red, f"{curve.label}, no communication", colour, symbol))
+            apart = _trace(front, curve, is_zero & ~is_red, f"{curve.label}, no communication", colour, symbol)
+            traces.append({**apart, "showlegend": False})  # shown and hidden with the others of its curve
         if is_red.any():
-            traces.append(_trace(front, curve, is_red, f"{curve.label} at γ=∞", NO_COMMUNICATION, "circle"))
+            red = _trace(front, curve, is_red, f"{curve.label} at γ=∞", NO_COMMUNICATION, "circle")
+            traces.append({**red, "legendgroup": red["name"]})
     notes = [note for curve in front.curves for note in _notes(front, curve)]
     vertical = {"title": {"text": NAMES[front.metric]}, "range": [front.bottom, front.top]}
     if front.is_log:
@@ -58,6 +61,7 @@ def _trace(front: Front, curve: Curve, chosen: Bools, name: str, colour: str, sy
         "type": "scatter",
         "mode": "lines+markers" if (marks["x"] > 0).any() else "markers",
         "name": name,
+        "legendgroup": curve.legend,
         "x": numbers(x),
         "y": numbers(marks["y"]),
         "marker": {"color": colour, "symbol": symbol + ("-open" if curve.variant else ""), "size": size},
@@ -71,9 +75,10 @@ def _trace(front: Front, curve: Curve, chosen: Bools, name: str, colour: str, sy
 
 def _hover(front: Front, curve: Curve, row: "pd.Series[Any]") -> list[str]:
     text = str(row["text"]).removeprefix("γ=")
+    setting = "no threshold" if text == algorithm_label(curve.algorithm) else text
     return [
         curve.label,
-        f"{curve.meaning} = {text}" if curve.meaning else "no threshold",
+        f"{curve.meaning} = {text}" if curve.meaning else setting,
         f"{NAMES[front.metric]} {interval_text(row['y'], row['y_low'], row['y_high'])}",
         f"communication {interval_text(row['x'], row['x_low'], row['x_high'])}",
         seeds_text(row["seed_list"]),

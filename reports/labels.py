@@ -1,8 +1,9 @@
 """The words and colours that are the same in every table, figure and page."""
 
+import itertools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 STAND_IN = "STAND-IN DATA (generated): no result on it is a finding"
@@ -20,6 +21,8 @@ MARKERS = {
     "random": ("x", "x"),
 }
 FURTHER_MARKERS = (("o", "circle"), ("D", "diamond"), ("v", "triangle-down"), ("P", "cross"))
+VARIANT_COLOURS = ("#882255", "#999933", "#aa4499", "#117733", "#cc6677", "#ddcc77", "#332288", "#44aa99")
+"""For further variants of an algorithm: Paul Tol's muted colours, which colour-blind readers tell apart too."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,19 @@ def algorithm_style(name: str) -> AlgorithmStyle:
 
     marker, symbol = MARKERS.get(name) or FURTHER_MARKERS[sum(name.encode()) % len(FURTHER_MARKERS)]
     return AlgorithmStyle(run_colour(name), marker, symbol)
+
+
+def curve_styles(algorithms: Sequence[str]) -> list[AlgorithmStyle]:
+    """Return how the curves of a picture are drawn, by the algorithm of each.
+
+    The first curve of an algorithm has its colour; where colour and mark are taken already, as for its further
+    variants, the colour is another one.
+    """
+    further = itertools.cycle(VARIANT_COLOURS)
+    styles: list[AlgorithmStyle] = []
+    for style in map(algorithm_style, algorithms):
+        styles.append(replace(style, colour=next(further)) if style in styles else style)
+    return styles
 
 
 def threshold_text(threshold: float) -> str:

@@ -11,18 +11,22 @@ import pandas as pd
 from reports.labels import algorithm_label
 from reports.seeds import mean_interval
 from reports.trade_off import best_within_budget, least_communication, log_communication, mean_height
+from reports.variants import without_threshold
 
 ENOUGH = 0.95
+SETTING = ["variant", "threshold", "global_dim"]
+"""What sets the runs of a contender apart, beside the seed."""
+
 Interval = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Contender:
-    """An algorithm on a stream. Values are rewards, or regrets with a minus: more is better.
+    """An algorithm on a stream, or a variant of one. Values are rewards, or regrets with a minus: more is better.
 
     `areas` holds the mean height of the front between log10(1 + C_T) `low` and `high`, by seed; `area`, `best` and
-    `enough` (C_T for 95 % of the best) are means over seeds with their intervals; `left_out` are seeds in which a
-    setting is missing.
+    `enough` (C_T for 95 % of the best) are means over seeds with their intervals; `best_setting` is a threshold, or of
+    an algorithm without one what its best variant is called; `left_out` are seeds in which a setting is missing.
     """
 
     name: str
@@ -31,7 +35,7 @@ class Contender:
     high: float
     areas: dict[int, float]
     best: Interval
-    best_threshold: float
+    best_setting: float | str
     enough: Interval
     left_out: tuple[int, ...] = ()
 
@@ -42,11 +46,16 @@ class Contender:
 
 
 def contenders(runs: pd.DataFrame, metric: str) -> list[Contender]:
-    """Return all algorithms (and variants of them) that were run on one stream, measured on their common range."""
+    """Return all algorithms that were run on one stream, measured on their common range.
+
+    Each variant of an algorithm with thresholds is a contender of its own. Without a threshold, variants are settings:
+    the algorithm is one contender, with one front over all of them.
+    """
     runs = runs.assign(value=-runs["regret"] if metric == "regret" else runs[metric])
+    apart = runs["variant"].mask(runs["algorithm"].isin(without_threshold(runs)), "")
     parts = {
         f"{algorithm_label(str(algorithm))} {variant}".strip(): _with_all_settings(same)
-        for (algorithm, variant), same in runs.groupby(["algorithm", "variant"])
+        for (algorithm, variant), same in runs.groupby([runs["algorithm"], apart])
     }
     budgets = [log_communication(same["communication"]) for _, same, _ in parts.values()]
     firsts = [
@@ -63,7 +72,7 @@ def _with_all_settings(runs: pd.DataFrame) -> tuple[int, pd.DataFrame, tuple[int
 
     A seed without some setting would have a lower front for that alone. If every seed lacks one, all are kept.
     """
-    settings = len(runs[["threshold", "global_dim"]].drop_duplicates())
+    settings = len(runs[SETTING].drop_duplicates())
     counts = runs.groupby("seed").size()
     partial = tuple(sorted(int(str(seed)) for seed, count in counts.items() if count < settings))
     if len(partial) == len(counts):
@@ -81,8 +90,9 @@ def _contender(
         best = values.max()
         level = best * ENOUGH if best > 0 else best / ENOUGH
         enough.append(float(log_communication(least_communication(same["communication"], values, level))))
-    by_setting = [same for _, same in runs.groupby(["threshold", "global_dim"], dropna=False)]
+    by_setting = [same for _, same in runs.groupby(SETTING, dropna=False)]
     at_best = max(by_setting, key=lambda same: float(same["value"].mean()))
+    threshold, variant = float(at_best["threshold"].iloc[0]), str(at_best["variant"].iloc[0])
     mean, least, most = (10**each - 1 for each in mean_interval(enough))
     return Contender(
         name=name,
@@ -91,8 +101,8 @@ def _contender(
         high=high,
         areas=areas,
         best=mean_interval(at_best["value"]),
-        best_threshold=float(at_best["threshold"].iloc[0]),
-        enough=(mean, least, most),
+        best_setting=variant if variant and np.isnan(threshold) else threshold,
+        enough=(mean, float(np.maximum(least, 0.0)), most),
         left_out=left_out,
     )
 

@@ -9,7 +9,7 @@ from reports.data_cards import Card, data_cards
 from reports.figure import Figure
 from reports.results import Results
 from reports.table import Table
-from reports.tables.missing import NOTHING
+from reports.tables.missing import NOT_KNOWN, NOTHING
 
 MISSING = "What is missing"
 ABSENCE = ("missing", "failed")
@@ -106,7 +106,8 @@ def make_sections(
 def _is_incomplete(context: Context, counts: Sequence[Table]) -> bool:
     """Tell whether readers must know at once that something is missing."""
     return bool(context.absent) or any(
-        table.name == "failed" or bool((table.frame["missing"] != NOTHING).any()) for table in counts
+        table.name == "failed" or not table.frame["missing"].str.startswith((NOTHING, NOT_KNOWN)).all()
+        for table in counts
     )
 
 

@@ -41,7 +41,7 @@ class Table:
                 values = zip(self.frame[name], self.frame[f"{name}_low"], self.frame[f"{name}_high"], strict=True)
                 columns[heading(name)] = [interval_text(*each) for each in values]
             elif name not in ends:
-                write = threshold_text if name.endswith("threshold") and self.frame[name].dtype == float else cell_text
+                write = setting_text if name.endswith(("threshold", "setting")) else cell_text
                 columns[heading(name)] = [write(value) for value in self.frame[name]]
         return pd.DataFrame(columns)
 
@@ -109,6 +109,11 @@ def interval_text(mean: Any, low: Any, high: Any) -> str:
     digits = max(0, 1 - math.floor(math.log10(half)))  # two of those that the interval leaves in doubt
     shown = [f"{float(value):,.{digits}f}".replace("-", "−", 1) for value in (mean, low, high)]
     return f"{shown[0]} [{shown[1]}; {shown[2]}]"
+
+
+def setting_text(value: Any) -> str:
+    """Write a threshold, or what else names a setting."""
+    return threshold_text(value) if isinstance(value, float) else cell_text(value)
 
 
 def cell_text(value: Any) -> str:

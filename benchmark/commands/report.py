@@ -2,14 +2,15 @@
 
 Examples:
   fedbandit report                    all experiments: tables, figures, report.html
-  fedbandit report fig_a fig_b        two of them; patterns such as 'fig_*' too
-  fedbandit report --out ~/report     into another folder (default: reports/output)
+  fedbandit report fig_a fig_b        two of them, in reports/output/fig_a+fig_b; patterns such as 'fig_*' too
+  fedbandit report --out ~/report     into another folder
   fedbandit report --only tables      no figures, no page, nothing in MLflow
 
 No bandit is run: MLflow (MLFLOW_TRACKING_URI, or mlflow.db in the working directory) and the data folder are all that
-is read. What has not changed is not made again. The folder holds one report, the latest. The figures and tables go into
-MLflow too, as one run of kind `analysis` in each experiment. What is missing is said in the report and breaks nothing;
-the exit code is 1 if a table or figure could not be made, 2 for bad input.
+is read. What has not changed is not made again. The report on all experiments is in reports/output; one on some of them
+is in a folder there that is named after them, and changes no other report. The figures and tables go into MLflow too,
+as one run of kind `analysis` in each experiment. What is missing is said in the report and breaks nothing; the exit
+code is 1 if a table or figure could not be made, 2 for bad input.
 """
 
 import argparse
@@ -21,17 +22,17 @@ from pathlib import Path
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("names", nargs="*", metavar="EXPERIMENT", help="experiments or patterns (none: all)")
-    parser.add_argument("--out", metavar="DIR", help="where to (default: reports/output)")
+    parser.add_argument("--out", metavar="DIR", help="where to (default: reports/output, or reports/output/EXPERIMENT)")
     parser.add_argument("--only", choices=("tables", "figures"), help="make nothing else")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the report and say where everything is."""
-    from reports.build import OUT, build
+    from reports.build import build
 
     started = time.monotonic()
-    out = Path(arguments.out).expanduser() if arguments.out else OUT
-    if out.exists() and not out.is_dir():
+    out = Path(arguments.out).expanduser() if arguments.out else None
+    if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"--out is {arguments.out!r}, a file; allowed is a folder, or a new name")
     made = build(names=arguments.names, out=out, only=arguments.only)
     seconds = time.monotonic() - started
@@ -48,11 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
         said = [text for part, text in counts.items() if arguments.only in (part, None)]
         print(f"{', '.join(said)}, {seconds:.1f} s")
     if arguments.only != "figures":
-        print(f"tables   {out / 'tables'} (CSV, Markdown, LaTeX)")
+        print(f"tables   {made.out / 'tables'} (CSV, Markdown, LaTeX)")
     if arguments.only != "tables":
-        print(f"figures  {out / 'figures'} (PNG, SVG, CSV)")
+        print(f"figures  {made.out / 'figures'} (PNG, SVG, CSV)")
     if not arguments.only:
-        print(f"page     {(out / 'report.html').absolute().as_uri()}")
+        print(f"page     {(made.out / 'report.html').absolute().as_uri()}")
         print("MLflow   a run `report` in each experiment: fedbandit ui")
         print("next     your own algorithm beside these: fedbandit run fig_a --algorithm module:Class (README, `Add an")
         print("         algorithm`); full grids and 10 seeds: fedbandit run --profile paper --dry-run tells how long")

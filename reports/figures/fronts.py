@@ -1,5 +1,7 @@
 """Figures a, b, d, e, f and any experiment with thresholds: communication against regret, or normalised reward."""
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from reports.context import Context
@@ -11,6 +13,7 @@ from reports.labels import dataset_label
 from reports.results import Results
 from reports.seeds import over_seeds
 from reports.titles import experiment_title
+from reports.variants import without_threshold
 
 NOT_A_FRONT = frozenset({"user_groups"})
 """Its runs are those of figures d to f over again."""
@@ -25,21 +28,25 @@ def figures(results: Results, context: Context) -> list[Figure]:
     for (experiment, dataset), same in rows.groupby(["experiment", "dataset"]):
         if experiment in NOT_A_FRONT or same["global_dim"].notna().all():
             continue
+        runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["dataset"] == dataset)]
+        joined = without_threshold(runs)
         several = rows.loc[rows["experiment"] == experiment, "dataset"].nunique() > 1
-        made.append(front_of(str(experiment), str(dataset), same, context, several=several))
+        made.append(front_of(str(experiment), str(dataset), same, context, joined, several=several))
     return made
 
 
-def front_of(experiment: str, dataset: str, rows: pd.DataFrame, context: Context, *, several: bool) -> Figure:
-    """Return the front of one experiment on one data set."""
+def front_of(
+    experiment: str, dataset: str, rows: pd.DataFrame, context: Context, joined: Collection[str], *, several: bool
+) -> Figure:
+    """Return the front of one experiment on one data set; variants of algorithms in `joined` are one curve."""
     metric = "regret" if (rows["source"] == "simulated").all() else "normalised_reward"
-    front = plan_front(rows, metric)
+    front = plan_front(rows, metric, joined=joined)
     labels = context.labels(rows)
     title = experiment_title(experiment) + (f", {dataset_label(dataset)}" if several else "")
     return make_figure(
         f"{experiment}_{dataset}" if several else experiment,
         title,
-        front_caption(front, rows, "its threshold, as the legend names it"),
+        front_caption(front, rows, _beside(rows)),
         lambda: draw_front(front, labels),
         plot_front(front),
         labels=labels,
@@ -48,11 +55,18 @@ def front_of(experiment: str, dataset: str, rows: pd.DataFrame, context: Context
     )
 
 
+def _beside(rows: pd.DataFrame) -> str:
+    said = "its threshold, as the legend names it"
+    has_settings = bool((rows["threshold"].isna() & (rows["variant"] != "")).any())
+    return f"{said}; without a threshold, the values of its parameters" if has_settings else said
+
+
 def front_caption(front: Front, rows: pd.DataFrame, beside: str) -> str:
     """Say what is drawn, over how many seeds, and what found no room."""
     better = "lower is better" if front.metric == "regret" else "higher is better"
     what = "Cumulative regret" if front.metric == "regret" else "Reward, divided by that of a random choice,"
-    parts = [f"{what} against communication at the end of a run ({better}); beside each mark {beside}."]
+    where = "beside each mark, or when the pointer is over it"
+    parts = [f"{what} against communication at the end of a run ({better}); {where}, {beside}."]
     if front.axis.zero is not None:
         parts.append("Runs without any communication stand in the strip marked 0.")
     parts.append(seeds_sentence(rows["seeds"]))

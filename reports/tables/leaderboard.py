@@ -42,8 +42,9 @@ def _tables(experiment: str, dataset: str, label: str, metric: str, found: list[
     caption = (
         f"Ranked by the mean height of the front: the best {what} that settings with at most x transfers reach, "
         f"averaged over log10(1 + C_T) from {low:.2f} to {high:.2f}, the range in which every algorithm has a setting "
-        f"(1 + C_T, so that γ=∞ with C_T = 0 has its place). Best: the setting with the best mean over seeds. Last "
-        f"column: the least C_T that reaches {near}, of the algorithm itself, geometric mean over seeds of 1 + C_T. "
+        f"(1 + C_T, so that γ=∞ with C_T = 0 has its place). Best: the setting with the best mean over seeds. A "
+        f"setting is a threshold, or without one the values of the algorithm's parameters. Last column: the least C_T "
+        f"that reaches {near}, of the algorithm itself, geometric mean over seeds of 1 + C_T. "
         f"95 % Student t intervals over seeds."
     )
     for each in found:
@@ -73,7 +74,7 @@ def _ranking(found: list[Contender], metric: str) -> pd.DataFrame:
         for column, (mean, low, high), turn in columns:
             ends = (low, high) if turn > 0 else (turn * high, turn * low)
             row |= {column: turn * mean, f"{column}_low": ends[0], f"{column}_high": ends[1]}
-        row["best threshold"] = each.best_threshold
+        row["best setting"] = each.best_setting
         rows.append(row)
     order = [
         "rank",
@@ -87,5 +88,5 @@ def _ranking(found: list[Contender], metric: str) -> pd.DataFrame:
         "best_low",
         "best_high",
     ]
-    last = ["best threshold", *(f"C_T for 95 %{end}" for end in ("", "_low", "_high"))]
+    last = ["best setting", *(f"C_T for 95 %{end}" for end in ("", "_low", "_high"))]
     return pd.DataFrame(rows)[[*order, *last]]

@@ -19,6 +19,9 @@ MOST_SETTINGS = 6
 NOTHING = "nothing"
 """Stands in the column `missing` where all is there."""
 
+NOT_KNOWN = "not known"
+"""Begins what stands there where nobody can tell, such as of an experiment whose file is not shipped."""
+
 
 def tables(results: Results, context: Context) -> list[Table]:
     """Return planned against finished runs, and the runs that failed, if there are any."""
@@ -45,16 +48,17 @@ def _rows(name: str, results: Results) -> list[dict[str, Any]]:
     profiles = sorted(set(results.sweeps.loc[results.sweeps["experiment"] == name, "profile"]) - {""})
     row: dict[str, Any] = {"experiment": name, "profile": "–", "planned": None, "finished": len(runs), "missing": "–"}
     if name not in experiment_names():
-        return [row | {"missing": "not known: the file of this experiment is not part of the package"}]
+        return [row | {"missing": f"{NOT_KNOWN}: the file of this experiment is not part of the package"}]
     if not profiles:
-        return [
-            row | {"missing": "not known which profile was meant" if len(runs) else "the whole experiment: not run"}
-        ]
+        state = f"{NOT_KNOWN} which profile was meant" if len(runs) else "the whole experiment: not run"
+        return [row | {"missing": state}]
     experiment = load_experiment(name)
     made = []
     for profile in profiles:
         if profile not in experiment.profiles:
-            made.append(row | {"profile": profile, "missing": "not known: the experiment has no such profile any more"})
+            made.append(
+                row | {"profile": profile, "missing": f"{NOT_KNOWN}: the experiment has no such profile any more"}
+            )
             continue
         planned = set(planned_runs(experiment, profile))
         left = planned - done

@@ -44,7 +44,17 @@ function draw(box) {
   }
   const buttons = [["toImage", "zoom2d", "pan2d", "resetScale2d"]];
   const config = { responsive: true, displaylogo: false, modeBarButtons: buttons, displayModeBar: narrow.matches ? false : "hover" };
-  Plotly.react(target, plot.data, fitted(plot), config);
+  Plotly.react(target, plot.data, fitted(plot), config).then(() => makeRoom(target));
+}
+
+// A long legend makes the figure taller: it takes no room from the plot, and stands clear of the axis title.
+function makeRoom(target) {
+  const { legend, margin, height } = target._fullLayout;
+  if (!legend || !legend._height) return;
+  const taller = height + Math.max(0, legend._height - 40);
+  const below = 80 + legend._height;
+  const plot = taller - margin.t - below;
+  Plotly.relayout(target, { height: taller, "margin.b": below, "legend.y": -72 / plot });
 }
 
 const boxes = [...document.querySelectorAll("[data-plot]")];

@@ -10,7 +10,7 @@ from benchmark.__main__ import main
 from benchmark.finished import finished_runs, something_is_running
 from benchmark.ui import find_experiment
 from data_pipelines.prepared import data_folder
-from reports.build import build
+from reports.build import build, folder_of
 from reports.makers import file_name
 from reports.record import ANALYSIS, experiment_of
 from tests.reports.hand_made import HandMade, write_data, write_fig_a, write_user_groups
@@ -80,6 +80,41 @@ def test_a_report_is_made_logged_and_not_made_twice(copied: HandMade, capsys: py
     (new,) = analysis_runs(copied, "fig_a")
     assert new != run_id
     assert analysis_runs(copied, "user_groups") != []
+
+
+def test_a_report_on_one_experiment_leaves_the_full_one_alone(copied: HandMade, capsys: pytest.CaptureFixture[str]):
+    out = copied.folder / "reports/output"
+    assert main(["report"]) == 0
+    before = files_in(out)
+    capsys.readouterr()
+
+    assert main(["report", "fig_a"]) == 0
+    said = capsys.readouterr().out
+    assert f"tables   {Path('reports/output/fig_a/tables')} " in said
+    assert f"figures  {Path('reports/output/fig_a/figures')} " in said
+    assert re.search(r"^page     file:///.*/reports/output/fig_a/report\.html$", said, re.MULTILINE)
+    partial = files_in(out / "fig_a")
+    assert {"report.html", "figures/fig_a.png", "tables/leaderboard_fig_a_simulated-uniform.md"} <= set(partial)
+    assert "tables/user_groups_delicious.md" not in partial
+    assert {name: time for name, time in files_in(out).items() if not name.startswith("fig_a/")} == before
+
+    for arguments in (["report"], ["report", "fig_a"]):
+        assert main(arguments) == 0
+        assert "Nothing has changed since the last report" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("names", "folder"),
+    [([], "."), (["fig_a"], "fig_a"), (["fig_a", "fig_b"], "fig_a+fig_b"), (["fig_*"], "fig__"), (["a/b c"], "a_b_c")],
+)
+def test_a_folder_is_named_after_the_experiments(names: list[str], folder: str):
+    assert folder_of(names) == Path("reports/output") / folder
+
+
+def test_a_folder_of_many_experiments_has_a_short_name_of_its_own():
+    many = [f"experiment_{number}" for number in range(50)]
+    assert len(folder_of(many).name) < 120
+    assert folder_of(many) != folder_of(many[:-1])
 
 
 def test_analysis_runs_are_no_runs(copied: HandMade):

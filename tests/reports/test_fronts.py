@@ -11,7 +11,7 @@ from reports.figures.fronts import figures
 from reports.front import plan_front
 from reports.front_picture import draw_front
 from reports.label_placement import overlap
-from reports.labels import STAND_IN
+from reports.labels import STAND_IN, algorithm_style, curve_styles
 from reports.results import Results
 from reports.seeds import over_seeds
 from reports.style import house_style
@@ -143,6 +143,72 @@ def test_a_threshold_free_algorithm_of_ones_own_is_shown_too():
     (figure,) = figures(*made_up(runs))
     trace = next(trace for trace in figure.interactive["data"] if trace["name"] == "Mine (my_module)")
     assert trace["customdata"][0][:2] == ["Mine (my_module)", "no threshold"]
+
+
+def with_periods(*periods: int) -> list[dict[str, object]]:
+    """Runs of an algorithm without a threshold: the longer its period, the less it communicates."""
+    return [run("gossip:Gossip", np.nan, variant=f"period={each}", communication=5000.0 / each) for each in periods]
+
+
+def test_settings_of_an_algorithm_without_a_threshold_are_one_curve_by_communication():
+    (figure,) = figures(*made_up([*with_periods(5, 50, 10), *crowded()]))
+    (trace,) = [trace for trace in figure.interactive["data"] if "Gossip" in trace["name"]]
+    assert trace["name"] == "Gossip (gossip)"
+    assert trace["x"] == [100.0, 500.0, 1000.0]
+    assert [said[1] for said in trace["customdata"]] == ["period=50", "period=10", "period=5"]
+    texts = [text.get_text() for text in drawn(figure).texts if text.get_gid() == "threshold-label"]
+    assert {"period=5", "period=10", "period=50"} <= set(texts)
+    assert "or when the pointer is over it, its threshold, as the legend names it; without" in figure.caption
+
+
+def test_variants_of_the_stream_are_not_joined():
+    runs = [run("random", np.nan, variant=each, fingerprint=each) for each in ("arms=10", "arms=25")]
+    (figure,) = figures(*made_up(runs))
+    assert [trace["name"] for trace in figure.interactive["data"]] == [
+        "Random choice (arms=10)",
+        "Random choice (arms=25)",
+    ]
+
+
+def test_variants_of_an_algorithm_are_told_apart_by_colour():
+    runs = [
+        run(algorithm, gamma, variant=f"ridge={ridge}", communication=100 * gamma)
+        for algorithm in ("async-linucb", "sync-linucb")
+        for ridge in (0.1, 1, 10)
+        for gamma in (2.0, 3.0)
+    ]
+    (figure,) = figures(*made_up(runs))
+    traces = figure.interactive["data"]
+    assert len({trace["marker"]["color"] for trace in traces}) == 6
+    assert traces[0]["marker"]["color"] == algorithm_style("async-linucb").colour
+    legend = drawn(figure).legends[0]
+    assert len({line.get_color() for line in legend.get_lines()}) == 6
+
+
+def test_two_algorithms_never_look_the_same():
+    styles = curve_styles(["gossip_t:GossipT", "gossip_ucb:GossipUCB"])
+    assert algorithm_style("gossip_t:GossipT") == algorithm_style("gossip_ucb:GossipUCB")
+    assert styles[0] != styles[1]
+
+
+@pytest.mark.parametrize("variants", [1, 3, 8])
+def test_the_legend_fits_the_picture_whatever_it_names(variants: int):
+    runs = [
+        run("async-linucb", gamma, variant=f"first_maximum=False, ridge={ridge}, scaling=standard", communication=spent)
+        for ridge in range(variants)
+        for gamma, spent in ((1.0, 9000.0), (3.0, 70.0))
+    ]
+    (figure,) = figures(*made_up(runs))
+    canvas = drawn(figure)
+    renderer = FigureCanvasAgg(canvas).get_renderer()
+    canvas.draw_without_rendering()
+    legend = canvas.legends[0].get_window_extent(renderer)
+    (axes,) = canvas.axes
+    assert legend.x0 >= 0
+    assert legend.x1 <= canvas.bbox.x1
+    assert legend.y0 >= 0
+    assert legend.y1 <= axes.xaxis.label.get_window_extent(renderer).y0
+    assert len(canvas.legends[0].get_texts()) == 2 * variants
 
 
 def test_stand_in_data_are_labelled_in_title_caption_picture_and_plot():

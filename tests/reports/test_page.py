@@ -113,6 +113,7 @@ def test_what_is_missing_comes_first_only_if_something_is(results: Results, cont
     assert order("nothing", "nothing")[0] != "What is missing"
     assert "What is missing" in order("nothing")
     assert order("nothing", "seed 3")[0] == "What is missing"
+    assert order("nothing", "not known: the file of this experiment is not part of the package")[0] != "What is missing"
 
 
 def test_a_saved_picture_is_not_drawn_again(results: Results, context: Context, tmp_path: Path):

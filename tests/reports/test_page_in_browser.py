@@ -15,7 +15,7 @@ from reports.results import read_results
 from reports.tables import bounds, leaderboard, missing, paper_against_ours
 from tests.benchmark.browser import chromium, looking_at
 from tests.reports.hand_made import HandMade
-from tests.reports.made_up import crowded, made_up
+from tests.reports.made_up import crowded, made_up, run
 
 SIZES = {"desk": (1280, 900, False), "phone": (390, 844, True)}
 FIGURES = (fronts, by_global_dim, over_time, user_groups, embedding)
@@ -24,15 +24,22 @@ TABLES = (paper_against_ours, bounds, leaderboard, missing)
 
 @pytest.fixture(scope="module")
 def real_page(hand_made: HandMade, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page over the store made by hand, and a crowded figure of stand-in data."""
+    """A page over the store made by hand, a crowded figure of stand-in data, and one with a long legend."""
     results = read_results(hand_made.uri)
     context = make_context(results, hand_made.folder / "data")
     crowd = fronts.figures(*made_up(crowded("fig_f", source="stand-in", dataset="movielens")))
+    crowd += fronts.figures(*made_up(many_variants()))
     figures = [figure for module in FIGURES for figure in module.figures(results, context)]
     tables = [table for module in TABLES for table in module.tables(results, context)]
     path = tmp_path_factory.mktemp("page") / "report.html"
     write_page(path, results, context, tables, [*figures, *crowd])
     return path
+
+
+def many_variants() -> list[dict[str, object]]:
+    """An experiment whose legend is long."""
+    names = [f"first_maximum=True, ridge={ridge}, scaling=standard" for ridge in range(8)]
+    return [run("async-linucb", gamma, variant=name, experiment="mine") for name in names for gamma in (2.0, 3.0)]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +82,7 @@ def test_the_page_is_whole_quiet_and_fits(opened: Chrome, real_page: Path):
     across, window = opened.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
     assert across <= window
     live = opened.execute_script("return document.querySelectorAll('.picture.live').length")
-    assert live == len(opened.find_elements("css selector", "[data-plot]")) == 5
+    assert live == len(opened.find_elements("css selector", "[data-plot]")) == 6
     too_wide = opened.execute_script(
         "return [...document.querySelectorAll('figure, .table, .card, .plot, .picture, pre')]"
         ".filter((box) => box.getBoundingClientRect().right > window.innerWidth + 0.5).map((box) => box.outerHTML)"
@@ -108,6 +115,19 @@ def test_stand_in_data_are_labelled_in_the_title_the_plot_and_the_caption(opened
         "return ['h3', '.gtitle', 'figcaption'].map((part) => figure.querySelector(part).textContent)"
     )
     assert all("STAND-IN DATA" in part for part in parts)
+
+
+def test_no_legend_covers_the_title_of_an_axis(opened: Chrome):
+    gaps = opened.execute_script(
+        "const box = (plot, part) => plot.querySelector(part).getBoundingClientRect();"
+        "const plots = [...document.querySelectorAll('.plot')];"
+        "return plots.filter((plot) => plot.querySelector('.legend') && plot.querySelector('.xtitle')).map((plot) => {"
+        "  const legend = box(plot, '.legend'), bottom = plot.getBoundingClientRect().bottom;"
+        "  return [legend.top - box(plot, '.xtitle').bottom, bottom - legend.bottom];"
+        "})"
+    )
+    assert len(gaps) >= 3
+    assert all(gap >= 0 for pair in gaps for gap in pair), gaps
 
 
 def test_tables_are_sorted_by_a_click_on_their_heading(opened: Chrome):

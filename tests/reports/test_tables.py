@@ -1,6 +1,7 @@
 """The tables of a report, from a store made by hand: each number in them is worked out here."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from reports.results import Results, read_results
 from reports.table import Table
 from reports.tables import bounds, leaderboard, missing, paper_against_ours, user_groups
 from tests.reports.hand_made import HandMade, write_data, write_fig_a, write_user_groups
+from tests.reports.made_up import made_up, run
 
 RECONSTRUCTED = "RECONSTRUCTED DATA (214 of 220 interactions)"
 
@@ -102,7 +104,7 @@ def test_the_leaderboard_measures_fronts_on_the_common_range(results: Results, c
     assert frame.loc["Async-LinUCB", "front"] == pytest.approx(alone + 5)
     assert frame.loc["Sync-LinUCB", "front"] == pytest.approx(np.mean(together))
     assert frame.loc["Sync-LinUCB", "front_low"] < frame.loc["Sync-LinUCB", "front"]
-    assert frame.loc["Async-LinUCB", ["settings", "seeds", "best", "best threshold"]].tolist() == [3, 2, 105, 1]
+    assert frame.loc["Async-LinUCB", ["settings", "seeds", "best", "best setting"]].tolist() == [3, 2, 105, 1]
     assert frame.loc["Async-LinUCB", "C_T for 95 %"] == pytest.approx(10_000)
     assert frame.loc["Sync-LinUCB", "C_T for 95 %"] == pytest.approx(math.sqrt(1001 * 1101) - 1)
     pair = made[1].frame.iloc[0]
@@ -122,6 +124,36 @@ def test_an_own_algorithm_takes_part_and_a_seed_with_a_gap_is_left_out(fresh: Ha
     assert "Own (mine): left out for want of some of its settings: seed 1." in table.notes
     assert any("fewer than two seeds in common" in note for note in table.notes)
     assert "(one seed)" in table.markdown()
+
+
+def test_variants_of_an_algorithm_without_a_threshold_are_its_settings():
+    runs = []
+    for seed in (0, 1):
+        for period, spent, reward in ((5, 1000.0, 3.0), (50, 100.0, 2.0)):
+            numbers = {"communication": spent, "normalised_reward": reward}
+            runs.append(run("gossip:Gossip", math.nan, seed, variant=f"period={period}", **numbers))
+        for ridge in (0.1, 1):
+            runs += [run("async-linucb", gamma, seed, variant=f"ridge={ridge}") for gamma in (1.5, 2.0)]
+    frame = leaderboard.tables(*made_up(runs))[0].readable.set_index("algorithm")
+    assert sorted(frame.index) == ["Async-LinUCB ridge=0.1", "Async-LinUCB ridge=1", "Gossip (gossip)"]
+    assert frame.loc["Gossip (gossip)", ["settings", "seeds", "best setting"]].tolist() == ["2", "2", "period=5"]
+    assert frame.loc["Async-LinUCB ridge=1", ["settings", "best setting"]].tolist() == ["2", "1.5"]
+
+
+def test_variants_of_the_stream_are_no_settings():
+    streams = ("arms=10", "arms=25")
+    runs = [run("random", math.nan, variant=each, fingerprint=each) for each in streams]
+    frame = leaderboard.tables(*made_up(runs))[0].frame
+    assert sorted(frame["algorithm"]) == ["Random choice arms=10", "Random choice arms=25"]
+
+
+def test_no_interval_of_transfers_goes_below_zero():
+    spent = {0: 0.0, 1: 0.0, 2: 50.0}
+    runs = [run("async-linucb", 2.0, seed, communication=each) for seed, each in spent.items()]
+    runs += [run("sync-linucb", 2.0, seed) for seed in spent]
+    frame = leaderboard.tables(*made_up(runs))[0].frame.set_index("algorithm")
+    assert frame.loc["Async-LinUCB", "C_T for 95 %_low"] == 0
+    assert frame.loc["Async-LinUCB", "C_T for 95 %"] > 0
 
 
 def row(table: Table, states: str) -> "dict[str, object]":
@@ -166,6 +198,34 @@ def test_numbers_of_the_paper_stand_beside_ours(results: Results, context: Conte
     found = row(table, "normalised reward of Async-LinUCB at γ=9,001")
     assert (found["paper"], found["verdict"]) == (1.8322, "cannot be checked (no run at this threshold)")
     assert f"delicious: {RECONSTRUCTED}" in table.notes
+
+
+def test_verdicts_are_counted_by_kind_at_the_start(results: Results, context: Context):
+    (table,) = paper_against_ours.tables(results, context)
+    kinds = r"Directions: (.+?)\. Numbers: (.+?)\. Sizes: (.+?)\. Table 2: (.+?)\. A number is reproduced if"
+    found = re.match(kinds, table.caption)
+    assert found is not None, table.caption
+    assert re.fullmatch(r"\d+ reproduced, (\d+ differ|1 differs), \d+ cannot be checked", found[2])
+    assert sum(int(count) for count in re.findall(r"\b\d+(?= (?:reproduced|differ|cannot))", found[0])) == len(
+        table.frame
+    )
+    assert not any("reproduced" in note for note in table.notes)
+
+
+def test_sizes_are_those_of_the_data_that_the_experiments_use(results: Results, hand_made: HandMade):
+    def sizes_of(*experiments: str) -> set[str]:
+        about = make_context(results.only(experiments), hand_made.folder / "data", experiments)
+        (table,) = paper_against_ours.tables(results.only(experiments), about)
+        return set(table.frame.loc[table.frame["what the paper states"] == "users", "data"])
+
+    assert sizes_of("fig_a") == set()
+    assert sizes_of("fig_a", "fig_d") == {"LastFM"}
+    assert sizes_of("fig_e") == {"Delicious"}
+
+
+def test_experiments_that_the_paper_does_not_have_are_not_set_against_it():
+    results, _ = made_up([run("async-linucb", 2.0, experiment="mine", dataset="own")])
+    assert paper_against_ours.tables(results, make_context(results, experiments=["mine"])) == []
 
 
 def test_nothing_found_on_a_stand_in_is_a_finding(fresh: HandMade):
