@@ -57,7 +57,8 @@ benchmark: $(READY) ## Data (stand-ins where nothing can be had), all experiment
 	@$(BIN)/fedbandit data || $(BIN)/python -m benchmark.fill_in
 	@echo $(BIN)/fedbandit run --profile $(PROFILE); \
 	$(BIN)/fedbandit run --profile $(PROFILE); code=$$?; [ $$code -le 1 ] || exit $$code; \
-	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && exit $$code
+	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && \
+	echo "fedbandit  is in $(BIN): source $(BIN)/activate" && exit $$code
 
 report: $(READY) ## Figures, tables, how we compare, and one page, from what is in MLflow
 	$(BIN)/fedbandit report
