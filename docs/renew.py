@@ -21,7 +21,7 @@ from reports.labels import algorithm_label
 from reports.results import Results, read_results
 from reports.seeds import over_seeds
 from reports.table import Table
-from reports.tables import paper_against_ours, studies, user_groups
+from reports.tables import bounds, paper_against_ours, studies, user_groups
 from reports.titles import effects_of
 
 DOCS = Path(__file__).parent
@@ -78,10 +78,9 @@ def block(name: str, results: Results, context: Context) -> str:
     }
     if name in makers:
         return _bare(makers[name]())
-    if name.startswith("study_"):
-        return _bare(next(table for table in studies.tables(results, context) if table.name == name))
-    if name.startswith("user_groups_"):
-        return _bare(next(table for table in user_groups.tables(results, context) if table.name == name))
+    for start, module in (("study_", studies), ("user_groups_", user_groups), ("bounds", bounds)):
+        if name.startswith(start):
+            return _bare(next(table for table in module.tables(results, context) if table.name == name))
     return _bare(front(results, name))
 
 
