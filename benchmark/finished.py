@@ -48,8 +48,7 @@ def experiments_with_runs(store: "Store") -> dict[str, int]:
     """Return how many finished runs each experiment of a store has, those of files that are not shipped included."""
     file = sqlite_file(store.uri)
     if file is None:
-        names = [each.name for each in store.client.search_experiments()]
-        return dict(Counter(each.experiment for each in finished_by_search(store, names)))
+        return dict(Counter(each.experiment for each in finished_by_search(store, store.experiment_names())))
     if not file.is_file():
         return {}
     try:

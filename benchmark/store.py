@@ -185,6 +185,10 @@ class Store:
         found: MlflowExperiment | None = self._ask(lambda: self.client.get_experiment_by_name(name))
         return found
 
+    def experiment_names(self) -> list[str]:
+        """Return the names of all experiments that are not deleted."""
+        return [experiment.name for experiment in self._ask(lambda: self.client.search_experiments())]
+
     def _ask(self, call: Callable[[], Result]) -> Result:
         """Call MLflow: a store that was never there is told at once, one that was is waited for."""
         answer = (patiently if self._was_reached else once)(self.uri, call)

@@ -4,6 +4,7 @@ HYPOTHESIS_PROFILE names the one to use.
 """
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -15,3 +16,6 @@ settings.register_profile(  # kernels in plain Python (NUMBA_DISABLE_JIT=1) are 
     "interpreted", max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C, and all that they start would inherit it.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -186,8 +186,8 @@ def test_variants_of_an_algorithm_are_told_apart_by_colour():
 
 
 def test_two_algorithms_never_look_the_same():
-    styles = curve_styles(["gossip_t:GossipT", "gossip_ucb:GossipUCB"])
-    assert algorithm_style("gossip_t:GossipT") == algorithm_style("gossip_ucb:GossipUCB")
+    styles = curve_styles(["own0:Own", "own4:Own"])
+    assert algorithm_style("own0:Own") == algorithm_style("own4:Own")
     assert styles[0] != styles[1]
 
 

@@ -36,4 +36,4 @@ def test_telemetry_is_off_in_workers(tmp_path: Path):
     options = ("--algorithm", "asking:Asking", "--jobs", "1")
     fedbandit(tmp_path, "run", "tiny.toml", *options, MLFLOW_DISABLE_TELEMETRY="false", DO_NOT_TRACK="false")
     errors = {value for (value,) in rows(tmp_path, "select value from tags where key = 'fedbandit.error'")}
-    assert errors == {"RuntimeError: telemetry off: true true"}
+    assert errors == {"RuntimeError: telemetry off: true true (asking.py, line 7)"}
