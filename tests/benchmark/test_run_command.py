@@ -223,22 +223,6 @@ def test_a_misspelt_field_is_told_before_the_one_that_is_missing(tmp_path: Path)
     assert "profiles.quick.sedes is 2; allowed are known fields only" in fedbandit(tmp_path, "run", "tiny.toml").stderr
 
 
-def test_a_terminal_without_a_size_gets_lines(tmp_path: Path):
-    main_end, its_end = pty.openpty()
-    fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 0, 0, 0, 0))
-    process = subprocess.Popen(
-        command("run", write_tiny(tmp_path), "--seeds", "1"),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=its_end,
-    )
-    os.close(its_end)
-    assert process.wait(120) == 0
-    assert f"{RUNS // 2} of {RUNS // 2} runs: {RUNS // 2} done" in os.read(main_end, 65_536).decode()
-    os.close(main_end)
-
-
 def test_on_a_terminal_a_bar_shows_what_is_done_and_the_time_left(tmp_path: Path):
     main_end, its_end = pty.openpty()
     fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))

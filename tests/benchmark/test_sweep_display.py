@@ -1,5 +1,12 @@
 """What a sweep shows of itself: counts, and a time left that is told by work and not by runs."""
 
+import fcntl
+import os
+import pty
+import struct
+import sys
+import termios
+
 import pytest
 
 from benchmark import sweep_display
@@ -64,6 +71,22 @@ def test_a_long_silence_is_broken(clock: Clock, capsys: pytest.CaptureFixture[st
     display.refresh()
     display.refresh()
     assert capsys.readouterr().err == "0 of 3 runs: 0 done, 0 failed, 0 skipped\n"
+
+
+@pytest.mark.parametrize(("columns", "is_bar"), [(0, False), (80, True)])
+def test_a_terminal_without_a_size_gets_lines(columns: int, is_bar: bool, monkeypatch: pytest.MonkeyPatch):
+    main_end, its_end = pty.openpty()
+    fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    with os.fdopen(its_end, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        display = SweepDisplay(total=1, skipped=0, work=1.0)
+        display.count(failed=False, work=1.0)
+        display.close()
+        shown = os.read(main_end, 65_536).decode()
+        monkeypatch.undo()
+    os.close(main_end)
+    assert ("100%|" in shown) == is_bar
+    assert ("1 of 1 runs: 1 done" in shown) != is_bar
 
 
 @pytest.mark.parametrize(
