@@ -24,7 +24,7 @@ $(READY): pyproject.toml constraints.txt
 	job=$$!; trap 'kill $$job; exit 130' INT TERM; while kill -0 $$job 2>/dev/null; do sleep 1; \
 		seconds=$$((seconds + 1)); found=$$(grep -c '^Collecting' $(VENV)/install.log); \
 		[ $$((seconds % 20)) -ne 0 ] || if grep -q '^Installing' $(VENV)/install.log; \
-		then echo "  installing $$found packages"; else echo "  $$found packages downloaded"; fi; done; \
+		then echo "  installing them: $$seconds s so far"; else echo "  $$found packages found"; fi; done; \
 	wait $$job || { grep -v '^WARNING: Location' $(VENV)/install.log | tail -20 >&2; \
 		echo "The packages could not be installed; all that pip said is in $(VENV)/install.log" >&2; exit 1; }
 	@touch $@

@@ -10,6 +10,7 @@ from benchmark.estimate import expected_seconds
 from benchmark.executors import Executor
 from benchmark.experiment import Experiment, experiment_names
 from benchmark.finished import FinishedRun, finished_runs
+from benchmark.local_executor import LocalExecutor
 from benchmark.plan import Run
 from benchmark.recording import SweepRecorder
 from benchmark.store import Store
@@ -65,7 +66,8 @@ def _sweep(
             if stop.is_set():
                 raise Interrupted
             fresh = [run for run in todo if run.key not in elsewhere]
-            compile_kernels(executor, fresh, display, stop)
+            if isinstance(executor, LocalExecutor):  # the workers of a cluster have disks of their own
+                compile_kernels(executor, fresh, display, stop)
             Sweep(executor, recorder, group_runs(fresh)).go(stop)
             status = "FINISHED"
         except (Interrupted, KeyboardInterrupt):
@@ -81,8 +83,6 @@ def make_executor(request: "Request") -> Executor:
         from benchmark.dask_executor import DaskExecutor
 
         return DaskExecutor(str(request.scheduler))
-    from benchmark.local_executor import LocalExecutor
-
     return LocalExecutor(request.jobs or usable_cores())
 
 

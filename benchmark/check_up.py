@@ -120,7 +120,7 @@ def _store() -> Iterator[Finding]:
         return
     finished = experiments_with_runs(store)
     what = f"{shown}: {sum(finished.values()):,} finished runs in {len(finished)} experiments"
-    if something_is_running(store, [*finished]):
+    if something_is_running(store, store.experiment_names() if file is None else [*finished]):
         advice = "a sweep is at work, or was killed: `fedbandit run` sees to what was left behind"
         yield Finding("look", "store", f"{what}, and some marked as running", advice)
     else:

@@ -46,7 +46,7 @@ class SweepRecorder:
             # A run that several experiments share is work once.
             self._display.count(bool(outcome.error), self._work[run.key] if run is runs[0] else 0.0)
 
-    def wait(self) -> None:
+    def tick(self) -> None:
         """Show that the sweep is alive."""
         self._display.refresh()
 

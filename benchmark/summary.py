@@ -71,7 +71,11 @@ def best_lines(measured: Sequence[tuple[Run, Mapping[str, float]]]) -> list[str]
 def settings_of(runs: Sequence[Run]) -> list[str]:
     """Name each run of an algorithm on a stream by its threshold and by what else differs between them."""
     everything = [{**dict(run.source.settings), **run.parameters} for run in runs]
-    names = {name for each in everything for name in each} - {*GRID_OFFSETS, "gamma_upload", "gamma_download"}
+    for each in everything:  # γ_U and γ_D tell settings apart only where they are not simply γ
+        for name in ("gamma_upload", "gamma_download"):
+            if each.get(name) == each.get("gamma"):
+                each.pop(name, None)
+    names = {name for each in everything for name in each} - {*GRID_OFFSETS}
     values = {name: {str(each.get(name)) for each in everything} for name in names}
     differing = sorted(name for name, found in values.items() if len(found) > 1)
     found = []

@@ -27,8 +27,8 @@ class Recorder(Protocol):
     def done(self, runs: Sequence[Run], outcome: Outcome) -> None:
         """Take the outcome of a run, which may belong to several experiments."""
 
-    def wait(self) -> None:
-        """Be told, several times a second, that the sweep is alive."""
+    def tick(self) -> None:
+        """Take a sign of life, several times a second."""
 
 
 class Interrupted(Exception):  # noqa: N818 - an event, not an error
@@ -73,7 +73,7 @@ class Sweep:
             futures: list[Future[Any]] = [*self.opening, *self.running]
             done, _ = wait(futures, timeout=0.2, return_when=FIRST_COMPLETED)
             self.executor.check_workers()
-            self.recorder.wait()
+            self.recorder.tick()
             is_broken = False
             for future in done:
                 if stop.is_set():

@@ -4,7 +4,6 @@ Tables stand in docs/results.md between `<!-- renewed: NAME -->` and `<!-- end -
 hand. Pictures go to docs/pictures: the figures of the report, and MLflow's pages in a Chromium without a window.
 """
 
-import io
 import math
 import re
 import sys
@@ -12,17 +11,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
-from PIL import Image
 
 from data_pipelines.safe_files import write_whole
+from docs.screenshots import take_screenshots
+from docs.small_pictures import small
 from reports.build import OUT, build
 from reports.context import Context, make_context
+from reports.experiment_files import effects_of
 from reports.labels import algorithm_label
 from reports.results import Results, read_results
 from reports.seeds import over_seeds
 from reports.table import Table
 from reports.tables import bounds, paper_against_ours, studies, user_groups
-from reports.titles import effects_of
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
@@ -32,7 +32,6 @@ FIGURES = (
     "user_groups_delicious",
     "users_delicious",
 )
-WIDTH, COLOURS = 1100, 255
 BLOCK = re.compile(r"(<!-- renewed: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 GAMMAS = (1, 1.01, 1.1, 2, 3, 1 + 10**0.75, 11, 101, 1 + 10**2.5, 1 + 10**2.75, 1001, 6001, 9001, math.inf)
 SHOWN = {
@@ -55,8 +54,6 @@ def main() -> int:
         write_whole(PICTURES / f"{name}.png", small(OUT / "figures" / f"{name}.png"))
     page = DOCS / "results.md"
     write_whole(page, renewed(page.read_text(), results, context).encode())
-    from docs.screenshots import take_screenshots
-
     take_screenshots(PICTURES)
     print(f"renewed: {page}, {len(list(PICTURES.glob('*.png')))} pictures in {PICTURES}")
     return 0
@@ -143,20 +140,6 @@ def how_it_was_made(results: Results) -> pd.DataFrame:
         if what != "machine"
     ]
     return pd.DataFrame(rows)
-
-
-def small(picture: Path) -> bytes:
-    """Return a picture with fewer dots and colours: pages are tracked, and load over slow lines."""
-    with Image.open(picture) as image:
-        shape = (WIDTH, round(image.height * WIDTH / image.width))
-        less = (
-            image.convert("RGB")
-            .resize(shape, Image.Resampling.LANCZOS)
-            .quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-        )
-    buffer = io.BytesIO()
-    less.save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
 
 
 def _bare(made: pd.DataFrame | Table) -> str:

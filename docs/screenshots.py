@@ -15,6 +15,7 @@ from benchmark.chart_views import ONLY_RUNS
 from benchmark.tracking import tracking_uri
 from benchmark.ui import find_experiment, free_port, landing_link, running_server
 from data_pipelines.safe_files import write_whole
+from docs.small_pictures import small
 from tests.benchmark.browser import chromium
 
 EXPERIMENT = "fig_e"
@@ -39,8 +40,6 @@ def take_screenshots(folder: Path) -> None:
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         print("NOT RENEWED: the pictures of MLflow's pages need chromium and chromedriver")
         return
-    from docs.renew import small
-
     store = tracking_uri()
     with (
         tempfile.TemporaryDirectory() as place,

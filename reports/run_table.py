@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from benchmark.tags import KEY
+from reports.experiment_files import effects_of
 from reports.stored_runs import StoredRun
-from reports.titles import effects_of
 
 SIZES = ("steps", "clients", "arms", "dimension")
 METRICS = (

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from reports.context import Context
+from reports.experiment_files import experiment_title
 from reports.figure import Figure, make_figure
 from reports.figures.fronts import front_caption, seeds_sentence
 from reports.front import plan_front
@@ -19,7 +20,6 @@ from reports.results import Results
 from reports.seeds import over_seeds
 from reports.style import panels, thousands
 from reports.table import interval_text
-from reports.titles import experiment_title
 
 METRICS = {"regret": "cumulative regret $R_T$", "communication": "communication $C_T$ (transfers)"}
 PLAIN = {"regret": "cumulative regret", "communication": "communication"}

@@ -5,6 +5,7 @@ from collections.abc import Collection
 import pandas as pd
 
 from reports.context import Context
+from reports.experiment_files import experiment_title
 from reports.figure import Figure, make_figure
 from reports.front import Front, plan_front
 from reports.front_picture import draw_front
@@ -12,7 +13,6 @@ from reports.front_plot import plot_front
 from reports.labels import dataset_label
 from reports.results import Results
 from reports.seeds import over_seeds
-from reports.titles import experiment_title
 from reports.variants import without_threshold
 
 NOT_A_FRONT = frozenset({"user_groups"})

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from reports.context import Context
+from reports.experiment_files import experiment_title
 from reports.figure import Figure, make_figure
 from reports.figures.fronts import NOT_A_FRONT
 from reports.labels import algorithm_style, dataset_label
@@ -15,7 +16,6 @@ from reports.plotly_parts import AXIS, layout, numbers, seeds_text
 from reports.results import Results
 from reports.style import panels, thousands
 from reports.table import interval_text
-from reports.titles import experiment_title
 
 DECADES = {"tickformat": "", "exponentformat": "power"}
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}

@@ -5,11 +5,11 @@ from typing import Any
 import pandas as pd
 
 from reports.context import Context
+from reports.experiment_files import effects_of
 from reports.labels import dataset_label
 from reports.leaderboard import Contender, compare_pairs, contenders
 from reports.results import Results
 from reports.table import Table
-from reports.titles import effects_of
 
 ORDER = 20
 

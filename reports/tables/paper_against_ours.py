@@ -9,13 +9,13 @@ import pandas as pd
 
 from reports.context import Context
 from reports.directions import check_direction
+from reports.experiment_files import datasets_of
 from reports.group_totals import group_totals
 from reports.labels import algorithm_label, dataset_label, threshold_text
 from reports.paper import paper
 from reports.results import Results
 from reports.seeds import mean_interval
 from reports.table import Table
-from reports.titles import datasets_of
 from reports.verdicts import data_caveat, verdict_on_direction, verdict_on_number
 
 ORDER = 10

@@ -7,14 +7,14 @@ import pandas as pd
 
 from benchmark.experiment import Experiment, load_experiment
 from reports.context import Context
+from reports.experiment_files import effects_of
 from reports.labels import algorithm_label, dataset_label
 from reports.results import Results
 from reports.seeds import mean_interval
 from reports.table import Table
-from reports.titles import effects_of
 
 ORDER = 15
-NONE = pd.Series(dtype=float)
+NO_VALUES = pd.Series(dtype=float)
 
 
 def tables(results: Results, context: Context) -> list[Table]:
@@ -54,7 +54,7 @@ def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: str) -> Itera
             row: dict[str, Any] = {"data": dataset_label(str(dataset)), "algorithm": algorithm_label(str(algorithm))}
             row |= {"held equal": held, "threshold": float(str(threshold)), "setting": effect, "seeds": len(each)}
             row |= _interval(metric.replace("_", " "), each[metric])
-            paired = NONE if first is None or effect == usual else (each[metric] - first[metric]).dropna()
+            paired = NO_VALUES if first is None or effect == usual else (each[metric] - first[metric]).dropna()
             row |= _interval("difference", paired)
             yield row | _interval("C_T", each["communication"])
 

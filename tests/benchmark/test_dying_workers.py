@@ -72,7 +72,7 @@ class Notes:
         assert runs[0].key not in self.outcomes, "a run is doubled"
         self.outcomes[runs[0].key] = outcome
 
-    def wait(self) -> None:
+    def tick(self) -> None:
         pass
 
 

@@ -71,6 +71,9 @@ def test_the_summary_names_the_best_setting_and_its_seeds():
     assert line.endswith("best regret 900 at threshold 3, ridge=1.0, communication 9 (1 seed)")
     (line,) = best_lines(measured[:2])
     assert line.endswith("best regret 1,550 at threshold 3, communication 8 (2 seeds)")
+    apart = [run_of(0, gamma=None, gamma_upload=each, gamma_download=3.0) for each in (2.0, 4.0)]
+    (line,) = best_lines([(run, {"regret": run.parameters["gamma_upload"]}) for run in apart])
+    assert "best regret 2 at gamma_upload=2.0, " in line
     (line,) = best_lines([(run_of(0, period=5), {"regret": 2.0, "communication": 9.0})])
     assert line.endswith("best regret 2, communication 9 (1 seed)")
 
