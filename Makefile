@@ -1,4 +1,4 @@
-# Every target makes and reuses .venv by itself; a second call does no work twice.
+# Every target creates and reuses .venv; a second call does not repeat finished work.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,85 +18,85 @@ help: ## Show this list
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "fedbandit-bench needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.11 ..." >&2; exit 1; }
-	@echo "Setting up $(VENV), once: packages are downloaded and installed, two or three minutes."
+	@echo "Installing packages into $(VENV) (first time only, two to three minutes)."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --progress-bar off --constraint constraints.txt --editable '.[dev]' > $(VENV)/install.log 2>&1 & \
+	@$(BIN)/pip install --progress-bar off --constraint constraints.txt --editable '.[all,dev]' > $(VENV)/install.log 2>&1 & \
 	job=$$!; trap 'kill $$job; exit 130' INT TERM; while kill -0 $$job 2>/dev/null; do sleep 1; \
-		seconds=$$((seconds + 1)); found=$$(grep -c '^Collecting' $(VENV)/install.log); \
+		seconds=$$((seconds + 1)); packages=$$(grep -c '^Collecting' $(VENV)/install.log); \
 		[ $$((seconds % 20)) -ne 0 ] || if grep -q '^Installing' $(VENV)/install.log; \
-		then echo "  installing them: $$seconds s so far"; else echo "  $$found packages found"; fi; done; \
+		then echo "  installing, $$seconds s so far"; else echo "  resolved $$packages packages so far"; fi; done; \
 	wait $$job || { grep -v '^WARNING: Location' $(VENV)/install.log | tail -20 >&2; \
-		echo "The packages could not be installed; all that pip said is in $(VENV)/install.log" >&2; exit 1; }
+		echo "The packages could not be installed; see the output of pip in $(VENV)/install.log" >&2; exit 1; }
 	@touch $@
 
-test: lint ## Lint, type-check and run the tests
+test: lint ## Do all checks of `make lint`, then run the tests (about 10 minutes)
 	$(BIN)/pytest -n auto
 
-# Kernels are machine code, which coverage cannot see into: their tests run once more in plain Python.
-coverage: $(READY) ## Which lines no test reaches, kernels included (half an hour)
+# Coverage cannot measure compiled kernels, so their tests run once more in plain Python.
+coverage: $(READY) ## List the lines that no test reaches, including kernels (about 25 minutes)
 	rm -f .coverage .coverage.*
 	$(BIN)/pytest -n auto --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=interpreted $(BIN)/pytest -n auto --cov --cov-append --cov-report= $(INTERPRETED)
 	$(BIN)/coverage report --fail-under 90
 
-lint: $(READY) ## Check format, style, types, and packages for known vulnerabilities
+lint: $(READY) ## Check format, style and types, and the packages for known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m tests.audit
 
-format: $(READY) ## Put the code into the project's format
+format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 data: $(READY) ## Prepare LastFM, Delicious and MovieLens (FEDBANDIT_MIRROR=dir-or-url)
 	$(BIN)/fedbandit data
 
-# Runs that failed, or data that are missing (exit code 1), are no reason to leave out the report; anything worse is.
-benchmark: $(READY) ## Data (stand-ins where nothing can be had), all experiments, report (PROFILE=quick or paper)
-	@$(BIN)/fedbandit data || $(BIN)/python -m benchmark.fill_in
+# The report is built even if runs failed or data are missing (exit code 1), but not after other errors.
+benchmark: $(READY) ## Prepare data, run all experiments, build the report (PROFILE=quick or paper)
+	@$(BIN)/fedbandit data --or-stand-in
 	@echo $(BIN)/fedbandit run --profile $(PROFILE); \
 	$(BIN)/fedbandit run --profile $(PROFILE); code=$$?; [ $$code -le 1 ] || exit $$code; \
 	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && \
-	echo "fedbandit  is in $(BIN): source $(BIN)/activate" && exit $$code
+	echo "To use fedbandit in this terminal: source $(BIN)/activate" && exit $$code
 
-report: $(READY) ## Figures, tables, how we compare, and one page, from what is in MLflow
+report: $(READY) ## Build figures, tables and report.html from the runs in MLflow
 	$(BIN)/fedbandit report
 
-tables: $(READY) ## Only the tables: CSV, Markdown, LaTeX
+tables: $(READY) ## Build only the tables (CSV, Markdown, LaTeX)
 	$(BIN)/fedbandit report --only tables
 
-figures: $(READY) ## Only the figures: PNG, SVG
+figures: $(READY) ## Build only the figures (PNG, SVG)
 	$(BIN)/fedbandit report --only figures
 
-docs: $(READY) ## Renew the pictures and tables of the pages in docs/ from what is in MLflow
-	$(BIN)/python -m docs.renew
+docs: $(READY) ## Update the figures, screenshots and tables in docs/ from the runs in MLflow
+	$(BIN)/python -m tests.tools.renew
 
-ui: $(READY) ## MLflow's pages, opened on the chart of the latest experiment (EXPERIMENT=fig_e for another)
+ui: $(READY) ## Open the MLflow UI on a chart of the latest sweep (EXPERIMENT=fig_d to choose one)
 	@$(BIN)/fedbandit ui $(EXPERIMENT)
 
-bench: $(READY) ## Speed of every method against the floor, growth in clients (minutes)
+bench: $(READY) ## Measure the speed of every method relative to a baseline (takes minutes)
 	$(BIN)/fedbandit bench
 
-bench-scale: $(READY) ## A million clients: memory and time (minutes)
+bench-scale: $(READY) ## Measure time and memory with a million clients (takes minutes)
 	$(BIN)/fedbandit bench --scale
 
-bench-data: $(READY) ## Speed and memory of the data pipelines against their limits (minutes)
-	$(BIN)/python -m benchmark.measure_data
+bench-data: $(READY) ## Measure speed and memory of the data pipelines (takes minutes)
+	$(BIN)/python -m tests.performance.measure_data
 
-bench-sweep: $(READY) ## Overhead of the harness over its kernels, against its limits (minutes)
-	$(BIN)/python -m benchmark.measure_sweep
+bench-sweep: $(READY) ## Measure the overhead of a sweep relative to its kernels (takes minutes)
+	$(BIN)/python -m tests.performance.measure_sweep
 
-bench-report: $(READY) ## Time and memory of a report over a full paper profile, against their limits (minutes)
-	$(BIN)/python -m benchmark.measure_report
+bench-report: $(READY) ## Measure time and memory of a report on the paper profile, 4,450 runs (takes minutes)
+	$(BIN)/python -m tests.performance.measure_report
 
-chaos: $(READY) ## Disturb the real program in 200 ways and compare with an undisturbed run (15 minutes)
+chaos: $(READY) ## Inject more than 200 faults and compare with an undisturbed run (about 15 minutes)
 	$(BIN)/python -m tests.chaos
 
-fuzz: $(READY) ## Hostile archives, imports, experiment files and command lines: 100,000 inputs (minutes)
+fuzz: $(READY) ## Feed 100,000 hostile inputs to the readers (about 15 minutes)
 	$(BIN)/python -m tests.fuzz
 
-bench-load: $(READY) ## 10,000 runs in one store, and a run with a million clients: times and memory (minutes)
+bench-load: $(READY) ## Measure the speed with 10,000 runs in a store, and with a million clients (takes minutes)
 	$(BIN)/python -m tests.load
 
 clean: ## Remove the environment and all caches

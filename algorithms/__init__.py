@@ -1,14 +1,18 @@
-"""The paper's methods: choose arms and exchange statistics. Knows arrays; not files, not MLflow.
+"""The methods: choose arms and exchange statistics. They use arrays only, no files and no MLflow.
 
-`literal` reads like the paper; the modules named after the methods run compiled and make the same choices.
+`literal` follows the paper line by line; the modules named after the methods are compiled and make the same choices.
 """
 
-from algorithms.as_published import AsyncLinUCBAsPublished
-from algorithms.async_linucb import AsyncLinUCB
-from algorithms.async_linucb_am import AsyncLinUCBAM
-from algorithms.random_choice import RandomChoice
-from algorithms.sync_linucb import SyncLinUCB
-from algorithms.trace import Trace, Transfers
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from algorithms.methods.async_linucb import AsyncLinUCB
+    from algorithms.methods.async_linucb_am import AsyncLinUCBAM
+    from algorithms.methods.async_linucb_as_published import AsyncLinUCBAsPublished
+    from algorithms.methods.random_choice import RandomChoice
+    from algorithms.methods.sync_linucb import SyncLinUCB
+    from algorithms.trace import Trace, Transfers
 
 __all__ = [
     "AsyncLinUCB",
@@ -19,3 +23,20 @@ __all__ = [
     "Trace",
     "Transfers",
 ]
+
+_MODULES = {
+    "AsyncLinUCB": "algorithms.methods.async_linucb",
+    "AsyncLinUCBAM": "algorithms.methods.async_linucb_am",
+    "AsyncLinUCBAsPublished": "algorithms.methods.async_linucb_as_published",
+    "RandomChoice": "algorithms.methods.random_choice",
+    "SyncLinUCB": "algorithms.methods.sync_linucb",
+    "Trace": "algorithms.trace",
+    "Transfers": "algorithms.trace",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use: most commands need neither numba nor the methods."""
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

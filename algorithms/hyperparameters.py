@@ -1,4 +1,4 @@
-"""Checks shared by the algorithms' constructors: each error names the parameter, the value and what is allowed."""
+"""Checks shared by the algorithms' constructors: each error names the parameter, the value and what is expected."""
 
 import math
 from numbers import Real
@@ -7,14 +7,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.elimination import Confidence
+from algorithms.numerics.elimination import Confidence
 
 Threshold = float | tuple[float, ...]
-"""One value for all clients, or one for each, in increasing order of client id."""
+"""One value for all clients, or one per client in increasing order of client id."""
 
 Alpha = float | Literal["theory"]
 
-SMALLEST_RIDGE, LARGEST_RIDGE = 1e-50, 1e50
+MIN_RIDGE, MAX_RIDGE = 1e-50, 1e50
 
 
 def _is_real(value: object) -> bool:
@@ -25,67 +25,69 @@ def _is_real(value: object) -> bool:
 
 
 def threshold(name: str, value: object) -> Threshold:
-    """Check a communication threshold γ ≥ 1; `inf` means never."""
+    """Check a communication threshold γ ≥ 1; `inf` means no communication."""
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
-        values = tuple(_one_threshold(name, each) for each in value)
+        values = tuple(_one_threshold(name, entry) for entry in value)
         if not values:
-            raise ValueError(f"{name} is empty; allowed is a number, or one number for each client")
+            raise ValueError(f"{name} must be a number, or one number per client, got an empty list")
         return values
     return _one_threshold(name, value)
 
 
 def _one_threshold(name: str, value: object) -> float:
     if not _is_real(value) or float(value) < 1:  # type: ignore[arg-type]
-        raise ValueError(f"{name} is {value!r}; allowed are numbers from 1 to inf")
+        raise ValueError(f"{name} must be a number from 1 to inf, got {value!r}")
     return float(value)  # type: ignore[arg-type]
 
 
 def per_client(name: str, value: Threshold | None, clients: int) -> NDArray[np.float64]:
-    """Spread a threshold over the clients of a stream."""
+    """Return the threshold of each client of a stream."""
     if not isinstance(value, tuple):
         return np.full(clients, value, dtype=np.float64)
     if len(value) != clients:
-        raise ValueError(f"{name} has {len(value)} values; allowed is one for each of the stream's {clients} clients")
+        raise ValueError(
+            f"{name} must have one value for each of the stream's {clients} clients, got {len(value)} values"
+        )
     return np.array(value)
 
 
-def real(name: str, value: object, low: float, high: float, allowed: str) -> float:
+def real(name: str, value: object, low: float, high: float, expected: str) -> float:
     """Check a number in the closed interval [low, high]."""
     if not _is_real(value) or not low <= float(value) <= high:  # type: ignore[arg-type]
-        raise ValueError(f"{name} is {value!r}; allowed are {allowed}")
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
     return float(value)  # type: ignore[arg-type]
 
 
 def ridge(value: object) -> float:
     """Check λ > 0."""
-    allowed = f"numbers above 0 (from {SMALLEST_RIDGE:g} to {LARGEST_RIDGE:g})"
-    return real("ridge", value, SMALLEST_RIDGE, LARGEST_RIDGE, allowed)
+    expected = f"a number above 0 (from {MIN_RIDGE:g} to {MAX_RIDGE:g})"
+    return real("ridge", value, MIN_RIDGE, MAX_RIDGE, expected)
 
 
 def alpha(value: object) -> Alpha:
     """Check α: a finite number from 0, or "theory"."""
     if isinstance(value, str) and value == "theory":
         return "theory"
-    return real("alpha", value, 0, 1e50, 'finite numbers from 0, or "theory"')
+    return real("alpha", value, 0, 1e50, 'a finite number from 0, or "theory"')
 
 
 def sigma(value: object) -> float:
     """Check σ, the scale of the noise."""
-    return real("sigma", value, 0, 1e50, "finite numbers from 0")
+    return real("sigma", value, 0, 1e50, "a finite number from 0")
 
 
 def delta(value: object) -> float:
     """Check δ, the probability that a confidence bound fails."""
     smallest = np.finfo(float).tiny
-    return real("delta", value, smallest, 1 - np.finfo(float).epsneg, "numbers above 0 and below 1")
+    return real("delta", value, smallest, 1 - np.finfo(float).epsneg, "a number above 0 and below 1")
 
 
 def integer(name: str, value: object, low: int, high: int | None = None) -> int:
     """Check an integer in [low, high]."""
     is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_integer or not low <= int(value) <= (high if high is not None else int(value)):  # type: ignore[call-overload]
-        allowed = f"integers from {low}" if high is None else f"integers from {low} to {high}"
-        raise ValueError(f"{name} is {value!r}; allowed are {allowed}")
+        interval = f"from {low}" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{name} must be an integer {interval}, got {value!r}")
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
@@ -95,24 +97,24 @@ def seed(value: object) -> int:
 
 
 def confidence_of(algorithm: Any, extra_sigma: float = 0.0) -> Confidence:
-    """Encode α, λ, σ and δ for a kernel; α is NaN for the formula."""
+    """Encode α, λ, σ and δ for a kernel; α is NaN for "theory"."""
     alpha = math.nan if algorithm.alpha == "theory" else float(algorithm.alpha)
     return Confidence(alpha, algorithm.ridge, algorithm.sigma + extra_sigma, algorithm.delta)
 
 
 def normalise_thresholds(algorithm: Any) -> None:
-    """Check γ, or γ_U and γ_D, of a frozen dataclass; set γ_U and γ_D in either case, and γ where they are equal."""
+    """Check γ, or γ_U and γ_D, of a frozen dataclass; always set γ_U and γ_D, and γ if they are equal."""
     gamma = None if algorithm.gamma is None else threshold("gamma", algorithm.gamma)
-    both: dict[str, Threshold] = {}
+    thresholds: dict[str, Threshold] = {}
     for name in ("gamma_upload", "gamma_download"):
-        given = getattr(algorithm, name)
-        if given is None and gamma is None:
-            raise ValueError(f"{name} is missing; allowed is gamma alone, or gamma_upload and gamma_download")
-        both[name] = gamma if given is None and gamma is not None else threshold(name, given)
-        if gamma is not None and both[name] != gamma:
-            raise ValueError(f"{name} is {given!r} beside gamma {gamma!r}; allowed is gamma alone, or the other two")
-    upload, download = both.values()
-    for name, value in (*both.items(), ("gamma", upload if upload == download else None)):
+        value = getattr(algorithm, name)
+        if value is None and gamma is None:
+            raise ValueError(f"{name} is missing; give either gamma, or both gamma_upload and gamma_download")
+        thresholds[name] = gamma if value is None and gamma is not None else threshold(name, value)
+        if gamma is not None and thresholds[name] != gamma:
+            raise ValueError(f"{name} must be equal to gamma, {gamma!r}, where both are given, got {value!r}")
+    upload, download = thresholds.values()
+    for name, value in (*thresholds.items(), ("gamma", upload if upload == download else None)):
         object.__setattr__(algorithm, name, value)
 
 

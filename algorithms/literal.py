@@ -1,8 +1,9 @@
-"""The paper's Algorithms 1 to 5 in plain NumPy, line for line, nothing clever: the documentation and the oracle.
+"""The paper's Algorithms 1 to 5 in plain NumPy, line by line and without optimisation: documentation and oracle.
 
-Names are words for the paper's letters: `copy` is {V_i, b_i}, `pending` {ΔV_i, Δb_i}, `server` {V_g, b_g},
-`undelivered` {ΔV_-j, Δb_-j}, `ridge` λ. Every determinant is of the matrix plus λI. The paper's slips are mended
-where the docstrings say so. `literal(algorithm)` turns a set of hyper-parameters into a learner for `replay`.
+Names stand for the paper's symbols: `model` is {V_i, b_i}, `pending` {ΔV_i, Δb_i}, `server` {V_g, b_g},
+`undelivered` {ΔV_-j, Δb_-j}, `ridge` λ. Every determinant is that of the matrix plus λI. Errors in the paper's
+pseudo-code are corrected where a docstring says so. `literal(algorithm)` returns the learner of these
+hyper-parameters for `replay`.
 """
 
 import math
@@ -12,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.async_linucb import AsyncLinUCB
-from algorithms.async_linucb_am import AsyncLinUCBAM
 from algorithms.hyperparameters import Alpha, Threshold, per_client
-from algorithms.random_choice import RandomChoice
-from algorithms.sync_linucb import SyncLinUCB
-from algorithms.ties import pick
-from algorithms.tolerances import AM_SETTLED, AM_STOP, RANK, TRIGGER
+from algorithms.methods.async_linucb import AsyncLinUCB
+from algorithms.methods.async_linucb_am import AsyncLinUCBAM
+from algorithms.methods.random_choice import RandomChoice
+from algorithms.methods.sync_linucb import SyncLinUCB
+from algorithms.numerics.ties import pick
+from algorithms.numerics.tolerances import AM_SETTLED, AM_STOP, RANK, TRIGGER
 from algorithms.trace import Transfers
 
 Array = NDArray[Any]
@@ -80,7 +81,7 @@ def upper_bounds(contexts: Array, statistics: Statistics, alpha: float, ridge: f
 
 
 class EventTriggeredProtocol:
-    """Algorithm 1, and the joining of a new client (Algorithm 2, lines 5 to 7)."""
+    """Algorithm 1, and how a new client joins (Algorithm 2, lines 5 to 7)."""
 
     def __init__(
         self, dimension: int, ridge: float, gamma_upload: dict[int, float], gamma_download: dict[int, float]
@@ -91,7 +92,7 @@ class EventTriggeredProtocol:
         self.gamma_download = gamma_download
         self.server = Statistics(dimension)
         self.server_is_empty = True
-        self.copy: dict[int, Statistics] = {}
+        self.model: dict[int, Statistics] = {}
         self.pending: dict[int, Statistics] = {}
         self.undelivered: dict[int, Statistics] = {}
         self.has_pending: dict[int, bool] = {}
@@ -99,9 +100,9 @@ class EventTriggeredProtocol:
 
     def join(self, client: int) -> None:
         """Lines 5-7: a new client starts from zero; its download buffer is the whole server state."""
-        if client in self.copy:
+        if client in self.model:
             return
-        self.copy[client] = Statistics(self.dimension)
+        self.model[client] = Statistics(self.dimension)
         self.pending[client] = Statistics(self.dimension)
         self.undelivered[client] = Statistics(self.dimension)
         self.undelivered[client].add(self.server)
@@ -110,25 +111,25 @@ class EventTriggeredProtocol:
 
     def observe(self, client: int, x: Array, y: float) -> None:
         """Algorithm 2, line 9."""
-        self.copy[client].observe(x, y)
+        self.model[client].observe(x, y)
         self.pending[client].observe(x, y)
         self.has_pending[client] = True
 
     def communicate(self, client: int) -> Transfers:
-        """Algorithm 1, with the acting client i."""
+        """Algorithm 1; `client` is the acting client i."""
         if not self.upload_event(client):  # line 2
             return Transfers()
         self.server.add(self.pending[client])  # lines 3-4
         self.server_is_empty = False
-        for other in self.copy:
+        for other in self.model:
             if other != client:
                 self.undelivered[other].add(self.pending[client])
                 self.has_undelivered[other] = True
         self.pending[client].clear()  # line 5
         self.has_pending[client] = False
-        downloads = [other for other in self.copy if self.download_event(other)]  # lines 6-7
+        downloads = [other for other in self.model if self.download_event(other)]  # lines 6-7
         for other in downloads:
-            self.copy[other].add(self.undelivered[other])  # lines 8-9
+            self.model[other].add(self.undelivered[other])  # lines 8-9
             self.undelivered[other].clear()  # line 10
             self.has_undelivered[other] = False
         return Transfers(uploads=[client], downloads=downloads)
@@ -137,16 +138,16 @@ class EventTriggeredProtocol:
         """Eq. 3: det V_i / det(V_i - ΔV_i) > γ_U. With nothing pending the ratio is exactly 1."""
         if not self.has_pending[client]:
             return False
-        copy = self.copy[client]
-        log_ratio = copy.log_det(self.ridge) - minus(copy, self.pending[client]).log_det(self.ridge)
+        model = self.model[client]
+        log_ratio = model.log_det(self.ridge) - minus(model, self.pending[client]).log_det(self.ridge)
         return log_ratio > math.log(self.gamma_upload[client]) + TRIGGER
 
     def download_event(self, client: int) -> bool:
         """Eq. 4: det V_g / det(V_g - ΔV_-j) > γ_D. With nothing undelivered the ratio is exactly 1."""
         if not self.has_undelivered[client]:
             return False
-        agreed = minus(self.server, self.undelivered[client])
-        log_ratio = self.server.log_det(self.ridge) - agreed.log_det(self.ridge)
+        agreed_state = minus(self.server, self.undelivered[client])
+        log_ratio = self.server.log_det(self.ridge) - agreed_state.log_det(self.ridge)
         return log_ratio > math.log(self.gamma_download[client]) + TRIGGER
 
 
@@ -174,9 +175,9 @@ class LiteralAsyncLinUCB:
         """Lines 4-8: join if new, then choose by Eq. 5."""
         p = self.parameters
         self.protocol.join(client)
-        copy = self.protocol.copy[client]
-        alpha = confidence_width(copy, p.alpha, p.ridge, p.sigma, p.delta)
-        return pick(upper_bounds(contexts, copy, alpha, p.ridge), rng)
+        model = self.protocol.model[client]
+        alpha = confidence_width(model, p.alpha, p.ridge, p.sigma, p.delta)
+        return pick(upper_bounds(contexts, model, alpha, p.ridge), rng)
 
     def learn(self, client: int, context: Array, reward: float) -> Transfers:
         """Lines 9-10: update the client, then communicate."""
@@ -190,7 +191,7 @@ def pseudo_inverse(V: Array) -> Array:
 
 
 def rank(V: Array) -> int:
-    """Return the rank of a Gram matrix, by the same measure as `pseudo_inverse`."""
+    """Return the rank of a Gram matrix, with the same tolerance as `pseudo_inverse`."""
     eigenvalues = np.linalg.eigvalsh(V)
     return int((eigenvalues > RANK * eigenvalues[-1]).sum())
 
@@ -234,14 +235,14 @@ class LiteralAsyncLinUCBAM:
             self.is_warm[client] = not p.warm_start
             self.history[client] = []
         if not self.is_warm[client]:
-            own = Statistics(self.dimension)
+            statistics = Statistics(self.dimension)
             for x, y in self.history[client]:
-                own.observe(x, y)
-            alpha = confidence_width(own, p.alpha, p.ridge, p.sigma, p.delta)
-            return pick(upper_bounds(contexts, own, alpha, p.ridge), rng)
+                statistics.observe(x, y)
+            alpha = confidence_width(statistics, p.alpha, p.ridge, p.sigma, p.delta)
+            return pick(upper_bounds(contexts, statistics, alpha, p.ridge), rng)
         scores = np.zeros(len(contexts))
         for statistics, features in (
-            (self.protocol.copy[client], self.global_slice),
+            (self.protocol.model[client], self.global_slice),
             (self.local[client], self.local_slice),
         ):
             alpha = confidence_width(statistics, p.alpha, p.ridge, p.sigma + 2, p.delta)
@@ -264,10 +265,10 @@ class LiteralAsyncLinUCBAM:
     def alternate(self, client: int, x_g: Array, x_l: Array, y: float) -> tuple[float, float]:
         """Eq. 7: alternate from the ridge estimates, local step first; return the partial rewards ŷ_g and ŷ_l."""
         ridge = self.parameters.ridge
-        copy, local = self.protocol.copy[client], self.local[client]
-        inverse_g = pseudo_inverse(copy.V + np.outer(x_g, x_g))
+        model, local = self.protocol.model[client], self.local[client]
+        inverse_g = pseudo_inverse(model.V + np.outer(x_g, x_g))
         inverse_l = pseudo_inverse(local.V + np.outer(x_l, x_l))
-        y_l = y - x_g @ copy.ridge_estimate(ridge)
+        y_l = y - x_g @ model.ridge_estimate(ridge)
         y_g = y - x_l @ local.ridge_estimate(ridge)
 
         def iterate() -> float:
@@ -275,7 +276,7 @@ class LiteralAsyncLinUCBAM:
             before = y_g, y_l
             theta_l = project(inverse_l @ (local.b + x_l * y_l))
             y_g = y - x_l @ theta_l
-            theta_g = project(inverse_g @ (copy.b + x_g * y_g))
+            theta_g = project(inverse_g @ (model.b + x_g * y_g))
             y_l = y - x_g @ theta_g
             return float(max(abs(y_g - before[0]), abs(y_l - before[1])))
 
@@ -283,22 +284,22 @@ class LiteralAsyncLinUCBAM:
         return float(y_g), float(y_l)
 
     def warm_up(self, client: int) -> None:
-        """Algorithm 5, lines 12-15: once a rank suffices, batch AM on the client's own history.
+        """Algorithm 5, lines 12-15: as soon as a rank is full, batch AM on the client's own history.
 
-        θ_g starts at the global part of the least-squares estimate from the client's own observations where
-        those have full rank, else at the least-squares estimate from what was received.
+        θ_g starts at the global part of the least-squares estimate from the client's own observations if
+        those have full rank, else at the least-squares estimate from the received data.
         """
         X = np.array([x for x, _ in self.history[client]])
         y = np.array([reward for _, reward in self.history[client]])
-        received = self.protocol.copy[client]
+        received_data = self.protocol.model[client]
         if rank(X.T @ X) == self.dimension:
             theta_g = (pseudo_inverse(X.T @ X) @ (X.T @ y))[self.global_slice]
-        elif rank(received.V) == self.global_dim:
-            theta_g = pseudo_inverse(received.V) @ received.b
+        elif rank(received_data.V) == self.global_dim:
+            theta_g = pseudo_inverse(received_data.V) @ received_data.b
         else:
             return
         X_g, X_l = X[:, self.global_slice], X[:, self.local_slice]
-        inverse_g = pseudo_inverse(received.V + X_g.T @ X_g)
+        inverse_g = pseudo_inverse(received_data.V + X_g.T @ X_g)
         inverse_l = pseudo_inverse(X_l.T @ X_l)
         y_l = y - X_g @ theta_g
         y_g = np.full(len(y), np.inf)
@@ -308,7 +309,7 @@ class LiteralAsyncLinUCBAM:
             before = y_g, y_l
             theta_l = project(inverse_l @ (X_l.T @ y_l))
             y_g = y - X_l @ theta_l
-            theta_g = project(inverse_g @ (received.b + X_g.T @ y_g))
+            theta_g = project(inverse_g @ (received_data.b + X_g.T @ y_g))
             y_l = y - X_g @ theta_g
             return float(max(np.abs(y_g - before[0]).max(), np.abs(y_l - before[1]).max()))
 
@@ -319,7 +320,7 @@ class LiteralAsyncLinUCBAM:
         self.is_warm[client] = True
 
     def repeat(self, iterate: Callable[[], float]) -> None:
-        """Alternate until nothing moves any more, or the iterations are used up."""
+        """Alternate until the iterates no longer move, or the maximum number of iterations is reached."""
         for _ in range(self.parameters.am_iterations):
             self.movement = iterate()
             if self.movement <= AM_STOP:
@@ -328,7 +329,7 @@ class LiteralAsyncLinUCBAM:
 
 
 class LiteralSyncLinUCB:
-    """Algorithm 4, Sync-LinUCB. Mended slip: ΔV is added to the server before it is reset, not after."""
+    """Algorithm 4, Sync-LinUCB. Correction: ΔV is added to the server before it is reset, not after."""
 
     def __init__(self, parameters: SyncLinUCB) -> None:
         self.parameters = parameters
@@ -337,91 +338,50 @@ class LiteralSyncLinUCB:
         """Line 2."""
         self.dimension = dimension
         self.server = Statistics(dimension)
-        self.copy: dict[int, Statistics] = {}
+        self.model: dict[int, Statistics] = {}
         self.pending: dict[int, Statistics] = {}
-        self.waited: dict[int, int] = {}
+        self.steps_since_sync: dict[int, int] = {}
 
     def choose(self, client: int, contexts: Array, rng: np.random.Generator) -> int:
         """Lines 4-8."""
         p = self.parameters
-        if client not in self.copy:
-            self.copy[client] = Statistics(self.dimension)
+        if client not in self.model:
+            self.model[client] = Statistics(self.dimension)
             self.pending[client] = Statistics(self.dimension)
-            self.waited[client] = 0
-        copy = self.copy[client]
-        alpha = confidence_width(copy, p.alpha, p.ridge, p.sigma, p.delta)
-        return pick(upper_bounds(contexts, copy, alpha, p.ridge), rng)
-
-    def learn(self, client: int, context: Array, reward: float) -> Transfers:
-        """Lines 9-19: update; if Δt·log(det V_i / det(V_i - ΔV_i)) > D, all known clients upload, then download."""
-        copy, pending = self.copy[client], self.pending[client]
-        copy.observe(context, reward)
-        pending.observe(context, reward)
-        self.waited[client] += 1
-        ridge, bar = self.parameters.ridge, self.parameters.threshold
-        log_ratio = copy.log_det(ridge) - minus(copy, pending).log_det(ridge)
-        if not self.waited[client] * log_ratio > bar + TRIGGER * (1 + bar):
-            return Transfers()
-        for known in self.copy:
-            self.server.add(self.pending[known])
-            self.pending[known].clear()
-            self.waited[known] = 0
-        for known in self.copy:
-            self.copy[known].clear()
-            self.copy[known].add(self.server)
-        return Transfers(uploads=list(self.copy), downloads=list(self.copy))
-
-
-class LiteralRandomChoice:
-    """Every arm is as good as any other."""
-
-    def choose(self, client: int, contexts: Array, rng: np.random.Generator) -> int:
-        """Break a tie of all arms."""
-        return pick(np.zeros(len(contexts)), rng)
-
-    def learn(self, client: int, context: Array, reward: float) -> Transfers:
-        """Learn nothing, send nothing."""
-        return Transfers()
-
-
-class CentralisedLinUCB:
-    """The extreme γ = 1: one LinUCB on everybody's data. A client's first decision is made from nothing."""
-
-    def __init__(self, parameters: AsyncLinUCB) -> None:
-        self.parameters = parameters
-
-    def start(self, client_ids: NDArray[np.int64], dimension: int) -> None:
-        """One model, and nobody known yet."""
-        self.dimension = dimension
-        self.models: dict[int, Statistics] = {}
-        self.shared = Statistics(dimension)
-
-    def model_of(self, client: int) -> Statistics:
-        """Return the shared model; for a new client an empty one."""
-        return self.models.get(client, Statistics(self.dimension))
-
-    def choose(self, client: int, contexts: Array, rng: np.random.Generator) -> int:
-        """Choose by Eq. 5."""
-        p = self.parameters
-        model = self.model_of(client)
+            self.steps_since_sync[client] = 0
+        model = self.model[client]
         alpha = confidence_width(model, p.alpha, p.ridge, p.sigma, p.delta)
         return pick(upper_bounds(contexts, model, alpha, p.ridge), rng)
 
     def learn(self, client: int, context: Array, reward: float) -> Transfers:
-        """Everybody learns from everything."""
-        others = [known for known in self.models if known != client]
-        is_behind = client not in self.models and bool(others)
-        self.models[client] = self.shared
-        self.shared.observe(context, reward)
-        return Transfers(uploads=[client], downloads=[*others, client] if is_behind else others)
+        """Lines 9-19: update; if Δt·log(det V_i / det(V_i - ΔV_i)) > D, all known clients upload, then download."""
+        model, pending = self.model[client], self.pending[client]
+        model.observe(context, reward)
+        pending.observe(context, reward)
+        self.steps_since_sync[client] += 1
+        ridge, threshold = self.parameters.ridge, self.parameters.threshold
+        log_ratio = model.log_det(ridge) - minus(model, pending).log_det(ridge)
+        if not self.steps_since_sync[client] * log_ratio > threshold + TRIGGER * (1 + threshold):
+            return Transfers()
+        for other in self.model:
+            self.server.add(self.pending[other])
+            self.pending[other].clear()
+            self.steps_since_sync[other] = 0
+        for other in self.model:
+            self.model[other].clear()
+            self.model[other].add(self.server)
+        return Transfers(uploads=list(self.model), downloads=list(self.model))
 
 
-class IndependentLinUCB(CentralisedLinUCB):
-    """The extreme γ = ∞: a LinUCB for each client, no communication."""
+class LiteralRandomChoice:
+    """A uniformly random arm."""
+
+    def choose(self, client: int, contexts: Array, rng: np.random.Generator) -> int:
+        """Break a tie between all arms."""
+        return pick(np.zeros(len(contexts)), rng)
 
     def learn(self, client: int, context: Array, reward: float) -> Transfers:
-        """Only the client itself learns."""
-        self.models.setdefault(client, Statistics(self.dimension)).observe(context, reward)
+        """Learn nothing and send nothing."""
         return Transfers()
 
 

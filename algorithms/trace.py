@@ -1,4 +1,4 @@
-"""The outcome of one run, and what one step transfers."""
+"""The trace of one run, and the transfers of one step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Transfers:
-    """The clients that uploaded and the clients that downloaded in one step, one entry a transfer."""
+    """The clients that uploaded and the clients that downloaded in one step, one entry per transfer."""
 
     uploads: Sequence[int] = ()
     downloads: Sequence[int] = ()
@@ -17,11 +17,11 @@ class Transfers:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What one run chose, earned and transferred.
+    """The choices, rewards and transfers of one run.
 
     Per step: `choices` (positions in the pool), `rewards` (as observed), `regret` (expected reward of the
     best arm minus that of the chosen one), `uploads`, `downloads`, and `unsettled` (alternating
-    minimisation had not settled; always false for the other methods).
+    minimisation had not converged; always false for the other methods).
     Per client, in the order of `client_ids`: `client_rewards`, `client_uploads`, `client_downloads`.
     `transfer_dim` is the dimension of the statistics that one transfer moves.
     """
@@ -40,18 +40,13 @@ class Trace:
 
     @property
     def communication(self) -> int:
-        """C_T, the number of transfers of {ΔV, Δb}: one an upload, one a download."""
+        """C_T, the number of transfers of {ΔV, Δb}; each upload and each download counts once."""
         return int(self.uploads.sum() + self.downloads.sum())
 
     @property
     def scalars_moved(self) -> int:
-        """d² + d numbers a transfer."""
+        """d² + d numbers per transfer."""
         return self.communication * (self.transfer_dim**2 + self.transfer_dim)
-
-    @property
-    def scalars_moved_symmetric(self) -> int:
-        """d(d+1)/2 + d numbers a transfer, where only half of the symmetric matrix is sent."""
-        return self.communication * (self.transfer_dim * (self.transfer_dim + 1) // 2 + self.transfer_dim)
 
     @property
     def am_unsettled(self) -> int:

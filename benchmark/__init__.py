@@ -1,10 +1,24 @@
 """Describe experiments, run them, record every run."""
 
-from algorithms import Trace
-from benchmark.replay import replay
-from benchmark.telemetry import switch_off_telemetry
-from data_pipelines import EventStream
+from benchmark import import_order
 
-switch_off_telemetry()  # here, as every process of ours, workers too, comes by before MLflow can be imported
+import_order.put_ours_first()  # before the first import of another of our packages
+
+from importlib import import_module  # noqa: E402
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+from benchmark.records.telemetry import switch_off_telemetry  # noqa: E402
+
+if TYPE_CHECKING:
+    from benchmark.api import EventStream, Trace, replay
+
+switch_off_telemetry()  # here, because every process of ours imports this package before MLflow
 
 __all__ = ["EventStream", "Trace", "replay"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public interface on first use, so that commands start quickly."""
+    if name in __all__:
+        return getattr(import_module("benchmark.api"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

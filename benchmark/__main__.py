@@ -10,12 +10,13 @@ from importlib.metadata import version
 from typing import Protocol, cast
 
 from benchmark import commands
-from data_pipelines.messages import one_line
-from data_pipelines.secrets import without_secrets
+from benchmark.commands import data
+from data_pipelines.support.messages import one_line
+from data_pipelines.support.secrets import without_secrets
 
 
 class Command(Protocol):
-    """What a module in `benchmark/commands/` offers. Its docstring is the help text, examples included."""
+    """The interface of a module in `benchmark/commands/`. Its docstring is the help text, including examples."""
 
     __doc__: str | None
 
@@ -23,20 +24,26 @@ class Command(Protocol):
         """Declare the command's arguments."""
 
     def run(self, arguments: argparse.Namespace) -> int:
-        """Do the work and return the exit code. Bad input raises ValueError with one clear line."""
+        """Run the command and return the exit code. Bad input raises a ValueError with one clear line."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; bad input ends in one line on stderr and exit code 2."""
+    """Run one command; bad input gives one line on stderr and exit code 2."""
+    script = sys.modules["__main__"]
+    if getattr(script, "main", None) is main:
+        script.__spec__ = __spec__  # as for `python -m benchmark`, so that worker processes do not execute the script
+    argv = sys.argv[1:] if argv is None else [*argv]
+    if argv[:1] == ["data"]:
+        argv[1:] = data.with_sub_command(argv[1:])
     arguments = _parser().parse_args(argv)
     command: Command = arguments.command
     try:
         code = command.run(arguments)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader (e.g. `head`) closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141  # as of a program that SIGPIPE ends
+        return 141  # exit code of a process killed by SIGPIPE
     except (ValueError, OSError) as error:
         if os.environ.get("FEDBANDIT_DEBUG"):
             raise

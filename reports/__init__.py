@@ -1,1 +1,1 @@
-"""From MLflow, and a prepared data set, to the paper's figures and tables and one page; computes no bandit."""
+"""Figures, tables and one page from the runs in MLflow and the prepared data sets; runs no bandit."""

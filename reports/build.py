@@ -1,4 +1,4 @@
-"""A report from end to end: read the runs, make tables, figures and page, log them to MLflow. Nothing is made twice."""
+"""Build a report: read the runs, make tables, figures and page, log them to MLflow. Unchanged outputs are reused."""
 
 import re
 from collections.abc import Sequence
@@ -7,31 +7,35 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmark.experiment import experiment_names
-from benchmark.nearest import unknown
-from data_pipelines.safe_files import locked
-from data_pipelines.secrets import without_user
-from reports.context import Context, make_context
-from reports.display import Display
-from reports.inputs import code_hash, digest, inputs_hash
+from benchmark.plan.experiment import experiment_names
+from benchmark.plan.unknown_name import unknown_name
+from data_pipelines.support.files import locked
+from data_pipelines.support.progress import counted
+from data_pipelines.support.secrets import without_user
 from reports.makers import make, makers, note_failure
-from reports.output_folder import OutputFolder
-from reports.results import Results, read_results
-from reports.table import Table
+from reports.read.context import Context, make_context
+from reports.read.inputs import code_hash, digest, inputs_hash
+from reports.read.results import Results, read_results
+from reports.write.output_folder import OutputFolder
+from reports.write.table import Table
 
 if TYPE_CHECKING:
-    from reports.figure import Figure
+    from reports.drawing.figure import Figure
 
 OUT = Path("reports/output")
 PARTS = ("tables", "figures")
 PAGE = "report.html"
-LONGEST_NAME = 100
-"""Of a folder: file systems allow no more than 255 bytes."""
+MAX_FOLDER_NAME = 100
+"""Characters: file systems accept at most 255 bytes."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What came of it. `failures` are tables, figures or the page that could not be made, one line each."""
+    """Summary of a report build.
+
+    The last four fields are lists of lines to print. `labels`: labels of the data; `left_out`: omitted runs on other
+    data; `absent`: missing runs and data; `failures`: tables, figures or the page that could not be created.
+    """
 
     out: Path
     tables: int
@@ -40,6 +44,7 @@ class Report:
     is_unchanged: bool
     analysis_runs: tuple[str, ...]
     labels: tuple[str, ...]
+    left_out: tuple[str, ...]
     absent: tuple[str, ...]
     failures: tuple[str, ...]
 
@@ -52,47 +57,49 @@ def build(
     only: str | None = None,
     log: bool = True,
 ) -> Report:
-    """Bring a report up to date.
+    """Update a report, and return its summary.
 
     Args:
         uri: the MLflow store; by default `MLFLOW_TRACKING_URI`, or the SQLite file in the working directory.
-        names: experiments, or patterns of them; none means all.
+        names: experiments, or patterns of their names; none means all.
         out: the folder to write to, by default `folder_of(names)`; it holds one report, the latest.
-        only: `tables` or `figures`: nothing else is made, no page, nothing in MLflow.
-        log: whether MLflow gets the tables and figures too.
+        only: `tables` or `figures`: make nothing else, no page, nothing in MLflow.
+        log: whether to log the tables and figures to MLflow.
     """
     results = read_results(uri)
     if results.runs.empty:
-        raise ValueError(f"{without_user(results.uri)} has no finished run; run first: fedbandit run")
+        left_out = results.left_out_sentences()
+        condition = f" on the currently prepared data ({'; '.join(left_out)})" if left_out else ""
+        raise ValueError(f"no finished runs in {without_user(results.uri)}{condition}; run `fedbandit run` first")
     experiments = find_names(names, results)
     out = folder_of(names) if out is None else out
     context = make_context(results.only(experiments), experiments=experiments)
     with locked(out, "report"):
-        return Builder(results.only(experiments), context, OutputFolder.open(out)).bring_up_to_date(only, log)
+        return Builder(results.only(experiments), context, OutputFolder.open(out)).update(only, log)
 
 
 def folder_of(names: Sequence[str]) -> Path:
-    """Return where a report goes: that on some experiments has a folder of its own, and leaves the full one alone."""
+    """Return the folder of a report; a report on some experiments has its own, and does not change the full one."""
     name = "+".join(re.sub(r"[^\w.-]", "_", name) for name in names)
-    if len(name) > LONGEST_NAME:
-        name = f"{name[:LONGEST_NAME]}-{digest(name)[:8]}"
+    if len(name) > MAX_FOLDER_NAME:
+        name = f"{name[:MAX_FOLDER_NAME]}-{digest(name)[:8]}"
     return OUT / name
 
 
 def find_names(names: Sequence[str], results: Results) -> list[str]:
-    """Return the experiments that are meant, those without runs included."""
-    known = sorted({*experiment_names(), *results.experiments()})
-    found: list[str] = [] if names else known
+    """Return the experiments that the names and patterns select, also those without runs."""
+    experiments = sorted({*experiment_names(), *results.experiments()})
+    selection: list[str] = [] if names else experiments
     for name in names:
-        matching = [each for each in known if fnmatchcase(each, name)]
-        if not matching:
-            raise unknown("experiment", name, known)
-        found += matching
-    return list(dict.fromkeys(found))
+        matches = [experiment for experiment in experiments if fnmatchcase(experiment, name)]
+        if not matches:
+            raise unknown_name("experiment", name, experiments)
+        selection += matches
+    return list(dict.fromkeys(selection))
 
 
 class Builder:
-    """One report in the making."""
+    """Builds one report."""
 
     def __init__(self, results: Results, context: Context, folder: OutputFolder) -> None:
         self.results, self.context, self.folder = results, context, folder
@@ -100,103 +107,91 @@ class Builder:
         self.failures: list[str] = []
         self.drawn = 0
 
-    def bring_up_to_date(self, only: str | None, log: bool) -> Report:
-        """Make what is asked for and not up to date."""
+    def update(self, only: str | None, log: bool) -> Report:
+        """Make the requested parts unless they are up to date."""
         parts = (only,) if only else (*PARTS, "page")
         is_logged = bool(only) or not log or self.folder.recorded == self.inputs
         if is_logged and all(self.folder.is_current(part, self.inputs) for part in parts):
             self.context.absent[:] = self.folder.absent
             return self._report(is_unchanged=True)
-        display = Display(0)
-        try:
-            tables = self._tables(display) if only != "figures" else []
-            figures = self._figures(display) if only != "tables" else []
-            if not only:
-                self._page(tables, figures)
-            runs = self._log(tables, figures, display) if log and not only else ()
-        finally:
-            display.close()
+        tables = self._tables() if only != "figures" else []
+        figures = self._figures() if only != "tables" else []
+        if not only:
+            self._page(tables, figures)
+        runs = self._log(tables, figures) if log and not only else ()
         self.folder.absent = self.context.absent
         self.folder.save()
         return self._report(analysis_runs=tuple(runs))
 
-    def _tables(self, display: Display) -> list[Table]:
-        modules = makers("reports.tables")
-        display.more(len(modules))
-        made: list[Table] = []
-        for module in modules:
-            made += make(module, "tables", self.results, self.context, self.failures)
-            display.count(module.__name__)
+    def _tables(self) -> list[Table]:
+        tables: list[Table] = []
+        for module in counted(makers("reports.tables"), "report: making tables", "kinds"):
+            tables += make(module, "tables", self.results, self.context, self.failures)
         files = {}
-        for table in made:
+        for table in tables:
             for suffix, content in ((".csv", table.csv()), (".md", table.markdown()), (".tex", table.latex())):
                 name = f"tables/{table.name}{suffix}"
                 self.folder.put(name, content.encode())
                 files[name] = self.inputs
-        self.folder.close_part("tables", self._inputs_if_whole(), files)
-        return made
+        self.folder.close_part("tables", self._inputs_if_complete(), files)
+        return tables
 
-    def _figures(self, display: Display) -> list["Figure"]:
-        modules = makers("reports.figures")
-        display.more(len(modules))
-        made: list[Figure] = []
-        for module in modules:
-            made += make(module, "figures", self.results, self.context, self.failures)
-            display.count(module.__name__)
-        display.more(len(made))
+    def _figures(self) -> list["Figure"]:
+        figures: list[Figure] = []
+        for module in counted(makers("reports.figures"), "report: planning figures", "kinds"):
+            figures += make(module, "figures", self.results, self.context, self.failures)
         code = code_hash()
         files: dict[str, str] = {}
-        for figure in made:
-            source = figure_hash(figure, code) or self.inputs
-            known = [name for name in self.folder.files_of("figures", source) if Path(name).stem == figure.name]
-            if known and self.folder.is_made_from("figures", known, source):
-                files |= dict.fromkeys(known, source)
+        for figure in counted(figures, "report: drawing figures", "figures"):
+            content = figure_hash(figure, code) or self.inputs
+            names = [name for name in self.folder.files_of("figures", content) if Path(name).stem == figure.name]
+            if names and self.folder.is_made_from("figures", names, content):
+                files |= dict.fromkeys(names, content)
             else:
-                files |= dict.fromkeys(self._draw(figure), source)
-            display.count(figure.name)
-        self.folder.close_part("figures", self._inputs_if_whole(), files)
-        return made
+                files |= dict.fromkeys(self._draw(figure), content)
+        self.folder.close_part("figures", self._inputs_if_complete(), files)
+        return figures
 
     def _draw(self, figure: "Figure") -> list[str]:
         try:
-            saved = figure.save(self.folder.path / "figures")
+            paths = figure.save(self.folder.path / "figures")
         except Exception as error:
             note_failure(f"figure {figure.name}", error, self.failures)
             return []
         self.drawn += 1
-        return [path.relative_to(self.folder.path).as_posix() for path in saved]
+        return [path.relative_to(self.folder.path).as_posix() for path in paths]
 
     def _page(self, tables: Sequence[Table], figures: Sequence["Figure"]) -> None:
-        from reports.page import write_page
+        from reports.page.page import write_page
 
         try:
             write_page(self.folder.path / PAGE, self.results, self.context, tables, figures)
         except Exception as error:
             note_failure("the page", error, self.failures)
             return
-        self.folder.close_part("page", self._inputs_if_whole(), {PAGE: self.inputs})
+        self.folder.close_part("page", self._inputs_if_complete(), {PAGE: self.inputs})
 
-    def _log(self, tables: Sequence[Table], figures: Sequence["Figure"], display: Display) -> Sequence[str]:
-        from reports.record import record
+    def _log(self, tables: Sequence[Table], figures: Sequence["Figure"]) -> Sequence[str]:
+        from reports.write.record import record
 
-        drawn: dict[str, list[Path]] = {figure.name: [] for figure in figures}
+        files: dict[str, list[Path]] = {figure.name: [] for figure in figures}
         for name in self.folder.parts["figures"]["files"]:
-            drawn[Path(name).stem].append(self.folder.path / name)
+            files[Path(name).stem].append(self.folder.path / name)
         try:
-            runs = record(self.results, self.context, tables, drawn, display)
-        except (OSError, ValueError) as error:  # a store that may only be read, a server that is away
+            runs = record(self.results, self.context, tables, figures, files)
+        except (OSError, ValueError) as error:  # a read-only store, or an unreachable server
             note_failure("the analysis runs in MLflow", error, self.failures)
             return ()
-        self.folder.recorded = self._inputs_if_whole()
+        self.folder.recorded = self._inputs_if_complete()
         self.folder.save()
         return runs
 
-    def _inputs_if_whole(self) -> str:
-        """What failed is tried again next time: its part does not count as made from these inputs."""
+    def _inputs_if_complete(self) -> str:
+        """Return no inputs after a failure, so that the next build tries again."""
         return "" if self.failures else self.inputs
 
     def _report(self, *, is_unchanged: bool = False, analysis_runs: tuple[str, ...] = ()) -> Report:
-        names = {part: {Path(name).stem for name in known["files"]} for part, known in self.folder.parts.items()}
+        names = {part: {Path(name).stem for name in entry["files"]} for part, entry in self.folder.parts.items()}
         return Report(
             out=self.folder.path,
             tables=len(names.get("tables", ())),
@@ -205,13 +200,14 @@ class Builder:
             is_unchanged=is_unchanged,
             analysis_runs=analysis_runs,
             labels=self.context.labels(self.results.runs),
+            left_out=tuple(self.results.left_out_sentences()),
             absent=tuple(self.context.absent),
             failures=tuple(self.failures),
         )
 
 
 def figure_hash(figure: "Figure", code: str) -> str:
-    """Hash what a picture shows: the numbers of its interactive plot, and the code that draws; empty without a plot."""
+    """Hash the content of a picture: the numbers in its interactive plot, and the code; empty without a plot."""
     if figure.interactive is None:
         return ""
     return digest([figure.name, figure.title, figure.caption, figure.interactive, code])

@@ -1,4 +1,4 @@
-"""What the paper states, read from paper.toml."""
+"""The paper's claims and numbers, read from paper.toml."""
 
 import tomllib
 from functools import cache

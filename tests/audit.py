@@ -1,8 +1,8 @@
-"""Look for known vulnerabilities in the pinned packages, where a database of them can be reached: part of `make lint`.
+"""Search for known vulnerabilities in the pinned packages, if their database is reachable: part of `make lint`.
 
-`pip-audit` asks pypi.org about each package. A package that pypi.org does not answer for is passed over by it in
-silence, and "no known vulnerabilities" is then its answer for packages that nobody looked at. So what counts here is
-how many were really looked at; if none was, nothing is known, and that is said.
+`pip-audit` requests each package from the public package index. It silently skips packages for which it gets no
+answer, and then reports "no known vulnerabilities" for packages that were not checked. This module therefore counts
+the packages that were actually checked; if there are none, it reports that vulnerabilities are unknown.
 """
 
 import json
@@ -17,25 +17,27 @@ OPTIONS = ("--no-deps", "--disable-pip", "--progress-spinner", "off", "--timeout
 
 
 def audit(command: tuple[str, ...] = (sys.executable, "-m", "pip_audit"), seconds: float = SECONDS) -> int:
-    """Return 1 if a pinned package has a known vulnerability, 0 if none has or nothing can be known."""
+    """Return 1 if a pinned package has a known vulnerability; 0 if none has, or if they are unknown."""
     try:
         done = subprocess.run(
             [*command, "--requirement", str(PINNED), *OPTIONS], capture_output=True, text=True, timeout=seconds
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        print(f"NOT RUN: pip-audit ({type(error).__name__}): nothing is known of vulnerabilities")
+        print(f"NOT RUN: pip-audit ({type(error).__name__}): vulnerabilities are unknown")
         return 0
     packages = _packages(done.stdout)
-    audited = [package for package in packages if "skip_reason" not in package]
-    if not audited:
-        print("NOT RUN: pip-audit cannot reach its database: nothing is known of vulnerabilities")
+    checked = [package for package in packages if "skip_reason" not in package]
+    if not checked:
+        print("NOT RUN: pip-audit cannot reach its database: vulnerabilities are unknown")
         return 0
-    wrong = [package for package in audited if package.get("vulns")]
-    print(f"pip-audit: {len(audited)} of {len(packages)} packages looked at, {len(wrong)} with known vulnerabilities")
-    for package in wrong:
-        names = ", ".join(each["id"] for each in package["vulns"])
+    vulnerable = [package for package in checked if package.get("vulns")]
+    print(
+        f"pip-audit: {len(checked)} of {len(packages)} packages checked, {len(vulnerable)} with known vulnerabilities"
+    )
+    for package in vulnerable:
+        names = ", ".join(vulnerability["id"] for vulnerability in package["vulns"])
         print(f"VULNERABLE: {package['name']} {package['version']}: {names}")
-    return 1 if wrong else 0
+    return 1 if vulnerable else 0
 
 
 def _packages(output: str) -> list[dict[str, Any]]:

@@ -7,11 +7,11 @@ from data_pipelines import EventStream
 
 
 @st.composite
-def streams(draw: st.DrawFn, most_steps: int = 400) -> EventStream:
+def streams(draw: st.DrawFn, max_steps: int = 400) -> EventStream:
     """N 1 to 30, d 1 to 8, K 1 to 10; features Gaussian or on a coarse grid with duplicates and zeros."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     clients = draw(st.integers(1, 30))
-    steps = draw(st.integers(1, most_steps))
+    steps = draw(st.integers(1, max_steps))
     dimension = draw(st.integers(1, 8))
     arms = draw(st.integers(1, 10))
     table = draw(st.sampled_from([1, 3, 20, 200]))

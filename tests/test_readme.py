@@ -1,4 +1,4 @@
-"""What the README and the other pages tell readers to do works, word for word."""
+"""The examples, links and commands of the README and the other pages work as written."""
 
 import re
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.benchmark.tiny_sweeps import fedbandit, statuses
-from tests.readme import ROOT, blocks, commands, example_file
+from tests.readme import FENCED, README, ROOT, blocks, commands, example_file
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
-def test_the_algorithm_runs_beside_the_others_and_lands_on_the_leaderboard(tmp_path: Path):
+def test_the_algorithm_runs_with_the_others_and_appears_on_the_leaderboard(tmp_path: Path):
     (tmp_path / "gossip.py").write_text(example_file("gossip.py"))
     (run,) = commands("run fig_a --algorithm")
     done = fedbandit(tmp_path, *run)
@@ -38,7 +38,7 @@ def test_the_experiment_runs_and_has_a_report(tmp_path: Path):
     assert (tmp_path / "reports" / "output" / "patience" / "report.html").stat().st_size > 1_000_000
 
 
-def test_ones_own_tables_are_imported_without_code(tmp_path: Path):
+def test_own_tables_are_imported_without_code(tmp_path: Path):
     clicks = "".join(f"{n % 5},{n},{n + 1}\n" for n in range(60))
     (tmp_path / "clicks.csv").write_text("customer,sku,at\n" + clicks)
     titles = "".join(f"{n},word{n % 7} other{n % 11} more{n}\n" for n in range(60))
@@ -50,29 +50,34 @@ def test_ones_own_tables_are_imported_without_code(tmp_path: Path):
     assert "shop" in fedbandit(tmp_path, "list").stdout
 
 
-def test_the_lines_of_python_print_regret_and_communication(capsys: pytest.CaptureFixture[str]):
-    (lines,) = (code for code in blocks("python") if "replay(" in code)
-    exec(compile(lines, "README.md", "exec"), {})
+def test_the_python_example_prints_regret_and_communication(capsys: pytest.CaptureFixture[str]):
+    (example,) = (code for code in blocks("python") if "replay(" in code)
+    exec(compile(example, "README.md", "exec"), {})
     regret, communication = map(float, capsys.readouterr().out.split())
     assert 0 < regret < 30_000
     assert communication > 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_link_leads_somewhere(page: Path):
+def test_every_link_has_a_target(page: Path):
     links = [link for link, _ in LINK.findall(page.read_text()) if not link.startswith(("http://", "https://"))]
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_target_of_make_that_is_named_is_there(page: Path):
+def test_every_mentioned_make_target_exists(page: Path):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = set(re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.MULTILINE))
-    assert named <= targets
+    mentioned = set(re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.MULTILINE))
+    assert mentioned <= targets
 
 
-def test_every_experiment_stands_in_the_readme():
-    from benchmark.experiment import experiment_names
+def test_every_experiment_is_in_the_readme():
+    from benchmark.plan.experiment import experiment_names
 
     readme = (ROOT / "README.md").read_text()
     assert [name for name in experiment_names() if f"`{name}`" not in readme] == []
+
+
+def test_prose_of_the_readme_wraps_at_100_characters():
+    prose = FENCED.sub("", README.read_text()).splitlines()
+    assert [line for line in prose if len(line) > 100 and not line.startswith("|")] == []

@@ -1,1 +1,1 @@
-"""One file a command of `fedbandit`; adding a file adds the command."""
+"""One module per `fedbandit` command, discovered automatically."""

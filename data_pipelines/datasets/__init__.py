@@ -1,1 +1,1 @@
-"""One file a data set: a module here with a `DATA_SET` is found by itself."""
+"""One module per data set, discovered automatically; each has a `DATA_SET`."""

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from data_pipelines.archive import Archive
 from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of
-from data_pipelines.item_tables import read_ids, read_texts
-from data_pipelines.number_tables import read_numbers
-from data_pipelines.stand_in import StandIn
-from data_pipelines.stand_in_world import World
-from data_pipelines.words import count_words
+from data_pipelines.fetch.archive import Archive
+from data_pipelines.prepare.words import count_words
+from data_pipelines.stand_ins.stand_in import StandIn
+from data_pipelines.stand_ins.stand_in_world import World
+from data_pipelines.tables.item_tables import read_ids, read_texts
+from data_pipelines.tables.number_tables import read_numbers
 
 BOOKMARKS, TAGS = "bookmarks.dat", "tags.dat"
 TAGGED, SITE_TAGS = "user_taggedbookmarks-timestamps.dat", "bookmark_tags.dat"
@@ -21,7 +21,7 @@ SITE_TAG_COLUMNS = ("bookmarkID", "tagID", "tagWeight")
 def read(archive: Archive, parameters: Parameters) -> Contents:
     """Read the distinct (user, URL) pairs, and the site's weighted tags of each URL.
 
-    What the sampled users typed is not used as words: an item's features would be made of its positives.
+    The tags of the sampled users are not used as words: an item's features would then reveal its positives.
     """
     item_ids = read_ids(archive, BOOKMARKS, BOOKMARK_COLUMNS, free_text="title")
     tag_ids, words_of_tags = read_texts(archive, TAGS, TAG_COLUMNS)
@@ -34,12 +34,12 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         site["tagWeight"],
         item_count=len(item_ids),
         words_of_tags=words_of_tags,
-        least_uses=int(parameters["least_word_uses"]),
+        min_uses=int(parameters["least_word_uses"]),
     )
     users, item_rows, times = distinct_pairs(tagged["userID"], items, tagged["timestamp"])
     notes = []
     if (unknown := int(np.count_nonzero(times == 0))) > 0:
-        notes.append(f"{unknown:,} of {len(times):,} interactions have no time stamp: they go in random order")
+        notes.append(f"{unknown:,} of {len(times):,} interactions have no time stamp: they are put in random order")
     if len(site["tagWeight"]) and (site["tagWeight"] == 1).all():
         notes.append(f"every weight in {SITE_TAGS} is 1: the official ones are missing")
     return Contents(
@@ -62,9 +62,9 @@ def generate(stand_in: StandIn) -> None:
     """Generate an archive of the same format and size."""
     users, urls, tags = stand_in.count(1_867), stand_in.count(69_226), stand_in.count(53_388)
     world = World(users=users, items=urls, tags=tags)
-    user, url = world.interactions(stand_in.count(104_799), least=1, most=100)
+    user, url = world.interactions(stand_in.count(104_799), minimum=1, maximum=100)
     tagger, tagged_url, tag = world.tag_assignments(stand_in.count(437_593), user, url, cover=True)
-    site_url, site_tag = world.item_tags(stand_in.count(487_131), most=10)
+    site_url, site_tag = world.item_tags(stand_in.count(487_131), maximum=10)
     numbers = np.arange(1, urls + 1)
     stand_in.write_rows(
         BOOKMARKS,
@@ -74,7 +74,7 @@ def generate(stand_in: StandIn) -> None:
     stand_in.write_rows(TAGS, TAG_COLUMNS, (f"{n + 1}\t{text}" for n, text in enumerate(world.tag_texts("_"))))
     second = world.times(tagger, tagged_url, first=1_100_000_000, last=1_290_000_000)
     stand_in.write_numbers(TAGGED, TAGGED_COLUMNS, [(tagger + 1, tagged_url + 1, tag + 1, second * 1000)])
-    weight = world.long_tail(len(site_tag), most=500)
+    weight = world.long_tail(len(site_tag), maximum=500)
     stand_in.write_numbers(SITE_TAGS, SITE_TAG_COLUMNS, [(site_url + 1, site_tag + 1, weight)])
 
 
@@ -82,7 +82,7 @@ DATA_SET = DataSet(
     name="delicious",
     archive="hetrec2011-delicious-2k.zip",
     official_url="https://files.grouplens.org/datasets/hetrec2011/hetrec2011-delicious-2k.zip",
-    member_sha256={  # of the archive itself no hash is known
+    member_sha256={  # the hash of the archive itself is not known
         TAGGED: "4c656b703fa8b81da535f132a5a06e27618fff6bab4cdd68e6157ad18bfd7053",
         BOOKMARKS: "b61d676eddd7030ec49173530fc6781fd1da4e9bf1dd916ddfbc94f294d4a2ec",
         SITE_TAGS: "aac5ffe38a0f069f88fd566265233e704fe7aed35c3a457f124a3a5243dc025d",
@@ -96,9 +96,10 @@ DATA_SET = DataSet(
     ),
     published=Counts(users=1_867, items=69_226, interactions=104_799),
     published_rows={BOOKMARKS: 69_226, TAGS: 53_388, TAGGED: 437_593, SITE_TAGS: 487_131},
-    remarks=("The paper also says 1,861 users: those with contacts too.",),
+    remarks=("The paper also reports 1,861 users: those that have contacts.",),
     parameters={"least_word_uses": 10},
     groups="tens",
     read=read,
     stand_in=generate,
+    fallback_size="full",
 )

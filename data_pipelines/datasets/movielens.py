@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from data_pipelines.archive import Archive
 from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of, unique_ids
-from data_pipelines.number_tables import Numbers, read_numbers
-from data_pipelines.stand_in import StandIn
-from data_pipelines.stand_in_world import World
-from data_pipelines.text_tables import read_csv_rows, whole_number
-from data_pipelines.words import WordCounts, count_words, whole_tag
+from data_pipelines.fetch.archive import Archive
+from data_pipelines.prepare.words import WordCounts, count_words, whole_tag
+from data_pipelines.stand_ins.stand_in import StandIn
+from data_pipelines.stand_ins.stand_in_world import World
+from data_pipelines.tables.number_tables import Numbers, read_numbers
+from data_pipelines.tables.text_tables import read_csv_rows, whole_number
 
 RATINGS, MOVIES, TAGS = "ratings.csv", "movies.csv", "tags.csv"
 RATING_COLUMNS = ("userId", "movieId", "rating", "timestamp")
@@ -18,11 +18,11 @@ MOVIE_COLUMNS = ("movieId", "title", "genres")
 TAG_COLUMNS = ("userId", "movieId", "tag", "timestamp")
 NO_GENRES = "(no genres listed)"
 GENRES = ("Drama", "Comedy", "Action", "Sci-Fi", "Film-Noir", "Children", "Crime", "Musical")
-SHARE_TAGGED, BYTES_A_RATING = 10, 26
+TAGGED_EVERY, BYTES_PER_RATING = 10, 26
 
 
 def read(archive: Archive, parameters: Parameters) -> Contents:
-    """Read ratings as positive feedback: low ratings are dropped first, then the less active users."""
+    """Read ratings as positive feedback: first drop low ratings, then less active users."""
     genres = [
         (whole_number(fields[0], MOVIES, line, "movieId"), fields[2])
         for line, fields in read_csv_rows(archive, MOVIES, MOVIE_COLUMNS)
@@ -37,22 +37,22 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         may_be_empty=("timestamp",),
         types={"userId": np.int32, "movieId": np.int32, "rating": np.uint8},
     )
-    rated = rows_of(ratings["movieId"], movies, member=RATINGS, column="movieId", listed_in=MOVIES)
-    positive = ratings["rating"] >= 10 * parameters["least_rating"]
-    raters, activity = np.unique(ratings["userId"][positive], return_counts=True)
-    active = raters[activity > parameters["observations_above"]]
-    kept = positive & np.isin(ratings["userId"], active)
-    if not kept.any():
-        raise ValueError(  # the archive is not to blame
+    movie_rows = rows_of(ratings["movieId"], movies, member=RATINGS, column="movieId", listed_in=MOVIES)
+    is_positive = ratings["rating"] >= 10 * parameters["least_rating"]
+    raters, activity = np.unique(ratings["userId"][is_positive], return_counts=True)
+    active_users = raters[activity > parameters["observations_above"]]
+    is_kept = is_positive & np.isin(ratings["userId"], active_users)
+    if not is_kept.any():
+        raise ValueError(  # not an archive error
             f"{RATINGS} has no user with more than {parameters['observations_above']:g} ratings of at least "
             f"{parameters['least_rating']:g}; set observations_above or least_rating lower"
         )
-    item_ids = movies[np.bincount(rated[positive], minlength=len(movies)) > 0]
+    item_ids = movies[np.bincount(movie_rows[is_positive], minlength=len(movies)) > 0]
     words, tag_count = _words(archive, genres, item_ids)
     users, items, times = distinct_pairs(
-        ratings["userId"][kept].astype(np.int64),
-        np.searchsorted(item_ids, ratings["movieId"][kept]),
-        ratings["timestamp"][kept],
+        ratings["userId"][is_kept].astype(np.int64),
+        np.searchsorted(item_ids, ratings["movieId"][is_kept]),
+        ratings["timestamp"][is_kept],
     )
     return Contents(
         users=users,
@@ -60,12 +60,12 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         times=times,
         item_ids=item_ids,
         words=words,
-        rows={RATINGS: len(rated), MOVIES: len(movies), TAGS: tag_count},
+        rows={RATINGS: len(movie_rows), MOVIES: len(movies), TAGS: tag_count},
     )
 
 
 def _words(archive: Archive, genres: list[tuple[int, str]], item_ids: Numbers) -> tuple[WordCounts, int]:
-    """Count a movie's tags, as often as they were given, and its genres, once each."""
+    """Count each tag of a movie as often as it was assigned, and each genre once."""
     number_of: dict[str, int] = {}
     movie_ids, tags = [], []
     rows = list(read_csv_rows(archive, TAGS, TAG_COLUMNS))
@@ -73,17 +73,17 @@ def _words(archive: Archive, genres: list[tuple[int, str]], item_ids: Numbers) -
         for word in whole_tag(fields[2]):
             movie_ids.append(whole_number(fields[1], TAGS, line, "movieId"))
             tags.append(number_of.setdefault(word, len(number_of)))
-    for movie, listed in genres:
-        for genre in listed.split("|") if listed != NO_GENRES else ():
+    for movie, names in genres:
+        for genre in names.split("|") if names != NO_GENRES else ():
             for word in whole_tag(genre):
                 movie_ids.append(movie)
                 tags.append(number_of.setdefault(word, len(number_of)))
     movies = np.array(movie_ids, dtype=np.int64)
-    of_items = np.isin(movies, item_ids)
+    is_item = np.isin(movies, item_ids)
     words = count_words(
-        np.searchsorted(item_ids, movies[of_items]),
-        np.array(tags, dtype=np.int64)[of_items],
-        np.ones(int(np.count_nonzero(of_items)), dtype=np.int64),
+        np.searchsorted(item_ids, movies[is_item]),
+        np.array(tags, dtype=np.int64)[is_item],
+        np.ones(int(np.count_nonzero(is_item)), dtype=np.int64),
         item_count=len(item_ids),
         words_of_tags=[[word] for word in number_of],
     )
@@ -93,11 +93,11 @@ def _words(archive: Archive, genres: list[tuple[int, str]], item_ids: Numbers) -
 def generate(stand_in: StandIn) -> None:
     """Generate an archive of the same format and size, with as many very active users as the paper keeps."""
     stand_in.folder, stand_in.encoding, stand_in.line_end = "ml-20m/", "utf-8", "\n"
-    movies, rated = stand_in.count(27_278, small=4_800), stand_in.count(26_744, small=4_700)
+    movies, rated_movies = stand_in.count(27_278, small=4_800), stand_in.count(26_744, small=4_700)
     ratings = stand_in.count(20_000_263, small=30_000)
     world = World(
         users=stand_in.count(138_493, small=400),
-        items=rated,
+        items=rated_movies,
         tags=stand_in.count(38_643),
         disliked=stand_in.count(177, small=40),
     )
@@ -107,10 +107,10 @@ def generate(stand_in: StandIn) -> None:
         most_active=(stand_in.count(54, small=3), stand_in.count(214_729, small=9_300)),
     )
     taggable: list[list[Numbers]] = []
-    numbered = _one_based(blocks, taggable)
-    expected = ratings * BYTES_A_RATING
+    rating_rows = _one_based(blocks, taggable)
+    expected_bytes = ratings * BYTES_PER_RATING
     stand_in.write_numbers(
-        RATINGS, RATING_COLUMNS, numbered, separator=",", tenths=("rating",), expected_bytes=expected
+        RATINGS, RATING_COLUMNS, rating_rows, separator=",", tenths=("rating",), expected_bytes=expected_bytes
     )
     users, items = (np.concatenate(part) for part in zip(*taggable, strict=True))
     tagger, movie, tag = world.tag_assignments(stand_in.count(465_564), users, items)
@@ -130,9 +130,9 @@ def _movie_rows(world: World, movies: int) -> Iterator[str]:
 
 
 def _one_based(blocks: Iterable[tuple[Numbers, ...]], taggable: list[list[Numbers]]) -> Iterator[tuple[Numbers, ...]]:
-    """Pass ratings on with ids from 1, and keep some of their pairs for the tags."""
+    """Yield ratings with ids from 1, and add some of their (user, item) pairs to `taggable`."""
     for user, item, tenths, time in blocks:
-        taggable.append([user[::SHARE_TAGGED], item[::SHARE_TAGGED]])
+        taggable.append([user[::TAGGED_EVERY], item[::TAGGED_EVERY]])
         yield user + 1, item + 1, tenths, time
 
 
@@ -140,7 +140,7 @@ DATA_SET = DataSet(
     name="movielens",
     archive="ml-20m.zip",
     official_url="https://files.grouplens.org/datasets/movielens/ml-20m.zip",
-    # The same bytes, says its data card; whatever comes from there counts only if the hash is right.
+    # According to its data card the same bytes; it is used only if the hash is right.
     copies=("https://huggingface.co/datasets/Recommenders/MovieLens/resolve/main/ml-20m.zip",),
     size=198_702_078,
     sha256="96f243c338a8665f6bcc89c53edf6ee39162a846940de6b7c8c48aeada765ff3",

@@ -1,1 +1,1 @@
-"""One file a kind of figure; each has `figures(results, context) -> list[Figure]`. Adding a file adds its figures."""
+"""One module per kind of figure, discovered automatically; each has `figures(results, context) -> list[Figure]`."""

@@ -1,4 +1,4 @@
-"""Figure c: regret and communication as the global share of the features grows, and one against the other."""
+"""Figure c: regret and communication as the number of global features (d_g) grows, and one against the other."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,19 +7,19 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
-from reports.context import Context
-from reports.experiment_files import experiment_title
-from reports.figure import Figure, make_figure
-from reports.figures.fronts import front_caption, seeds_sentence
-from reports.front import plan_front
-from reports.front_picture import draw_front
-from reports.front_plot import plot_front
-from reports.labels import algorithm_label, algorithm_style, threshold_text
-from reports.plotly_parts import AXIS, hover_lines, layout, numbers, panel_trace, seeds_text
-from reports.results import Results
-from reports.seeds import over_seeds
-from reports.style import panels, thousands
-from reports.table import interval_text
+from reports.analysis.seeds import over_seeds
+from reports.drawing.figure import Figure, make_figure
+from reports.drawing.front import plan_front
+from reports.drawing.front_picture import draw_front
+from reports.drawing.front_plot import plot_front
+from reports.drawing.labels import algorithm_label, algorithm_style, threshold_text
+from reports.drawing.plotly_parts import AXIS, hover_lines, layout, numbers, panel_trace, seeds_line
+from reports.drawing.style import panels, thousands
+from reports.figures.fronts import front_caption, seeds_sentence, subject_of
+from reports.read.context import Context
+from reports.read.experiment_files import experiment_title
+from reports.read.results import Results
+from reports.write.table import interval_text
 
 METRICS = {"regret": "cumulative regret $R_T$", "communication": "communication $C_T$ (transfers)"}
 PLAIN = {"regret": "cumulative regret", "communication": "communication"}
@@ -30,18 +30,18 @@ ORDER = 20
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return both pictures for each experiment in which d_g varies."""
     rows = over_seeds(results.runs, ["communication", "regret"])
-    made = []
-    for experiment, same in rows[rows["global_dim"].notna()].groupby("experiment"):
-        if same["global_dim"].nunique() > 1:
-            made += _both(str(experiment), same.sort_values("global_dim"), context)
-    return made
+    all_figures = []
+    for experiment, part in rows[rows["global_dim"].notna()].groupby("experiment"):
+        if part["global_dim"].nunique() > 1:
+            all_figures += _both(str(experiment), part.sort_values("global_dim"), context)
+    return all_figures
 
 
 def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]:
     labels, title = context.labels(rows), experiment_title(experiment)
     caption = (
-        "Cumulative regret and communication at the end of a run against d_g, the global part of the features. "
-        f"The paper: regret falls and communication rises with d_g. {seeds_sentence(rows['seeds'])}"
+        "Cumulative regret and communication at the end of a run against d_g, the number of global features. "
+        f"According to the paper, regret falls and communication rises with d_g. {seeds_sentence(rows['seeds'])}"
     )
     front = plan_front(rows, "regret", by="global_dim")
     return [
@@ -53,57 +53,59 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
             _plot(rows),
             labels=labels,
             experiments=[experiment],
+            subject=subject_of(experiment),
             data=rows,
         ),
         make_figure(
             f"{experiment}_front",
             f"{title}, communication against regret",
-            front_caption(front, rows, "its d_g"),
+            front_caption(front, rows, "d_g"),
             lambda: draw_front(front, labels),
             plot_front(front),
             labels=labels,
             experiments=[experiment],
+            subject=subject_of(experiment),
             data=rows,
         ),
     ]
 
 
 def _series(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
-    """One line for each algorithm, variant and threshold."""
-    found = []
-    for setting, same in rows.groupby(["algorithm", "variant", "threshold"], dropna=False):
+    """Return algorithm, label and rows of each line: one per algorithm, variant and threshold."""
+    series = []
+    for setting, part in rows.groupby(["algorithm", "variant", "threshold"], dropna=False):
         name, variant, threshold = str(setting[0]), str(setting[1]), float(str(setting[2]))
         at = f", γ={threshold_text(threshold)}" if not np.isnan(threshold) else ""
-        found.append((name, algorithm_label(name) + at + (f" ({variant})" if variant else ""), same))
-    return found
+        series.append((name, algorithm_label(name) + at + (f" ({variant})" if variant else ""), part))
+    return series
 
 
 def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
-    canvas, axes = panels(2, labels, height=3.9)
-    for each, (metric, name) in zip(axes, METRICS.items(), strict=True):
-        for algorithm, label, same in _series(rows):
+    canvas, all_axes = panels(2, labels, height=3.9)
+    for axes, (metric, name) in zip(all_axes, METRICS.items(), strict=True):
+        for algorithm, label, part in _series(rows):
             style = algorithm_style(algorithm)
-            halves = (same[f"{metric}_high"] - same[metric]).to_numpy()
-            each.errorbar(same["global_dim"], same[metric], halves, color=style.colour, lw=1.2, capsize=3, zorder=3)
-            each.scatter(
-                same["global_dim"], same[metric], s=42, color=style.colour, marker=style.marker, zorder=4, label=label
+            halves = (part[f"{metric}_high"] - part[metric]).to_numpy()
+            axes.errorbar(part["global_dim"], part[metric], halves, color=style.colour, lw=1.2, capsize=3, zorder=3)
+            axes.scatter(
+                part["global_dim"], part[metric], s=42, color=style.colour, marker=style.marker, zorder=4, label=label
             )
-        each.set(xlabel="global features $d_g$", ylabel=name, xticks=sorted(rows["global_dim"].unique()))
-        each.set_ylim(bottom=0)
-        thousands(each.yaxis)
-    canvas.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        axes.set(xlabel="global features $d_g$", ylabel=name, xticks=sorted(rows["global_dim"].unique()))
+        axes.set_ylim(bottom=0)
+        thousands(axes.yaxis)
+    canvas.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return canvas
 
 
 def _plot(rows: pd.DataFrame) -> Mapping[str, Any]:
     traces = []
-    for place, metric in enumerate(METRICS):
-        for algorithm, label, same in _series(rows):
+    for panel, metric in enumerate(METRICS):
+        for algorithm, label, part in _series(rows):
             style = algorithm_style(algorithm)
             look = (style.colour, style.symbol)
-            shown = [[label, f"d_g = {row['global_dim']:g}", *_values(row, metric)] for _, row in same.iterrows()]
-            trace = panel_trace(place, label, numbers(same["global_dim"]), same, metric, *look)
-            traces.append({**trace, "customdata": shown, "hovertemplate": hover_lines(4)})
+            hover = [[label, f"d_g = {row['global_dim']:g}", *_values(row, metric)] for _, row in part.iterrows()]
+            trace = panel_trace(panel, label, numbers(part["global_dim"]), part, metric, *look)
+            traces.append({**trace, "customdata": hover, "hovertemplate": hover_lines(4)})
     left, right = {"domain": [0, 0.43]}, {"domain": [0.57, 1], "anchor": "y2"}
     title = {"title": {"text": "d<sub>g</sub>"}, "tickvals": numbers(sorted(rows["global_dim"].unique()))}
     return {
@@ -119,4 +121,4 @@ def _plot(rows: pd.DataFrame) -> Mapping[str, Any]:
 
 def _values(row: "pd.Series[Any]", metric: str) -> list[str]:
     value = interval_text(row[metric], row[f"{metric}_low"], row[f"{metric}_high"])
-    return [f"{PLAIN[metric]} {value}", seeds_text(row["seed_list"])]
+    return [f"{PLAIN[metric]} {value}", seeds_line(row["seed_list"])]

@@ -1,1 +1,1 @@
-"""One file a kind of table; each has `tables(results, context) -> list[Table]`. Adding a file adds its tables."""
+"""One module per kind of table, discovered automatically; each has `tables(results, context) -> list[Table]`."""

@@ -1,4 +1,4 @@
-"""Appendix Table 1: the bounds, symbolic and with each stream's N, T and d put in, beside what was measured."""
+"""Appendix Table 1: the bounds as formulas, and their values for each stream's N, T and d next to our measurements."""
 
 import math
 from collections.abc import Callable
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from reports.context import Context
-from reports.labels import algorithm_label, dataset_label, threshold_text
-from reports.results import Results
-from reports.seeds import over_seeds
-from reports.table import Table
+from reports.analysis.seeds import over_seeds
+from reports.drawing.labels import algorithm_label, dataset_label, threshold_text
+from reports.read.context import Context
+from reports.read.results import Results
+from reports.subjects import BOUNDS as SUBJECT
+from reports.write.table import Table
 
 ORDER = 30
 Formula = Callable[[float, float, float], float]
@@ -18,7 +19,7 @@ Formula = Callable[[float, float, float], float]
 
 @dataclass(frozen=True)
 class Bound:
-    """One row of the paper's table; formulas take N, T and d. The first C_T is for uniform clients."""
+    """One row of the paper's table; formulas take N, T and d. C_T has one bound for uniform clients, one for others."""
 
     algorithm: str
     threshold: str
@@ -75,15 +76,15 @@ BOUNDS = (
 
 
 def tables(results: Results, context: Context) -> list[Table]:
-    """Return the paper's table, and one for each stream that γ=1 or Sync-LinUCB was run on."""
-    made = [_symbolic()]
+    """Return the paper's table, and one for each stream with runs of γ=1 or Sync-LinUCB."""
+    all_tables = [_symbolic()]
     for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
         is_swept = (runs["algorithm"] == "sync-linucb") | (
             (runs["algorithm"] == "async-linucb") & (runs["threshold"] == 1)
         )
         if is_swept.any():
-            made.append(_measured(str(experiment), str(dataset), str(source), runs, context))
-    return made
+            all_tables.append(_measured(str(experiment), str(dataset), str(source), runs, context))
+    return all_tables
 
 
 def _symbolic() -> Table:
@@ -97,10 +98,8 @@ def _symbolic() -> Table:
         }
         for bound in BOUNDS
     ]
-    caption = (
-        "Upper bounds for regret and communication under different thresholds, up to constants, as the paper has them."
-    )
-    return Table("bounds", "Appendix Table 1: upper bounds", caption, pd.DataFrame(rows))
+    caption = "The paper's upper bounds for regret and communication at different thresholds, up to constant factors."
+    return Table("bounds", "Appendix Table 1: upper bounds", caption, pd.DataFrame(rows), subject=SUBJECT)
 
 
 def _measured(experiment: str, dataset: str, source: str, runs: pd.DataFrame, context: Context) -> Table:
@@ -109,16 +108,16 @@ def _measured(experiment: str, dataset: str, source: str, runs: pd.DataFrame, co
     is_uniform = dataset == "simulated-uniform"
     rows = []
     for bound in BOUNDS:
-        wanted = bound.threshold_at(N, T, d)
+        threshold = bound.threshold_at(N, T, d)
         row: dict[str, object] = {
             "algorithm": algorithm_label(bound.algorithm),
-            "threshold of the bound": f"{bound.threshold} = {threshold_text(wanted)}"
-            if wanted not in (1, math.inf)
+            "threshold in the bound": f"{bound.threshold} = {threshold_text(threshold)}"
+            if threshold not in (1, math.inf)
             else bound.threshold,
-            "bound of regret": bound.regret_at(N, T, d),
-            "bound of C_T": (bound.uniform_at if is_uniform else bound.non_uniform_at)(N, T, d),
+            "regret bound": bound.regret_at(N, T, d),
+            "C_T bound": (bound.uniform_at if is_uniform else bound.non_uniform_at)(N, T, d),
         }
-        nearest = nearest_setting(means[means["algorithm"] == bound.algorithm], wanted)
+        nearest = nearest_setting(means[means["algorithm"] == bound.algorithm], threshold)
         if nearest is not None:
             ends = [f"{name}{end}" for name in ("regret", "communication") for end in ("", "_low", "_high")]
             row |= {"nearest threshold": nearest["threshold"], "seeds": int(nearest["seeds"])}
@@ -127,27 +126,29 @@ def _measured(experiment: str, dataset: str, source: str, runs: pd.DataFrame, co
     label = context.label(dataset, source)
     notes = [label] if label else []
     if len([row for row in rows if "seeds" in row]) < len(rows):
-        notes.append("A dash: no run of that algorithm at, or near, that threshold.")
+        notes.append("–: no run at or near that threshold.")
     return Table(
         f"bounds_{experiment}_{dataset}",
         f"Bounds and measurements: {dataset_label(dataset)}" + (f" – {label}" if label else ""),
-        f"The bounds of appendix Table 1 with N={N:,}, T={T:,}, d={d} put in, constants left out, so that only orders "
-        f"can be compared ({'uniform' if is_uniform else 'non-uniform'} clients; N counts the clients that appear). "
-        f"Beside them regret and C_T, means over seeds with 95 % intervals, at the nearest threshold that was run.",
+        f"The bounds of appendix Table 1 for N={N:,}, T={T:,}, d={d}, without constant factors, so only orders of "
+        f"magnitude can be compared ({'uniform' if is_uniform else 'non-uniform'} clients; N is the number of clients "
+        f"that appear). The measured regret and C_T at the nearest threshold are shown alongside: means over seeds "
+        f"with 95 % intervals.",
         pd.DataFrame(rows),
         tuple(notes),
         (experiment,),
+        SUBJECT,
     )
 
 
-def nearest_setting(means: pd.DataFrame, wanted: float) -> "pd.Series[float] | None":
-    """Return the setting whose threshold is nearest, by log(γ-1) or log D; γ=1 and γ=∞ only where they were run."""
-    if wanted == 1 or math.isinf(wanted):
-        exact = means[means["threshold"] == wanted]
+def nearest_setting(means: pd.DataFrame, threshold: float) -> "pd.Series[float] | None":
+    """Return the setting with the nearest threshold, by log(γ-1) or log D; γ=1 and γ=∞ match only themselves."""
+    if threshold == 1 or math.isinf(threshold):
+        exact = means[means["threshold"] == threshold]
         return None if exact.empty else exact.iloc[0]
-    offset = 1.0 if wanted > 1 and (means["algorithm"] == "async-linucb").all() else 0.0
+    offset = 1.0 if threshold > 1 and (means["algorithm"] == "async-linucb").all() else 0.0
     near = means[(means["threshold"] > offset) & (means["threshold"] < math.inf)]
     if near.empty:
         return None
-    distance = [abs(math.log(each - offset) - math.log(wanted - offset)) for each in near["threshold"]]
-    return near.iloc[distance.index(min(distance))]
+    distances = [abs(math.log(other - offset) - math.log(threshold - offset)) for other in near["threshold"]]
+    return near.iloc[distances.index(min(distances))]

@@ -1,90 +1,95 @@
-"""What was planned and is not there: runs, seeds and whole experiments, by the profiles that the sweeps used."""
+"""Missing runs: those that the profiles of the sweeps plan, but that are not finished."""
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Set
 from typing import Any
 
 import pandas as pd
 
-from benchmark.experiment import experiment_names, load_experiment
-from reports.context import Context
-from reports.labels import algorithm_label, dataset_label, threshold_text
-from reports.planned import Setting, planned_runs, seeds_text, threshold_key
-from reports.results import Results
-from reports.table import Table
+from benchmark.plan.experiment import experiment_names, load_experiment
+from reports.drawing.labels import algorithm_label, dataset_label, seeds_text, threshold_text
+from reports.read.context import Context
+from reports.read.planned import PlannedRun, planned_runs, recorded_as
+from reports.read.results import Results
+from reports.subjects import MISSING
+from reports.write.table import Table
 
 ORDER = 90
-MOST_SETTINGS = 6
-"""Of one algorithm on one data set: more of them are counted, not listed."""
+MAX_SETTINGS = 6
+"""Settings that are listed per algorithm and data set; further ones are only counted."""
 
 NOTHING = "nothing"
-"""Stands in the column `missing` where all is there."""
+"""The column `missing` if all planned runs are finished."""
 
-NOT_KNOWN = "not known"
-"""Begins what stands there where nobody can tell, such as of an experiment whose file is not shipped."""
+NO_THRESHOLD = -1.0
+"""The threshold of algorithms without one: thresholds are not negative, and NaN does not equal itself."""
+
+UNKNOWN = "unknown"
+"""Prefix of the column `missing` when the plan is unknown, such as that of an experiment that is not shipped."""
 
 
 def tables(results: Results, context: Context) -> list[Table]:
-    """Return planned against finished runs, and the runs that failed, if there are any."""
+    """Return the numbers of planned and finished runs, and the runs that failed, if any."""
     rows = [row for name in context.experiments for row in _rows(name, results)]
     caption = (
-        "Runs that each profile plans which a sweep of the experiment used, and those finished. A sweep that was "
-        "narrowed on the command line counts as its whole profile."
+        "Planned and finished runs of each profile that a sweep of the experiment used. A sweep that was "
+        "restricted on the command line is compared with its complete profile."
     )
-    notes = list(context.absent)
+    notes = [*results.left_out_sentences(), *context.absent]
     if results.superseded:
-        notes.append(f"{results.superseded:,} finished runs are set aside: a later one has the same setting and seed.")
-    made = [Table("missing", "What is missing", caption, pd.DataFrame(rows), tuple(notes))]
+        notes.append(
+            f"{results.superseded:,} finished runs are ignored because newer runs have the same configuration and seed."
+        )
+    all_tables = [Table("missing", MISSING.title, caption, pd.DataFrame(rows), tuple(notes), subject=MISSING)]
     if len(results.failed):
-        caption = "Runs that ended with an error and were not finished since."
-        made.append(Table("failed", "Runs that failed", caption, results.failed))
-    return made
+        caption = "Runs that failed and have not been completed since."
+        all_tables.append(Table("failed", "Runs that failed", caption, results.failed, subject=MISSING))
+    return all_tables
 
 
 def _rows(name: str, results: Results) -> list[dict[str, Any]]:
     runs = results.runs[results.runs["experiment"] == name]
-    thresholds = [threshold_key(float(each)) for each in runs["threshold"]]
-    settings = zip(runs["dataset"], runs["algorithm"], thresholds, strict=True)
-    done = set(zip(settings, runs["seed"], strict=True))
     profiles = sorted(set(results.sweeps.loc[results.sweeps["experiment"] == name, "profile"]) - {""})
     row: dict[str, Any] = {"experiment": name, "profile": "–", "planned": None, "finished": len(runs), "missing": "–"}
     if name not in experiment_names():
-        return [row | {"missing": f"{NOT_KNOWN}: the file of this experiment is not part of the package"}]
+        return [row | {"missing": f"{UNKNOWN}: this experiment is not part of the package"}]
     if not profiles:
-        state = f"{NOT_KNOWN} which profile was meant" if len(runs) else "the whole experiment: not run"
+        state = f"{UNKNOWN}: no profile is recorded" if len(runs) else "experiment not run"
         return [row | {"missing": state}]
     experiment = load_experiment(name)
-    made = []
+    rows = []
     for profile in profiles:
         if profile not in experiment.profiles:
-            made.append(
-                row | {"profile": profile, "missing": f"{NOT_KNOWN}: the experiment has no such profile any more"}
-            )
+            rows.append(row | {"profile": profile, "missing": f"{UNKNOWN}: the experiment no longer has this profile"})
             continue
-        planned = set(planned_runs(experiment, profile))
-        left = planned - done
-        counts = {"profile": profile, "planned": len(planned), "finished": len(planned) - len(left)}
-        made.append(row | counts | {"missing": _said(left, planned) or NOTHING})
-    return made
+        planned = planned_runs(experiment, profile)
+        missing = planned.keys() - set(recorded_as(planned, runs))
+        counts = {"profile": profile, "planned": len(planned), "finished": len(planned) - len(missing)}
+        rows.append(row | counts | {"missing": _summary(missing, planned) or NOTHING})
+    return rows
 
 
-def _said(left: set[tuple[Setting, int]], planned: set[tuple[Setting, int]]) -> str:
-    """Say what is missing, by data set and algorithm."""
-    seeds: dict[tuple[str, str], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for (dataset, algorithm, threshold), seed in left:
-        seeds[dataset, algorithm][threshold].add(seed)
+def _summary(missing: Set[PlannedRun], planned: Mapping[PlannedRun, str]) -> str:
+    """List the missing runs by data set, algorithm and variant."""
+    planned_counts = Counter((run.dataset, run.algorithm, variant) for run, variant in planned.items())
+    seeds_of: dict[tuple[str, str, str], dict[float, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for run in missing:
+        threshold = NO_THRESHOLD if math.isnan(run.threshold) else run.threshold
+        seeds_of[run.dataset, run.algorithm, planned[run]][threshold].add(run.seed)
     parts = []
-    for (dataset, algorithm), by_threshold in sorted(seeds.items()):
-        who = f"{algorithm_label(algorithm)} on {dataset_label(dataset)}"
-        of_these = [each for each in planned if each[0][:2] == (dataset, algorithm)]
+    for method, by_threshold in sorted(seeds_of.items()):
+        dataset, algorithm, variant = method
+        name = f"{algorithm_label(algorithm)} on {dataset_label(dataset)}{f' with {variant}' if variant else ''}"
         count = sum(map(len, by_threshold.values()))
-        if count == len(of_these):
-            parts.append(f"{who}: all {count} runs")
+        if count == planned_counts[method]:
+            parts.append(f"{name}: all {count} runs")
             continue
-        ordered = sorted(by_threshold.items(), key=lambda each: float(each[0]))
-        listed = [
-            f"{'at ' + threshold_text(float(threshold)) + ' ' if threshold != 'nan' else ''}seed {seeds_text(found)}"
-            for threshold, found in ordered[:MOST_SETTINGS]
+        thresholds = sorted(by_threshold.items())
+        settings = [
+            f"{f'at {threshold_text(threshold)} ' if threshold != NO_THRESHOLD else ''}seed {seeds_text(seeds)}"
+            for threshold, seeds in thresholds[:MAX_SETTINGS]
         ]
-        more = f" and at {len(ordered) - MOST_SETTINGS} more thresholds" if len(ordered) > MOST_SETTINGS else ""
-        parts.append(f"{who}: {count} run{'s' if count > 1 else ''} ({'; '.join(listed)}{more})")
+        more = f" and at {len(thresholds) - MAX_SETTINGS} more thresholds" if len(thresholds) > MAX_SETTINGS else ""
+        parts.append(f"{name}: {count} run{'s' if count > 1 else ''} ({'; '.join(settings)}{more})")
     return ". ".join(parts)

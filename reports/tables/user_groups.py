@@ -4,86 +4,91 @@ from typing import Any
 
 import pandas as pd
 
-from reports.context import Context
-from reports.group_totals import EXPERIMENT, group_totals
-from reports.labels import algorithm_label, dataset_label
+from reports.analysis.group_totals import EXPERIMENT, group_totals
+from reports.analysis.seeds import mean_interval
+from reports.drawing.labels import algorithm_label, dataset_label
 from reports.paper import paper
-from reports.results import Results
-from reports.seeds import mean_interval
-from reports.table import Table
+from reports.read.context import Context
+from reports.read.results import Results
+from reports.subjects import USERS
+from reports.write.table import Table
 
 ORDER = 40
 SUM = "sum"
 
 
 def tables(results: Results, context: Context) -> list[Table]:
-    """Return a table for each data set, and for each algorithm that was run on it."""
+    """Return a table for each data set and algorithm of the study."""
     study = results.runs[results.runs["experiment"] == EXPERIMENT]
-    made = []
+    all_tables = []
     for dataset in sorted(study["dataset"].unique()):
         totals = group_totals(results, context, dataset)
         if totals.empty:
-            context.say_absent(f"{dataset}: no users by activity group, for want of its data or of client totals")
+            context.note_absent(
+                f"{dataset}: no table of users by activity because its data or client totals are missing"
+            )
             continue
-        for number, ((algorithm, variant), same) in enumerate(totals.groupby(["algorithm", "variant"])):
+        for number, ((algorithm, variant), part) in enumerate(totals.groupby(["algorithm", "variant"])):
             name = f"user_groups_{dataset}" + (f"_{number + 1}" if number else "")
             arms = int(study.loc[study["dataset"] == dataset, "arms"].iloc[0])
-            who = f"{algorithm_label(str(algorithm))} {variant}".strip()
-            made.append(_table(name, dataset, who, same, arms, context))
-    return made
+            method = f"{algorithm_label(str(algorithm))} {variant}".strip()
+            all_tables.append(_table(name, dataset, method, part, arms, context))
+    return all_tables
 
 
-def _table(name: str, dataset: str, who: str, totals: pd.DataFrame, arms: int, context: Context) -> Table:
+def _table(name: str, dataset: str, method: str, totals: pd.DataFrame, arms: int, context: Context) -> Table:
     papers = _paper_rows() if dataset == paper()["groups"]["dataset"] else {}
     rows = []
     for threshold in sorted(totals["threshold"].unique(), reverse=True):
-        at = totals[totals["threshold"] == threshold]
-        whole = at.groupby("seed", as_index=False)[["users", "interactions", "uploads", "reward"]].sum()
-        for least, same in [*at.groupby("least"), (SUM, whole)]:
-            rows.append(_row(float(threshold), str(least), same, arms, papers))
+        groups = totals[totals["threshold"] == threshold]
+        sums = groups.groupby("seed", as_index=False)[["users", "interactions", "uploads", "reward"]].sum()
+        for min_activity, group_rows in [*groups.groupby("least"), (SUM, sums)]:
+            rows.append(_row(float(threshold), str(min_activity), group_rows, arms, papers))
     label = context.label(dataset, str(totals["source"].iloc[0]))
-    groups = totals["group"].nunique()
-    how = (
-        "in tens" if context.manifests[dataset]["groups"] == "tens" else f"by quantiles, of ten groups {groups} remain"
-    )
+    by_quantile = f"by quantile ({totals['group'].nunique()} of 10 groups have users)"
+    grouping_text = "in tens" if context.manifests[dataset]["groups"] == "tens" else by_quantile
     seeds = totals["seed"].nunique()
     means = f"means over {seeds} seeds with 95 % intervals" if seeds > 1 else "one seed"
     caption = (
-        f"{who}. Users grouped by their number of interactions, {how}. Uploads that users of a group triggered and "
-        f"reward they obtained, {means}; normalised reward "
-        f" divides by what a random choice among {arms} arms earns on the group's data."
+        f"{method}. Users grouped by their number of interactions, {grouping_text}. Uploads and reward of the users of "
+        f"each group, {means}. Normalised reward: reward divided by that of random choice among {arms} arms on the "
+        f"group's data."
     )
-    notes = [*([label] if label else []), *(paper()["groups"]["inconsistencies"] if papers else ())]
+    notes = [*([label] if label else []), *(paper()["groups"]["remarks"] if papers else ())]
     title = f"Appendix Table 2: users by activity, {dataset_label(dataset)}" + (f" – {label}" if label else "")
-    return Table(name, title, caption, pd.DataFrame(rows), tuple(notes), (EXPERIMENT,))
+    return Table(name, title, caption, pd.DataFrame(rows), tuple(notes), (EXPERIMENT,), subject=USERS)
 
 
 def _row(
-    threshold: float, least: str, same: pd.DataFrame, arms: int, papers: dict[tuple[float, str], dict[str, Any]]
+    threshold: float,
+    min_activity: str,
+    totals: pd.DataFrame,
+    arms: int,
+    papers: dict[tuple[float, str], dict[str, Any]],
 ) -> dict[str, Any]:
-    """One group at one threshold, the paper's numbers beside ours where it has any."""
-    users, data = int(same["users"].iloc[0]), int(same["interactions"].iloc[0])
+    """Return the row of one group at one threshold, with the paper's numbers next to ours if it has any."""
+    users, data = int(totals["users"].iloc[0]), int(totals["interactions"].iloc[0])
     row: dict[str, Any] = {
         "threshold": threshold,
-        "group": SUM if least == SUM else same["group"].iloc[0],
+        "group": SUM if min_activity == SUM else totals["group"].iloc[0],
         "users": users,
         "data": data,
     }
-    beside = papers.get((threshold, least), {})
+    stated = papers.get((threshold, min_activity), {})
     for metric in ("uploads", "reward"):
-        row |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), mean_interval(same[metric]), strict=True))
+        row |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), mean_interval(totals[metric]), strict=True))
     row["normalised reward"] = row["reward"] / (data / arms) if data else float("nan")
     if papers:
-        row |= {f"paper: {name}": beside.get(name, float("nan")) for name in ("users", "data", "uploads", "reward")}
+        row |= {f"paper: {name}": stated.get(name, float("nan")) for name in ("users", "data", "uploads", "reward")}
     return row
 
 
 def _paper_rows() -> dict[tuple[float, str], dict[str, Any]]:
-    """The paper's rows by threshold and least activity."""
+    """Return the paper's rows by threshold and least activity."""
     groups = paper()["groups"]
-    found = {}
-    for each in [*groups["rows"], {"least": SUM, **groups["sum"]}]:
-        for place, threshold in enumerate(groups["thresholds"]):
-            values = {"uploads": each["uploads"][place], "reward": each["reward"][place]}
-            found[float(threshold), str(each["least"])] = {"users": each["users"], "data": each["data"], **values}
-    return found
+    rows = {}
+    for group in [*groups["rows"], {"least": SUM, **groups["sum"]}]:
+        for column, threshold in enumerate(groups["thresholds"]):
+            values = {"uploads": group["uploads"][column], "reward": group["reward"][column]}
+            rows[float(threshold), str(group["least"])] = {"users": group["users"], "data": group["data"], **values}
+    return rows

@@ -1,18 +1,29 @@
-"""Read {V, b} of clients and server out of a compiled run, and compare it with the literal one."""
+"""Extract {V, b} of clients and server from a compiled run, and compare them with the literal one."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.async_linucb import AsyncLinUCBRun
-from algorithms.async_linucb_am import AsyncLinUCBAMRun
-from algorithms.elimination import new_system
+from algorithms.exchange.pending import add_rows, add_unsent
+from algorithms.exchange.protocol import NEWEST, Protocol, base_of, catch_up, write_model
 from algorithms.literal import EventTriggeredProtocol
-from algorithms.pending import add_rows, add_unsent
-from algorithms.protocol import NEWEST, Protocol, base_of, catch_up, write_model
+from algorithms.methods.async_linucb import AsyncLinUCBRun
+from algorithms.methods.async_linucb_am import AsyncLinUCBAMRun
+from algorithms.numerics.elimination import new_system
+from algorithms.numerics.jit import entry_point
 
 Array = NDArray[np.float64]
+
+
+def python_callable(kernel: Any) -> Any:
+    """Return a form of an inner kernel that a test can call."""
+    return entry_point(getattr(kernel, "py_func", kernel))
+
+
+_catch_up, _base_of, _write_model = python_callable(catch_up), python_callable(base_of), python_callable(write_model)
+_add_rows, _add_unsent = python_callable(add_rows), python_callable(add_unsent)
 
 
 @dataclass(frozen=True)
@@ -32,18 +43,18 @@ def known_clients(run: AsyncLinUCBRun | AsyncLinUCBAMRun) -> list[int]:
 
 
 def client_view(protocol: Protocol, client: int) -> View:
-    """Put a client's statistics together as it would itself when it next acts."""
+    """Assemble a client's statistics as they will be when it next acts."""
     d = protocol.versions.b.shape[1]
-    catch_up(protocol, client)
+    _catch_up(protocol, client)
     rows = new_system(d, 0).rows
-    write_model(protocol, client, rows, d)
+    _write_model(protocol, client, rows, d)
     pending_V, pending_b = np.zeros((d, d)), np.zeros(d)
-    add_unsent(protocol.pending, client, pending_V, pending_b)
-    base = base_of(protocol, client)
+    _add_unsent(protocol.pending, client, pending_V, pending_b)
+    base = _base_of(protocol, client)
     agreed_V, agreed_b = protocol.versions.V[base].copy(), protocol.versions.b[base].copy()
     pending = protocol.pending
-    uploaded = pending.own[client] - pending.unsent[client]
-    add_rows(pending, client, pending.unsent[client], uploaded, agreed_V, agreed_b)
+    uploaded_rows = pending.own[client] - pending.unsent[client]
+    _add_rows(pending, client, pending.unsent[client], uploaded_rows, agreed_V, agreed_b)
     return View(rows[:, :d].copy(), rows[:, d].copy(), pending_V, pending_b, agreed_V)
 
 
@@ -56,19 +67,19 @@ def server_view(protocol: Protocol) -> tuple[Array, Array]:
 def assert_same_statistics(
     run: AsyncLinUCBRun | AsyncLinUCBAMRun, literal: EventTriggeredProtocol, b_tolerance: float = 1e-8
 ) -> None:
-    """Server and every client agree to 1e-8 relative."""
+    """Check that server and clients have the same statistics, to a relative tolerance of 1e-8."""
     server_V, server_b = server_view(run.protocol)
     _assert_close(server_V, literal.server.V)
     _assert_close(server_b, literal.server.b, b_tolerance)
     for client in known_clients(run):
-        name = int(run.problem.client_ids[client])
+        client_id = int(run.problem.client_ids[client])
         view = client_view(run.protocol, client)
-        _assert_close(view.V, literal.copy[name].V)
-        _assert_close(view.b, literal.copy[name].b, b_tolerance)
-        _assert_close(view.pending_V, literal.pending[name].V)
-        _assert_close(view.pending_b, literal.pending[name].b, b_tolerance)
+        _assert_close(view.V, literal.model[client_id].V)
+        _assert_close(view.b, literal.model[client_id].b, b_tolerance)
+        _assert_close(view.pending_V, literal.pending[client_id].V)
+        _assert_close(view.pending_b, literal.pending[client_id].b, b_tolerance)
 
 
-def _assert_close(ours: Array, theirs: Array, tolerance: float = 1e-8) -> None:
-    largest = max(1.0, np.abs(theirs).max(initial=0.0))
-    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * largest)
+def _assert_close(actual: Array, expected: Array, tolerance: float = 1e-8) -> None:
+    largest = max(1.0, np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * largest)

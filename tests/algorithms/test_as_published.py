@@ -1,4 +1,4 @@
-"""The habits of the published script, compiled, against the same habits added to the literal Async-LinUCB."""
+"""The peculiarities of the published script: the compiled version against the literal Async-LinUCB with them."""
 
 from typing import Any
 
@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAsPublished, Transfers
 from algorithms.literal import LiteralAsyncLinUCB, Statistics, confidence_width, upper_bounds
-from algorithms.ties import pick
-from algorithms.tolerances import TIE
-from benchmark import EventStream, replay
+from algorithms.numerics.ties import pick
+from algorithms.numerics.tolerances import TIE
+from benchmark import EventStream
+from benchmark.execution.replay import replay
 from data_pipelines import simulate
 
 
@@ -25,7 +26,7 @@ class LiteralAsPublished(LiteralAsyncLinUCB):
     def choose(self, client: int, contexts: Any, rng: np.random.Generator) -> int:
         p = self.parameters
         self.protocol.join(client)
-        model = self.protocol.copy[client]
+        model = self.protocol.model[client]
         if p.stale_models:
             model = self.model.setdefault(client, Statistics(contexts.shape[1]))
         alpha = confidence_width(model, p.alpha, p.ridge, p.sigma, p.delta)
@@ -36,7 +37,7 @@ class LiteralAsPublished(LiteralAsyncLinUCB):
     def learn(self, client: int, context: Any, reward: float) -> Transfers:
         self.protocol.observe(client, context, reward)
         self.model[client] = Statistics(len(context))
-        self.model[client].add(self.protocol.copy[client])  # the model is made here, before anything is downloaded
+        self.model[client].add(self.protocol.model[client])  # the model is stored here, before any download
         return self.protocol.communicate(client)
 
 
@@ -46,39 +47,39 @@ class LiteralAsPublished(LiteralAsyncLinUCB):
     stale=st.booleans(),
     first=st.booleans(),
 )
-def test_both_implementations_choose_and_transfer_alike(seed: int, gamma: float, stale: bool, first: bool):
+def test_both_implementations_make_the_same_choices_and_transfers(seed: int, gamma: float, stale: bool, first: bool):
     stream = simulate(steps=120, clients=6, arms=5, dimension=4, seed=seed)
     algorithm = AsyncLinUCBAsPublished(gamma=gamma, stale_models=stale, first_maximum=first)
-    ours, theirs = replay(algorithm, stream, seed), replay(LiteralAsPublished(algorithm), stream, seed)
+    compiled, expected = replay(algorithm, stream, seed), replay(LiteralAsPublished(algorithm), stream, seed)
     for name in ("choices", "uploads", "downloads", "client_downloads"):
-        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+        np.testing.assert_array_equal(getattr(compiled, name), getattr(expected, name))
 
 
-def test_without_its_habits_it_is_async_linucb():
+def test_without_its_peculiarities_it_is_async_linucb():
     stream = simulate(steps=2_000, clients=30, arms=8, dimension=6, seed=1)
-    plain, without = AsyncLinUCB(gamma=1.5), AsyncLinUCBAsPublished(gamma=1.5)
-    np.testing.assert_array_equal(replay(plain, stream, 1).choices, replay(without, stream, 1).choices)
+    original, as_published = AsyncLinUCB(gamma=1.5), AsyncLinUCBAsPublished(gamma=1.5)
+    np.testing.assert_array_equal(replay(original, stream, 1).choices, replay(as_published, stream, 1).choices)
     stale = AsyncLinUCBAsPublished(gamma=1.5, stale_models=True)
-    assert (replay(plain, stream, 1).choices != replay(stale, stream, 1).choices).any()
+    assert (replay(original, stream, 1).choices != replay(stale, stream, 1).choices).any()
 
 
-def test_where_all_arms_are_equal_the_first_maximum_is_always_the_first():
+def test_if_all_arms_are_equal_the_first_maximum_is_always_the_first_arm():
     stream = simulate(steps=500, clients=5, arms=5, dimension=4, seed=2)
-    same = EventStream(
+    stream_of_equal_arms = EventStream(
         items=stream.items,
         clients=stream.clients,
         pools=np.repeat(stream.pools[:, :1], 5, axis=1),
         rewards=np.repeat(stream.rewards[:, :1], 5, axis=1),
         noise=stream.noise,
     )
-    first = replay(AsyncLinUCBAsPublished(gamma=3.0, first_maximum=True), same, 0)
+    first = replay(AsyncLinUCBAsPublished(gamma=3.0, first_maximum=True), stream_of_equal_arms, 0)
     assert not first.choices.any()
-    at_random = replay(AsyncLinUCBAsPublished(gamma=3.0), same, 0)
-    assert len(np.unique(at_random.choices)) == 5
+    random = replay(AsyncLinUCBAsPublished(gamma=3.0), stream_of_equal_arms, 0)
+    assert len(np.unique(random.choices)) == 5
 
 
 @pytest.mark.parametrize("name", ["stale_models", "first_maximum"])
-def test_a_habit_is_true_or_false(name: str):
-    wrong: dict[str, Any] = {name: "yes"}
-    with pytest.raises(ValueError, match=f"{name} is 'yes'; allowed are true and false"):
-        AsyncLinUCBAsPublished(gamma=3.0, **wrong)
+def test_a_peculiarity_must_be_true_or_false(name: str):
+    invalid: dict[str, Any] = {name: "yes"}
+    with pytest.raises(ValueError, match=f"{name} must be true or false, got 'yes'"):
+        AsyncLinUCBAsPublished(gamma=3.0, **invalid)

@@ -1,4 +1,4 @@
-"""Bad input gets a ValueError that names the parameter, the value and what is allowed, before any work starts."""
+"""Invalid input raises a ValueError that names the parameter, the value and what is expected, before any work."""
 
 import math
 import re
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB
-from benchmark import EventStream, replay
+from benchmark import EventStream
+from benchmark.execution.replay import replay
 from data_pipelines import simulate
 
 CASES: list[tuple[Callable[[], object], str, str, str]] = [
@@ -16,22 +17,27 @@ CASES: list[tuple[Callable[[], object], str, str, str]] = [
     (lambda: AsyncLinUCB(gamma=math.nan), "gamma", "nan", "from 1 to inf"),
     (lambda: AsyncLinUCB(gamma="5"), "gamma", "'5'", "from 1 to inf"),
     (lambda: AsyncLinUCB(gamma=True), "gamma", "True", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma=()), "gamma", "empty", "one number for each client"),
+    (lambda: AsyncLinUCB(gamma=()), "gamma", "empty", "one number per client"),
     (lambda: AsyncLinUCB(gamma=(2.0, 0.1)), "gamma", "0.1", "from 1 to inf"),
-    (lambda: AsyncLinUCB(), "gamma_upload", "missing", "gamma alone, or gamma_upload and gamma_download"),
+    (lambda: AsyncLinUCB(), "gamma_upload", "missing", "either gamma, or both gamma_upload and gamma_download"),
     (
         lambda: AsyncLinUCB(gamma_upload=2),
         "gamma_download",
         "missing",
-        "gamma alone, or gamma_upload and gamma_download",
+        "either gamma, or both gamma_upload and gamma_download",
     ),
     (lambda: AsyncLinUCB(gamma=5, gamma_upload=0.0), "gamma_upload", "0.0", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma=5, gamma_upload=np.array([1.0, 2.0])), "gamma_upload", "[1., 2.]", "gamma alone"),
+    (
+        lambda: AsyncLinUCB(gamma=5, gamma_upload=np.array([1.0, 2.0])),
+        "gamma_upload",
+        "[1., 2.]",
+        "equal to gamma, 5.0",
+    ),
     (lambda: AsyncLinUCB(gamma={7: 5.0, 9: 2.0}), "gamma", "{7: 5.0, 9: 2.0}", "from 1 to inf"),
     (lambda: AsyncLinUCB(gamma={1, 2}), "gamma", "{1, 2}", "from 1 to inf"),
     (lambda: AsyncLinUCB(gamma=np.array(5.0)), "gamma", "array(5.)", "from 1 to inf"),
     (lambda: AsyncLinUCB(gamma=10**400), "gamma", "1000", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma=2, gamma_upload=3), "gamma_upload", "3", "gamma alone, or the other two"),
+    (lambda: AsyncLinUCB(gamma=2, gamma_upload=3), "gamma_upload", "3", "equal to gamma, 2.0"),
     (lambda: AsyncLinUCB(gamma=2, ridge=0), "ridge", "0", "above 0"),
     (lambda: AsyncLinUCB(gamma=2, ridge=-1.0), "ridge", "-1.0", "above 0"),
     (lambda: AsyncLinUCB(gamma=2, ridge=math.inf), "ridge", "inf", "above 0"),
@@ -41,25 +47,27 @@ CASES: list[tuple[Callable[[], object], str, str, str]] = [
     (lambda: AsyncLinUCB(gamma=2, sigma=-0.1), "sigma", "-0.1", "from 0"),
     (lambda: AsyncLinUCB(gamma=2, delta=1.0), "delta", "1.0", "below 1"),
     (lambda: AsyncLinUCB(gamma=2, delta=0.0), "delta", "0.0", "above 0"),
-    (lambda: AsyncLinUCBAM(gamma=2, global_dim=0), "global_dim", "0", "integers from 1"),
-    (lambda: AsyncLinUCBAM(gamma=2, global_dim=2.0), "global_dim", "2.0", "integers from 1"),
-    (lambda: AsyncLinUCBAM(gamma=2, warm_start=1), "warm_start", "1", "True and False"),
-    (lambda: AsyncLinUCBAM(gamma=2, am_iterations=0), "am_iterations", "0", "integers from 1"),
+    (lambda: AsyncLinUCBAM(gamma=2, global_dim=0), "global_dim", "0", "an integer from 1"),
+    (lambda: AsyncLinUCBAM(gamma=2, global_dim=2.0), "global_dim", "2.0", "an integer from 1"),
+    (lambda: AsyncLinUCBAM(gamma=2, warm_start=1), "warm_start", "1", "True or False"),
+    (lambda: AsyncLinUCBAM(gamma=2, am_iterations=0), "am_iterations", "0", "an integer from 1"),
     (lambda: SyncLinUCB(threshold=-1), "threshold", "-1", "from 0 to inf"),
     (lambda: SyncLinUCB(threshold=math.nan), "threshold", "nan", "from 0 to inf"),
     (lambda: SyncLinUCB(threshold=1, ridge=0), "ridge", "0", "above 0"),
 ]
 
 
-@pytest.mark.parametrize(("build", "name", "value", "allowed"), CASES)
-def test_a_hyper_parameter_out_of_range_is_named(
-    build: Callable[[], object], name: str, value: str, allowed: str
+@pytest.mark.parametrize(("build", "name", "value", "expected"), CASES)
+def test_the_error_for_an_invalid_hyper_parameter_names_value_and_expectation(
+    build: Callable[[], object], name: str, value: str, expected: str
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(name)) as error:
         build()
-    assert value in str(error.value)
-    assert allowed in str(error.value)
-    assert "\n" not in str(error.value)
+    message = str(error.value)
+    assert value in message
+    assert expected in message
+    assert message.startswith((f"{name} must ", f"{name} is missing; "))
+    assert "\n" not in message
 
 
 @pytest.fixture(scope="module")
@@ -67,20 +75,20 @@ def stream() -> EventStream:
     return simulate(seed=0, steps=20, clients=4, arms=3, dimension=5)
 
 
-def test_more_global_dimensions_than_dimensions_are_refused(stream: EventStream) -> None:
-    with pytest.raises(ValueError, match="global_dim is 6; allowed are integers from 1 to 5"):
+def test_a_global_dimension_above_the_dimension_is_refused(stream: EventStream) -> None:
+    with pytest.raises(ValueError, match="global_dim must be an integer from 1 to 5, got 6"):
         replay(AsyncLinUCBAM(gamma=2, global_dim=6), stream)
 
 
 def test_a_wrong_number_of_thresholds_is_refused(stream: EventStream) -> None:
     clients = len(stream.client_ids)
-    with pytest.raises(ValueError, match=f"gamma_upload has 2 values; .* {clients} clients"):
+    with pytest.raises(ValueError, match=f"gamma_upload must have .* {clients} clients, got 2 values"):
         replay(AsyncLinUCB(gamma_upload=(2.0, 3.0), gamma_download=2), stream)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "0", 2**63, None])
-def test_a_seed_must_be_an_integer_that_fits(stream: EventStream, seed: object) -> None:
-    with pytest.raises(ValueError, match=r"seed is .*; allowed are integers from 0"):
+def test_a_seed_must_be_an_integer_in_range(stream: EventStream, seed: object) -> None:
+    with pytest.raises(ValueError, match=r"seed must be an integer from 0 to 9223372036854775807, got "):
         replay(RandomChoice(), stream, seed)
 
 

@@ -1,4 +1,4 @@
-"""The same seed gives the same trace: in another process, and on one or two threads."""
+"""The same seed gives the same trace, in another process and with one or two threads."""
 
 import hashlib
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB
 from algorithms.trace import Trace
-from benchmark import replay
+from benchmark.execution.replay import replay
 from data_pipelines import simulate
 
 ALGORITHMS = {
@@ -32,19 +32,19 @@ def run_one(name: str) -> str:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_two_processes_give_the_same_trace(name: str) -> None:
     code = f"from tests.algorithms.test_determinism import run_one; print(run_one({name!r}))"
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert other.stdout.strip() == run_one(name)
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == run_one(name)
 
 
-def test_two_threads_at_once_give_the_same_traces_as_one() -> None:
+def test_two_threads_give_the_same_traces_as_one() -> None:
     names = list(ALGORITHMS) * 3
-    one_by_one = [run_one(name) for name in names]
+    digests = [run_one(name) for name in names]
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(run_one, names)) == one_by_one
+        assert list(pool.map(run_one, names)) == digests
 
 
-def test_seeds_change_the_ties_and_nothing_else() -> None:
+def test_seeds_only_change_how_ties_are_broken() -> None:
     stream = simulate(seed=4, steps=2000, clients=50, dimension=8, arms=6)
     traces = [replay(ALGORITHMS["async"], stream, seed) for seed in (0, 0, 1)]
     assert digest(traces[0]) == digest(traces[1])
-    assert digest(traces[0]) == digest(traces[2])  # continuous features: no ties but from nothing
+    assert digest(traces[0]) == digest(traces[2])  # continuous features: no ties

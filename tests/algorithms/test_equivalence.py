@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB, Trace
-from algorithms.literal import CentralisedLinUCB, IndependentLinUCB, LiteralAsyncLinUCBAM, literal
-from benchmark import EventStream, replay
-from benchmark.replay import replay_learner
+from algorithms.literal import LiteralAsyncLinUCBAM, literal
+from benchmark import EventStream
+from benchmark.execution.replay import replay, replay_learner
 from data_pipelines import simulate
+from tests.algorithms.extremes import CentralisedLinUCB, IndependentLinUCB
 from tests.algorithms.inspection import assert_same_statistics
 from tests.streams import confidences, gammas, streams
 
@@ -19,12 +20,12 @@ PER_STEP = ("choices", "rewards", "uploads", "downloads", "unsettled", "regret")
 PER_CLIENT = ("client_rewards", "client_uploads", "client_downloads")
 
 
-def assert_same_trace(ours: Trace, theirs: Trace, steps: int | None = None) -> None:
+def assert_same_trace(actual: Trace, expected: Trace, steps: int | None = None) -> None:
     for field in PER_STEP:
-        np.testing.assert_array_equal(getattr(ours, field)[:steps], getattr(theirs, field)[:steps], err_msg=field)
+        np.testing.assert_array_equal(getattr(actual, field)[:steps], getattr(expected, field)[:steps], err_msg=field)
     if steps is None:
         for field in PER_CLIENT:
-            np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field), err_msg=field)
+            np.testing.assert_array_equal(getattr(actual, field), getattr(expected, field), err_msg=field)
 
 
 @given(streams(), confidences, st.data(), st.integers(0, 2**63 - 1))
@@ -34,15 +35,15 @@ def test_async_linucb_agrees_with_the_paper_line_by_line(
     thresholds = gammas(len(stream.client_ids))
     algorithm = AsyncLinUCB(gamma_upload=data.draw(thresholds), gamma_download=data.draw(thresholds), **confidence)
     oracle = literal(algorithm)
-    theirs = replay_learner(oracle, stream, seed)
+    expected = replay_learner(oracle, stream, seed)
     run = algorithm.start(stream, seed)
     run.advance()
-    assert_same_trace(run.trace(), theirs)
+    assert_same_trace(run.trace(), expected)
     assert_same_statistics(run, oracle.protocol)
 
 
-class WatchedAM(LiteralAsyncLinUCBAM):
-    """Remembers by how much a partial reward still moved when an alternation ended."""
+class RecordingAM(LiteralAsyncLinUCBAM):
+    """Records the largest movement of a partial reward at the end of an alternation."""
 
     largest_movement = 0.0
 
@@ -51,7 +52,7 @@ class WatchedAM(LiteralAsyncLinUCBAM):
         self.largest_movement = max(self.largest_movement, self.movement)
 
 
-@given(streams(most_steps=250), confidences, st.data(), st.booleans(), st.integers(0, 2**63 - 1))
+@given(streams(max_steps=250), confidences, st.data(), st.booleans(), st.integers(0, 2**63 - 1))
 def test_async_linucb_am_agrees_up_to_the_first_unsettled_step(
     stream: EventStream, confidence: dict, data: st.DataObject, warm_start: bool, seed: int
 ) -> None:
@@ -63,19 +64,19 @@ def test_async_linucb_am_agrees_up_to_the_first_unsettled_step(
         warm_start=warm_start,
         **confidence,
     )
-    oracle = WatchedAM(algorithm)
-    theirs = replay_learner(oracle, stream, seed)
+    oracle = RecordingAM(algorithm)
+    expected = replay_learner(oracle, stream, seed)
     run = algorithm.start(stream, seed)
     run.advance()
-    ours = run.trace()
-    unsettled = np.flatnonzero(theirs.unsettled | ours.unsettled)
+    actual = run.trace()
+    unsettled = np.flatnonzero(expected.unsettled | actual.unsettled)
     if len(unsettled):
-        assert_same_trace(ours, theirs, unsettled[0])
+        assert_same_trace(actual, expected, unsettled[0])
     else:
-        assert_same_trace(ours, theirs)
-        # an alternation that never came to rest magnifies rounding: then b, made of partial rewards, says less
+        assert_same_trace(actual, expected)
+        # an alternation that did not converge magnifies rounding errors in b, a sum of partial rewards
         assert_same_statistics(run, oracle.protocol, 1e-8 if oracle.largest_movement <= 1e-10 else 1e-4)
-    assert ours.transfer_dim == theirs.transfer_dim == (algorithm.global_dim or stream.dimension)
+    assert actual.transfer_dim == expected.transfer_dim == (algorithm.global_dim or stream.dimension)
 
 
 @given(streams(), confidences, st.sampled_from([0.0, 0.01, 0.5, 3.0, 40.0, np.inf]), st.integers(0, 2**63 - 1))
@@ -91,14 +92,14 @@ def test_random_choice_agrees(stream: EventStream, seed: int) -> None:
     assert_same_trace(replay(RandomChoice(), stream, seed), replay(literal(RandomChoice()), stream, seed))
 
 
-def test_gamma_one_is_one_shared_model_and_gamma_infinity_one_model_each() -> None:
+def test_gamma_one_is_one_shared_model_and_gamma_infinity_one_model_per_client() -> None:
     stream = simulate(seed=3, steps=500, clients=12, arms=5, dimension=4)
-    for gamma, extreme in ((1.0, CentralisedLinUCB), (np.inf, IndependentLinUCB)):
+    for gamma, learner in ((1.0, CentralisedLinUCB), (np.inf, IndependentLinUCB)):
         algorithm = AsyncLinUCB(gamma=gamma, alpha=0.5)
-        assert_same_trace(replay(algorithm, stream, 1), replay(extreme(algorithm), stream, 1))
+        assert_same_trace(replay(algorithm, stream, 1), replay(learner(algorithm), stream, 1))
 
 
-def test_many_rows_and_slots_and_private_states_agree_on_a_longer_stream() -> None:
+def test_both_implementations_agree_on_a_longer_stream_with_slots_and_private_states() -> None:
     stream = simulate(seed=5, steps=1500, clients=4, arms=5, dimension=6)
     for upload, download in (
         (1.3, np.inf),
@@ -108,25 +109,25 @@ def test_many_rows_and_slots_and_private_states_agree_on_a_longer_stream() -> No
     ):
         algorithm = AsyncLinUCB(gamma_upload=upload, gamma_download=download)
         oracle = literal(algorithm)
-        theirs = replay_learner(oracle, stream, 0)
+        expected = replay_learner(oracle, stream, 0)
         run = algorithm.start(stream, 0)
         run.advance()
-        assert_same_trace(run.trace(), theirs)
+        assert_same_trace(run.trace(), expected)
         assert_same_statistics(run, oracle.protocol)
 
 
 @pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize("global_dim", [None, 16])
-def test_am_agrees_at_the_papers_dimension(warm_start: bool, global_dim: int | None) -> None:
+def test_async_linucb_am_agrees_in_the_papers_dimension(warm_start: bool, global_dim: int | None) -> None:
     stream = simulate(seed=8, steps=700, clients=12, arms=10, dimension=25, global_dim=16)
     for gamma in (1.05, 5.0, np.inf):
         algorithm = AsyncLinUCBAM(gamma=gamma, global_dim=global_dim, warm_start=warm_start)
-        ours, theirs = replay(algorithm, stream), replay(literal(algorithm), stream)
-        unsettled = np.flatnonzero(ours.unsettled | theirs.unsettled)
-        assert_same_trace(ours, theirs, unsettled[0] if len(unsettled) else None)
+        actual, expected = replay(algorithm, stream), replay(literal(algorithm), stream)
+        unsettled = np.flatnonzero(actual.unsettled | expected.unsettled)
+        assert_same_trace(actual, expected, unsettled[0] if len(unsettled) else None)
 
 
-def test_unsettled_steps_are_counted_and_rare_with_the_papers_simulation() -> None:
+def test_unsettled_steps_are_counted_and_rare_in_the_papers_simulation() -> None:
     stream = simulate(seed=0, steps=20_000, clients=200, global_dim=16)
     trace = replay(AsyncLinUCBAM(gamma=5, global_dim=16, alpha="theory", ridge=0.1), stream)
     assert trace.am_unsettled == trace.unsettled.sum() <= 0.001 * stream.steps

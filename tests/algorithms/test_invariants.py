@@ -1,4 +1,4 @@
-"""What is true after every step, in both implementations."""
+"""Invariants that hold after every step, in both implementations."""
 
 import math
 
@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM
 from algorithms.literal import LiteralAsyncLinUCB, LiteralAsyncLinUCBAM, literal
-from algorithms.ties import StepRandom
-from benchmark import EventStream, replay
+from algorithms.numerics.ties import StepRandom
+from benchmark import EventStream
+from benchmark.execution.replay import replay
 from data_pipelines import simulate
 from tests.algorithms.inspection import client_view, known_clients, server_view
 from tests.streams import gammas, streams, thresholds
@@ -19,47 +20,47 @@ def _close(left: np.ndarray, right: np.ndarray) -> None:
     np.testing.assert_allclose(left, right, atol=1e-9 * max(1.0, np.abs(right).max(initial=0)), rtol=1e-9)
 
 
-@given(streams(most_steps=60), st.data())
-def test_compiled_agreed_plus_pending_is_the_model_and_server_plus_all_pending_is_everything(
+@given(streams(max_steps=60), st.data())
+def test_in_compiled_runs_agreed_plus_pending_is_the_model_and_server_plus_all_pending_is_all_data(
     stream: EventStream, data: st.DataObject
 ) -> None:
     choice = gammas(len(stream.client_ids))
     algorithm = AsyncLinUCB(gamma_upload=data.draw(choice), gamma_download=data.draw(choice))
     run = algorithm.start(stream, 0)
-    everything = np.zeros((stream.dimension, stream.dimension))
+    all_data = np.zeros((stream.dimension, stream.dimension))
     for t in range(stream.steps):
         run.advance(t + 1)
         x = stream.items[stream.pools[t, run.choices[t]]]
-        everything += np.outer(x, x)
+        all_data += np.outer(x, x)
         total = server_view(run.protocol)[0].copy()
         for client in known_clients(run):
             view = client_view(run.protocol, client)
             _close(view.agreed_V + view.pending_V, view.V)
             total += view.pending_V
-        _close(total, everything)
+        _close(total, all_data)
 
 
-@given(streams(most_steps=60), st.data())
-def test_literal_agreed_plus_pending_is_the_model_and_server_plus_all_pending_is_everything(
+@given(streams(max_steps=60), st.data())
+def test_in_literal_runs_agreed_plus_pending_is_the_model_and_server_plus_all_pending_is_all_data(
     stream: EventStream, data: st.DataObject
 ) -> None:
     choice = gammas(len(stream.client_ids))
     learner = literal(AsyncLinUCB(gamma_upload=data.draw(choice), gamma_download=data.draw(choice)))
     assert isinstance(learner, LiteralAsyncLinUCB)
-    for everything in _steps(learner, stream, slice(None)):
+    for all_data in _steps(learner, stream, slice(None)):
         protocol = learner.protocol
         total = protocol.server.V.copy()
-        for client, copy in protocol.copy.items():
-            agreed = protocol.server.V - protocol.undelivered[client].V  # appendix B
-            _close(agreed + protocol.pending[client].V, copy.V)
+        for client, model in protocol.model.items():
+            agreed_V = protocol.server.V - protocol.undelivered[client].V  # appendix B
+            _close(agreed_V + protocol.pending[client].V, model.V)
             total += protocol.pending[client].V
-        _close(total, everything)
+        _close(total, all_data)
 
 
 def _steps(learner: LiteralAsyncLinUCB | LiteralAsyncLinUCBAM, stream: EventStream, features: slice):
     """Run a literal learner; after each step yield the sum of x xᵀ over all chosen arms."""
     random = StepRandom(0)
-    everything = 0.0
+    all_data = 0.0
     learner.start(stream.client_ids, stream.dimension)
     for t in range(stream.steps):
         contexts = stream.items[stream.pools[t]]
@@ -67,24 +68,24 @@ def _steps(learner: LiteralAsyncLinUCB | LiteralAsyncLinUCBAM, stream: EventStre
         choice = learner.choose(client, contexts, random.at(t))
         learner.learn(client, contexts[choice], float(stream.rewards[t, choice] + stream.noise[t]))
         x = contexts[choice][features]
-        everything = everything + np.outer(x, x)
-        yield everything
+        all_data = all_data + np.outer(x, x)
+        yield all_data
 
 
-@given(streams(most_steps=40))
-def test_am_server_plus_all_pending_is_everything_in_both_implementations(stream: EventStream) -> None:
+@given(streams(max_steps=40))
+def test_with_am_server_plus_all_pending_is_all_data_in_both_implementations(stream: EventStream) -> None:
     algorithm = AsyncLinUCBAM(gamma=1.5)
     learner = literal(algorithm)
     assert isinstance(learner, LiteralAsyncLinUCBAM)
     run = algorithm.start(stream, 0)
-    compiled_everything = np.zeros((stream.dimension, stream.dimension))
-    for t, everything in enumerate(_steps(learner, stream, slice(None))):
-        _close(learner.protocol.server.V + sum(p.V for p in learner.protocol.pending.values()), everything)
+    compiled_data = np.zeros((stream.dimension, stream.dimension))
+    for t, all_data in enumerate(_steps(learner, stream, slice(None))):
+        _close(learner.protocol.server.V + sum(p.V for p in learner.protocol.pending.values()), all_data)
         run.advance(t + 1)
         x = stream.items[stream.pools[t, run.choices[t]]]
-        compiled_everything += np.outer(x, x)
+        compiled_data += np.outer(x, x)
         views = [client_view(run.protocol, client) for client in known_clients(run)]
-        _close(server_view(run.protocol)[0] + sum(view.pending_V for view in views), compiled_everything)
+        _close(server_view(run.protocol)[0] + sum(view.pending_V for view in views), compiled_data)
 
 
 def test_at_gamma_one_every_known_client_has_all_data_and_communication_is_counted_exactly() -> None:
@@ -93,23 +94,23 @@ def test_at_gamma_one_every_known_client_has_all_data_and_communication_is_count
     run = algorithm.start(stream, 0)
     learner = literal(algorithm)
     assert isinstance(learner, LiteralAsyncLinUCB)
-    known: set[int] = set()
+    clients: set[int] = set()
     expected = []
-    for t, everything in enumerate(_steps(learner, stream, slice(None))):
-        is_new = stream.client_numbers[t] not in known
-        known.add(int(stream.client_numbers[t]))
-        expected.append(len(known) + (1 if is_new and t > 0 else 0))
+    for t, all_data in enumerate(_steps(learner, stream, slice(None))):
+        is_new = stream.client_numbers[t] not in clients
+        clients.add(int(stream.client_numbers[t]))
+        expected.append(len(clients) + (1 if is_new and t > 0 else 0))
         run.advance(t + 1)
-        for copy in learner.protocol.copy.values():
-            _close(copy.V, everything)
+        for model in learner.protocol.model.values():
+            _close(model.V, all_data)
         for client in known_clients(run):
-            _close(client_view(run.protocol, client).V, everything)
+            _close(client_view(run.protocol, client).V, all_data)
     for trace in (run.trace(), replay(literal(algorithm), stream)):
         np.testing.assert_array_equal(trace.uploads + trace.downloads, expected)
 
 
 @given(
-    streams(most_steps=150),
+    streams(max_steps=150),
     thresholds.filter(lambda gamma: gamma > 1),
     thresholds.filter(lambda gamma: gamma > 1),
 )
@@ -128,7 +129,7 @@ def test_communication_stays_below_the_bound_of_the_theorem(
             assert trace.communication <= bound + 1e-6
 
 
-@given(streams(most_steps=150), st.data())
+@given(streams(max_steps=150), st.data())
 def test_counts_per_step_and_per_client_add_up(stream: EventStream, data: st.DataObject) -> None:
     choice = gammas(len(stream.client_ids))
     trace = replay(AsyncLinUCB(gamma_upload=data.draw(choice), gamma_download=data.draw(choice)), stream)
@@ -138,9 +139,9 @@ def test_counts_per_step_and_per_client_add_up(stream: EventStream, data: st.Dat
     assert trace.communication * (stream.dimension**2 + stream.dimension) == trace.scalars_moved
 
 
-def test_a_new_client_is_not_sent_the_server_state_at_once() -> None:
+def test_a_new_client_does_not_receive_the_server_state_immediately() -> None:
     stream = simulate(seed=2, steps=60, clients=10, arms=4, dimension=3)
     trace = replay(AsyncLinUCB(gamma=1, alpha=0.0), stream)
-    first = np.array([np.flatnonzero(stream.client_numbers == c)[0] for c in range(len(stream.client_ids))])
-    ties = replay(literal(AsyncLinUCB(gamma=math.inf, alpha=0.0)), stream)
-    np.testing.assert_array_equal(trace.choices[first], ties.choices[first])  # decided from nothing
+    first_steps = np.array([np.flatnonzero(stream.client_numbers == c)[0] for c in range(len(stream.client_ids))])
+    independent = replay(literal(AsyncLinUCB(gamma=math.inf, alpha=0.0)), stream)
+    np.testing.assert_array_equal(trace.choices[first_steps], independent.choices[first_steps])  # made without data

@@ -1,17 +1,21 @@
 """The kernel cache is keyed by the contents of the whole package."""
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numba
 
 import algorithms
-from algorithms.elimination import eliminate, new_system
-from algorithms.jit import CACHE_FOLDER, OPTIONS, cache_folder
-from benchmark import replay
+from algorithms.numerics.elimination import eliminate, new_system
+from algorithms.numerics.jit import CACHE_FOLDER, OPTIONS, cache_folder, compiled, entry_point
+from benchmark.execution.replay import replay
 from data_pipelines import simulate
 
 
-def test_a_change_in_any_file_gives_another_folder(tmp_path: Path) -> None:
+def test_a_change_in_any_file_changes_the_cache_folder(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text("a = 1")
     (tmp_path / "helper.py").write_text("b = 1")
     before = cache_folder(tmp_path)
@@ -25,7 +29,41 @@ def test_kernels_are_cached_on_disk() -> None:
     assert list(CACHE_FOLDER.rglob("*_run*.nbi"))
 
 
-def test_kernels_count_no_references() -> None:
-    fresh = numba.njit(**OPTIONS | {"cache": False})(eliminate.py_func)  # cached code cannot be looked into
-    fresh(new_system(3, 2), 3, 2, 0.1)
-    assert "NRT_incref" not in "".join(fresh.inspect_asm().values())
+def test_a_copy_in_another_folder_compiles_nothing(tmp_path: Path) -> None:
+    replay(algorithms.SyncLinUCB(threshold=2), simulate(seed=0, steps=5, clients=2, arms=2, dimension=2))
+    package = Path(algorithms.__file__).parent
+    shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    script = """
+import algorithms
+from algorithms.methods.sync_linucb import _run
+from data_pipelines import simulate
+stream = simulate(seed=0, steps=5, clients=2, arms=2, dimension=2)
+algorithms.SyncLinUCB(threshold=2).start(stream, 0).advance()
+print(algorithms.__file__)
+print(sum(_run.stats.cache_hits.values()), sum(_run.stats.cache_misses.values()))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(package.parent)])},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.split() == [str(tmp_path / package.name / "__init__.py"), "1", "0"]
+
+
+def test_a_function_is_stored_separately_for_kernels_and_for_python() -> None:
+    inner, outer = compiled(_twice), entry_point(_twice)
+    assert inner._cache.cache_path != outer._cache.cache_path
+    assert outer(21) == 42
+
+
+def _twice(number: int) -> int:
+    return 2 * number
+
+
+def test_kernels_do_not_count_references() -> None:
+    kernel = numba.njit(**OPTIONS | {"cache": False})(eliminate.py_func)  # cached code cannot be inspected
+    kernel(new_system(3, 2), 3, 2, 0.1)
+    assert "NRT_incref" not in "".join(kernel.inspect_asm().values())

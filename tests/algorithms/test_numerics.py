@@ -1,4 +1,4 @@
-"""Nothing drifts, overflows or turns into NaN unnoticed."""
+"""Numbers do not drift, overflow or silently become NaN."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB
-from algorithms.elimination import eliminate, new_system, place_arms
 from algorithms.literal import literal, pseudo_inverse, rank
-from algorithms.moore_penrose import complete, include, new_scratch, solve_two
-from algorithms.statistics import add_rank_one
-from benchmark import EventStream, replay
+from algorithms.numerics import elimination, small_loops
+from algorithms.numerics import pseudo_inverse as updates
+from algorithms.numerics.elimination import new_system
+from algorithms.numerics.pseudo_inverse import new_scratch
+from benchmark import EventStream
+from benchmark.execution.replay import replay
 from data_pipelines import simulate
-from tests.algorithms.inspection import client_view
+from tests.algorithms.inspection import client_view, python_callable
 
 SEEDS = st.integers(0, 2**32 - 1)
+
+eliminate, place_arms = python_callable(elimination.eliminate), python_callable(elimination.place_arms)
+include, complete = python_callable(updates.include), python_callable(updates.complete)
+solve_two, add_rank_one = python_callable(updates.solve_two), python_callable(small_loops.add_rank_one)
 
 
 @given(SEEDS, st.integers(1, 30), st.integers(1, 30), st.integers(0, 60), st.sampled_from([1e-3, 0.2, 5.0]))
@@ -41,7 +47,7 @@ def test_elimination_gives_means_widths_and_log_determinant(
     st.integers(0, 60),
     st.sampled_from(["gaussian", "grid", "few directions", "scales"]),
 )
-def test_rank_one_updates_keep_the_pseudo_inverse(seed: int, d: int, rows: int, kind: str) -> None:
+def test_rank_one_updates_maintain_the_pseudo_inverse(seed: int, d: int, rows: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     data = rng.standard_normal((rows, d))
     if kind == "grid":
@@ -58,47 +64,48 @@ def test_rank_one_updates_keep_the_pseudo_inverse(seed: int, d: int, rows: int, 
     expected = pseudo_inverse(V)
     eigenvalues = np.linalg.eigvalsh(V)
     if np.any((eigenvalues > 1e-12 * eigenvalues[-1]) & (eigenvalues < 1e-8 * eigenvalues[-1])):
-        return  # the rank itself hangs on rounding
+        return  # the rank itself depends on rounding
     assert status[0] == rank(V)
     tolerance = {"gaussian": 1e-9, "grid": 1e-9, "few directions": 1e-7, "scales": 1e-5}[kind]
     np.testing.assert_allclose(P, expected, rtol=0, atol=tolerance * max(np.abs(expected).max(), 1e-300))
 
 
 @given(SEEDS, st.integers(1, 25))
-def test_solving_twice_by_elimination(seed: int, d: int) -> None:
+def test_elimination_solves_for_two_right_hand_sides(seed: int, d: int) -> None:
     rng = np.random.default_rng(seed)
     data, b, x = rng.standard_normal((3 * d + 5, d)), rng.standard_normal(d), rng.standard_normal(d)
-    V, u, w = data.T @ data, np.zeros(d), np.zeros(d)
-    solve_two(new_system(d, 1), V, b, x, u, w)
+    u, w, system = np.zeros(d), np.zeros(d), new_system(d, 1)
+    system.rows[:, :d], system.rows[:, d + 1] = data.T @ data, b
+    solve_two(system, x, u, w)
+    V = data.T @ data + np.outer(x, x)
     np.testing.assert_allclose(u, np.linalg.solve(V, b), rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(w, np.linalg.solve(V, x), rtol=1e-7, atol=1e-9)
 
 
-def test_after_200_000_updates_of_one_client_nothing_has_drifted() -> None:
+def test_200_000_updates_of_one_client_do_not_drift() -> None:
     stream = simulate(seed=0, steps=200_000, clients=1, arms=3, dimension=25, table=5_000)
     run = AsyncLinUCB(gamma=np.inf).start(stream, 0)
     run.advance()
-    chosen = stream.items[stream.pools[np.arange(stream.steps), run.choices]]
-    fresh = chosen.T @ chosen + 0.2 * np.eye(25)
+    contexts = stream.items[stream.pools[np.arange(stream.steps), run.choices]]
+    expected_V = contexts.T @ contexts + 0.2 * np.eye(25)
     V = client_view(run.protocol, 0).V + 0.2 * np.eye(25)
     system = new_system(25, 25)
     system.rows[:, :25], system.rows[:, 25:50], system.rows[:, 50] = V - 0.2 * np.eye(25), np.eye(25), 0.0
     log_det = eliminate(system, 25, 25, 0.2)
-    inverse = np.linalg.inv(fresh)
+    inverse = np.linalg.inv(expected_V)
     np.testing.assert_allclose(system.squared_widths[:25], np.diag(inverse), rtol=1e-6)
     np.testing.assert_allclose(np.linalg.inv(V), inverse, rtol=0, atol=1e-6 * np.abs(inverse).max())
-    assert log_det == pytest.approx(np.linalg.slogdet(fresh)[1], rel=1e-6)
+    assert log_det == pytest.approx(np.linalg.slogdet(expected_V)[1], rel=1e-6)
 
 
-def test_after_many_updates_the_maintained_pseudo_inverse_has_not_drifted() -> None:
-    stream = simulate(seed=0, steps=50_000, clients=1, arms=3, dimension=25, table=5_000)
-    run = AsyncLinUCBAM(gamma=np.inf).start(stream, 0)
-    run.advance()
-    for V, P in (
-        (client_view(run.protocol, 0).V, run.models.global_P[0]),
-        (run.models.local_V[0], run.models.local_P[0]),
-    ):
-        np.testing.assert_allclose(P, np.linalg.inv(V), atol=1e-6 * np.abs(P).max())
+def test_many_updates_of_the_maintained_pseudo_inverse_do_not_drift() -> None:
+    d = 25
+    V, P, b, status, scratch = np.zeros((d, d)), np.zeros((d, d)), np.zeros(d), np.zeros(2), new_scratch(d)
+    for x in np.random.default_rng(0).standard_normal((20_000, d)):
+        outcome = include(V, P, status, x, scratch)
+        add_rank_one(V, b, x, 1.0)
+        complete(V, P, status, scratch, outcome)
+    np.testing.assert_allclose(P, np.linalg.inv(V), atol=1e-6 * np.abs(P).max())
 
 
 ALGORITHMS = [
@@ -113,7 +120,7 @@ ALGORITHMS = [
     "algorithm", ALGORITHMS, ids=lambda algorithm: f"{algorithm.name}-{getattr(algorithm, 'warm_start', '')}"
 )
 @pytest.mark.parametrize("kind", ["collinear", "large", "tiny", "mixed"])
-def test_awkward_features_neither_crash_nor_produce_nan(algorithm: AsyncLinUCB, kind: str) -> None:
+def test_extreme_features_neither_crash_nor_produce_nan(algorithm: AsyncLinUCB, kind: str) -> None:
     rng = np.random.default_rng(0)
     items = rng.standard_normal((40, 5))
     if kind == "collinear":
@@ -134,7 +141,7 @@ def test_awkward_features_neither_crash_nor_produce_nan(algorithm: AsyncLinUCB, 
     assert ((trace.choices >= 0) & (trace.choices < 4)).all()
 
 
-def test_scores_that_are_no_numbers_end_the_run_with_a_clear_error() -> None:
+def test_scores_that_are_not_numbers_end_the_run_with_a_clear_error() -> None:
     stream = EventStream(
         items=np.full((2, 1), 1e50),
         clients=np.zeros(5, dtype=int),
@@ -148,7 +155,7 @@ def test_scores_that_are_no_numbers_end_the_run_with_a_clear_error() -> None:
         run.advance()
 
 
-def test_nearly_collinear_features_are_treated_alike_by_both_implementations() -> None:
+def test_both_implementations_make_the_same_choices_on_nearly_collinear_features() -> None:
     rng = np.random.default_rng(1)
     items = np.outer(rng.standard_normal(30), np.ones(3)) + 1e-4 * rng.standard_normal((30, 3))
     stream = EventStream(

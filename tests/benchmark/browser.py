@@ -1,4 +1,4 @@
-"""A real Chromium without a window, and pictures of what it showed when a test failed."""
+"""A real headless Chromium, and screenshots of failed tests."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ FLAGS = (
 
 @contextmanager
 def chromium(profile: Path, *, watch_network: bool = False) -> Iterator[Chrome]:
-    """Start Debian's Chromium with its driver; without them the tests say that they did not run."""
+    """Start Debian's Chromium with its driver; without them, the tests are skipped (NOT RUN)."""
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if browser is None or driver is None:
         missing = "chromium" if browser is None else "chromedriver"
@@ -48,8 +48,8 @@ def chromium(profile: Path, *, watch_network: bool = False) -> Iterator[Chrome]:
 
 @contextmanager
 def looking_at(chrome: Chrome, link: str, name: str) -> Iterator[None]:
-    """Open a page afresh; if the block fails, keep a picture of it."""
-    chrome.get("about:blank")  # the part after # alone would not load the page again
+    """Load a page; if the block fails, save a screenshot of it."""
+    chrome.get("about:blank")  # a change after # alone would not reload the page
     chrome.get(link)
     try:
         yield

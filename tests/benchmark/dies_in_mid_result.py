@@ -8,7 +8,7 @@ import time
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
-from benchmark.local_executor import LocalExecutor
+from benchmark.execution.local import LocalExecutor
 
 LARGE = 200_000_000
 
@@ -32,16 +32,15 @@ def _written() -> int:
 def main(only_close: bool) -> None:
     executor = LocalExecutor(2)
     future = executor._submit(die_in_mid_result)
-    (worker,) = executor._pool._processes.values()
+    (worker,) = executor._pool.workers()
     worker.join()
     time.sleep(0.5)
     assert not future.done(), "the pool noticed by itself"
     if not only_close:
         while not future.done():
-            executor.check_workers()
+            executor.capacity()
             time.sleep(0.05)
         assert isinstance(future.exception(), BrokenExecutor)
-        executor.recover()
         assert executor._submit(len, "abc").result() == 3
     executor.close()
     print("closed" if only_close else "broken, then well again")

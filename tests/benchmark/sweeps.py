@@ -1,4 +1,4 @@
-"""A store with a sweep made by hand, as the harness would leave it."""
+"""A store with a sweep written by hand, as the harness would write it."""
 
 import math
 from pathlib import Path
@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
 
-from benchmark.chart_views import COLOUR_TAG, run_colour
+from benchmark.ui.chart import COLOUR_TAG, run_colour
 
 EXPERIMENT = "fig_e"
 # algorithm, threshold, seed, normalised reward, communication
@@ -30,7 +30,12 @@ def make_store(folder: Path) -> str:
     experiment_id = client.create_experiment(EXPERIMENT, artifact_location=(folder / "mlartifacts").as_uri())
     sweep = client.create_run(experiment_id, run_name="sweep", tags={"fedbandit.kind": "sweep"})
     for algorithm, threshold, seed, reward, communication in RUNS:
-        tags = {"fedbandit.kind": "run", "mlflow.parentRunId": sweep.info.run_id, COLOUR_TAG: run_colour(algorithm)}
+        tags = {
+            "fedbandit.kind": "run",
+            "fedbandit.source": "official",
+            "mlflow.parentRunId": sweep.info.run_id,
+            COLOUR_TAG: run_colour(algorithm),
+        }
         run = client.create_run(experiment_id, run_name=f"{algorithm} {threshold} seed {seed}")
         metrics = {"reward": 1000 * reward, "normalised_reward": reward, "regret": 5000 - 1000 * reward}
         moved = {"communication": communication, "log10_communication": math.log10(1 + communication)}

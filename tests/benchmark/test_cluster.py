@@ -1,6 +1,7 @@
 """A real Dask scheduler and two workers on loopback; a real MLflow server, killed and restarted."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,10 +13,24 @@ from pathlib import Path
 
 import pytest
 import requests
+from distributed import Client
 
-from benchmark.finished import finished_by_search
-from benchmark.store import Store
-from tests.benchmark.tiny_sweeps import RUNS, command, environment, fedbandit, results, rows, statuses, write_tiny
+from benchmark.execution.local import LocalExecutor
+from benchmark.plan.run_key import ENGINE_VERSION
+from benchmark.records.finished import finished_by_search
+from benchmark.records.provenance import OUR_PACKAGES
+from benchmark.records.store import Store
+from tests.benchmark.tiny_sweeps import (
+    RUNS,
+    command,
+    environment,
+    fedbandit,
+    results,
+    rows,
+    statuses,
+    sweep,
+    write_tiny,
+)
 
 OWN = """
 from dataclasses import dataclass
@@ -24,10 +39,13 @@ from algorithms import Transfers
 @dataclass
 class Last:
     def choose(self, client, contexts, rng):
-        return len(contexts) - 1
+        from helper import last
+        return last(contexts)
     def learn(self, client, context, reward):
         return Transfers()
 """
+
+HELPER = "def last(contexts):\n    return len(contexts) - 1\n"
 
 
 def free_port() -> int:
@@ -60,9 +78,9 @@ class Background:
 
 
 @contextmanager
-def background(folder: Path, *arguments: str) -> Iterator[Background]:
-    # The background jobs of MLflow's server, of which we have none, would make seven processes more.
-    quiet = environment(MLFLOW_SERVER_ENABLE_JOB_EXECUTION="false")
+def background(folder: Path, *arguments: str, **extra: str) -> Iterator[Background]:
+    # The background jobs of MLflow's server, which we do not use, would start seven more processes.
+    quiet = environment(MLFLOW_SERVER_ENABLE_JOB_EXECUTION="false", **extra)
     with (folder / f"{arguments[1].replace('/', '-')}.log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", *arguments], cwd=folder, env=quiet, stdout=log, stderr=log, start_new_session=True
@@ -75,11 +93,20 @@ def background(folder: Path, *arguments: str) -> Iterator[Background]:
 
 
 @contextmanager
-def worker(folder: Path, address: str) -> Iterator[Background]:
+def worker(folder: Path, address: str, *options: str, **extra: str) -> Iterator[Background]:
     folder.mkdir()
-    options = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory", str(folder))
-    with background(folder, "dask", "worker", address, *options) as process:
+    usual = ("--nthreads", "1", "--no-dashboard", "--local-directory", str(folder))
+    with background(folder, "dask", "worker", address, *usual, *(options or ("--no-nanny",)), **extra) as process:
         yield process
+
+
+def stale_code(folder: Path) -> str:
+    """A copy of our packages with another engine version, for PYTHONPATH, where it comes before the installed one."""
+    for package in OUR_PACKAGES:
+        shutil.copytree(Path(__file__).parents[2] / package, folder / package, ignore=lambda *_: ["__pycache__"])
+    file = folder / "benchmark" / "plan" / "run_key.py"
+    file.write_text(file.read_text().replace(f"ENGINE_VERSION = {ENGINE_VERSION}", "ENGINE_VERSION = 999"))
+    return str(folder)
 
 
 def run_on_dask(folder: Path, address: str, *arguments: str, until_metrics: int) -> "subprocess.Popen[str]":
@@ -97,12 +124,13 @@ def run_on_dask(folder: Path, address: str, *arguments: str, until_metrics: int)
     return process
 
 
-def test_a_dask_cluster_gives_the_same_results_though_a_worker_is_killed(tmp_path: Path):
+def test_a_dask_cluster_gives_the_same_results_even_if_a_worker_is_killed_and_one_has_other_code(tmp_path: Path):
     here, there = tmp_path / "local", tmp_path / "dask"
     for folder in (here, there):
         folder.mkdir()
         write_tiny(folder, steps=20_000)
         (folder / "own.py").write_text(OWN)
+        (folder / "helper.py").write_text(HELPER)
     arguments = ("run", "tiny.toml", "--algorithm", "own:Last")
     assert fedbandit(here, *arguments).returncode == 0
     address = f"tcp://127.0.0.1:{free_port()}"
@@ -110,18 +138,28 @@ def test_a_dask_cluster_gives_the_same_results_though_a_worker_is_killed(tmp_pat
         background(tmp_path, "dask", "scheduler", "--host", address, "--no-dashboard"),
         worker(tmp_path / "first", address) as first,
         worker(tmp_path / "second", address),
+        worker(tmp_path / "third", address, PYTHONPATH=stale_code(tmp_path / "stale")),
     ):
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(3, timeout=200)
         process = run_on_dask(there, address, *arguments, until_metrics=200)
         first.kill()
         was_in_the_middle = process.poll() is None
         _, errors = process.communicate(timeout=200)
         assert process.returncode == 0, errors
     assert was_in_the_middle
+    refusals = [line for line in errors.splitlines() if "is not used" in line]
+    assert len(refusals) == 1
+    assert f"its engine version is 999, expected {ENGINE_VERSION}, its source hash is" in refusals[0]
     assert statuses(there) == {"FINISHED": RUNS + 2}
     assert results(there) == results(here)
+    engines = rows(there, "select distinct value from tags where key = 'fedbandit.engine_version'")
+    assert engines == [(str(ENGINE_VERSION),)]
 
 
-def test_a_dask_scheduler_that_dies_is_one_line_and_running_again_goes_on(tmp_path: Path):
+def test_a_dead_dask_scheduler_gives_a_one_line_error_and_the_sweep_can_be_resumed(
+    tmp_path: Path, workers: LocalExecutor
+):
     write_tiny(tmp_path, steps=20_000)
     address = f"tcp://127.0.0.1:{free_port()}"
     with (
@@ -134,12 +172,13 @@ def test_a_dask_scheduler_that_dies_is_one_line_and_running_again_goes_on(tmp_pa
         _, errors = process.communicate(timeout=120)
     assert was_in_the_middle
     assert process.returncode == 2
-    assert "is gone; nothing finished is lost: run the command again" in errors.splitlines()[-1]
+    assert "lost the connection to the Dask scheduler" in errors.splitlines()[-1]
+    assert errors.splitlines()[-1].endswith("finished runs are saved; run the same command again to continue")
     assert "Traceback" not in errors
     assert "RUNNING" not in statuses(tmp_path)
     before = results(tmp_path)
     assert before
-    assert fedbandit(tmp_path, "run", "tiny.toml").returncode == 0
+    sweep(tmp_path, workers, "tiny.toml")
     after = results(tmp_path)
     assert len(after) == RUNS
     assert before.items() <= after.items()
@@ -154,7 +193,7 @@ def server_command(tmp_path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def wait_for(address: str) -> None:
-    for _ in range(600):
+    for _ in range(3_000):
         try:
             if requests.get(f"{address}/health", timeout=5).ok:
                 return
@@ -164,9 +203,7 @@ def wait_for(address: str) -> None:
     raise AssertionError("the MLflow server does not start")
 
 
-def test_a_tracking_server_may_die_and_come_back_in_mid_sweep(
-    tmp_path: Path, server_command: tuple[str, tuple[str, ...]]
-):
+def test_a_sweep_survives_a_restart_of_the_tracking_server(tmp_path: Path, server_command: tuple[str, tuple[str, ...]]):
     address, arguments = server_command
     write_tiny(tmp_path)
     with background(tmp_path, *arguments) as server:
@@ -197,5 +234,5 @@ def test_a_tracking_server_may_die_and_come_back_in_mid_sweep(
         names = {each.path for each in store.client.list_artifacts(run_id)}
         assert names == {"clients.parquet", "curve.parquet"}
         again = fedbandit(tmp_path, "run", "tiny.toml", MLFLOW_TRACKING_URI=address)
-        assert "nothing to do" in again.stdout
+        assert "Nothing to do" in again.stdout
     assert was_in_the_middle

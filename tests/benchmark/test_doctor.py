@@ -1,12 +1,16 @@
-"""`fedbandit doctor`: every finding says what it looked at, and what to do where something is amiss."""
+"""`fedbandit doctor`: every check names its subject and, if something is wrong, what to do."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from benchmark import check_up
+from algorithms import AsyncLinUCBAM
 from benchmark.__main__ import main
-from data_pipelines.readiness import Wishes, make_ready
+from benchmark.execution import compilation
+from benchmark.terminal import check_up
+from data_pipelines.prepare.readiness import PreparationOptions, make_ready
+from tests.readme import README
 
 
 @pytest.fixture(autouse=True)
@@ -16,43 +20,53 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
 
 
-def findings(scheduler: str | None = None) -> dict[str, check_up.Finding]:
-    return {finding.subject: finding for finding in check_up.check_all(scheduler)}
+def checks(scheduler: str | None = None) -> dict[str, check_up.Check]:
+    return {check.subject: check for check in check_up.check_all(scheduler)}
 
 
-def test_an_empty_folder_is_fine_and_stays_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_doctor_accepts_an_empty_folder_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["doctor"]) == 0
-    shown = capsys.readouterr().out
-    for subject in ("python", "machine", "compiler cache", "disk, here", "data, lastfm", "store", "cluster"):
-        assert f"  {subject} " in shown
-    assert "-> fedbandit data lastfm --mirror" in shown
-    assert "none yet, the first `fedbandit run` makes it" in shown
+    output = capsys.readouterr().out
+    for subject in ("python", "machine", "compiler cache", "disk (results)", "data set lastfm", "store", "cluster"):
+        assert f"  {subject} " in output
+    assert "-> run `fedbandit data lastfm`, with --mirror" in output
+    assert "does not exist yet; the first `fedbandit run` creates it" in output
     assert not list(tmp_path.iterdir())
 
 
-def test_a_stand_in_is_something_to_look_at(tmp_path: Path):
-    make_ready("lastfm", Wishes(folder=tmp_path / "data", stand_in="small"))
-    finding = findings()["data, lastfm"]
-    assert finding.state == "look"
-    assert "no result on it is a finding" in finding.advice
+def test_a_stand_in_gives_a_warning(tmp_path: Path):
+    make_ready("lastfm", PreparationOptions(folder=tmp_path / "data", stand_in="small"))
+    check = checks()["data set lastfm"]
+    assert check.state == "warn"
+    assert "do not report results on it" in check.advice
 
 
-def test_a_full_disk_is_bad_and_the_exit_code_tells(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.setattr(check_up, "LEAST_DISK", 2**70)
+def test_a_full_disk_fails_and_sets_the_exit_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(check_up, "MIN_DISK", 2**70)
     assert main(["doctor"]) == 1
-    assert "BAD   disk, here" in capsys.readouterr().out
+    assert "FAIL  disk (results)" in capsys.readouterr().out
 
 
-def test_a_cluster_that_is_not_there_is_bad():
-    finding = findings("tcp://127.0.0.1:9")["cluster"]
-    assert finding.state == "bad"
-    assert "no Dask scheduler answers" in finding.what
+def test_an_unreachable_cluster_fails_and_the_advice_names_a_section_of_the_readme():
+    check = checks("tcp://127.0.0.1:9")["cluster"]
+    assert check.state == "fail"
+    assert "no Dask scheduler responds" in check.result
+    headings = re.findall(r"^#+ (.+)$", README.read_text(), re.MULTILINE)
+    (section,) = re.findall(r"section '(.+)' of README\.md", check.advice)
+    assert section in headings
 
 
-def test_a_store_that_is_no_database_is_bad(tmp_path: Path):
+def test_a_store_that_is_not_a_database_fails(tmp_path: Path):
     (tmp_path / "mlflow.db").write_text("not a database, but quite long enough to be taken for one" * 100)
-    finding = findings()["store"]
-    assert finding.state == "bad"
-    assert "cannot be read" in finding.what
+    check = checks()["store"]
+    assert check.state == "fail"
+    assert "cannot be read" in check.result
+
+
+def test_methods_that_are_not_compiled_are_listed_even_if_others_are_compiled(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compilation, "is_compiled", lambda method, short: method.name != "async-linucb-am")
+    check = checks()["compiler cache"]
+    assert (check.state, check.result) == ("ok", "not compiled yet: async-linucb-am")
+    assert f"about {AsyncLinUCBAM.compile_seconds} s" in check.advice
+    monkeypatch.setattr(compilation, "is_compiled", lambda method, short: True)
+    assert "all methods are compiled" in checks()["compiler cache"].result

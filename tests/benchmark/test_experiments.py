@@ -1,11 +1,11 @@
-"""Experiments in TOML: what is shipped, and what is said about mistakes."""
+"""Experiments in TOML: those that are shipped, and messages about mistakes."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmark.experiment import FOLDER, expanded, experiment_names, load_experiment
+from benchmark.plan.experiment import FOLDER, expanded, experiment_names, load_experiment
 
 
 def values(experiment: str, profile: str, algorithm: str, parameter: str) -> list[float]:
@@ -56,27 +56,31 @@ def test_the_studies_have_the_papers_thresholds():
         (
             "clients = 1_000",
             "clients = 0",
-            "streams.0.clients is 0; allowed: input should be greater than or equal to 1",
+            "streams.0.clients must be greater than or equal to 1, got 0",
         ),
-        ("clients = 1_000", "client = 1", "streams.0.client is 1; allowed are known fields only (dataset, simulated"),
-        ("seeds = 2", 'seeds = "many"', "profiles.quick.seeds is 'many'; allowed: input should be a valid"),
+        ("clients = 1_000", "client = 1", "unknown field streams.0.client, got 1; expected one of: dataset, simulated"),
+        ("seeds = 2", 'seeds = "many"', "profiles.quick.seeds must be a valid"),
         (
             "gammas = [1, inf]",
             "gammas = [0.5]",
-            "profiles.quick.gammas.0 is 0.5; allowed: input should be greater than",
+            "profiles.quick.gammas.0 must be greater than or equal to 1, got 0.5",
         ),
-        ('"uniform"', '"unifrom"', "streams.0.simulated is 'unifrom'; allowed: input should be 'uniform'"),
-        ("ridge = 0.1", "ridge = -1", "ridge is -1; allowed are numbers above 0"),
-        ("ridge = 0.1", "rigde = 1", "parameter of async-linucb is 'rigde' (did you mean ridge?)"),
-        ('gamma = "grid"', "gamma = 0.9", "gamma is 0.9; allowed are numbers from 1 to inf"),
-        ("async-linucb", "async-lincub", "algorithm is 'async-lincub' (did you mean async-linucb?)"),
-        ("title", "titel", "titel is 'Figure a: homogeneous clients, uniform'; allowed are known fields only (title, "),
+        ('"uniform"', '"unifrom"', "streams.0.simulated must be 'uniform' or 'non-uniform', got 'unifrom'"),
+        ("ridge = 0.1", "ridge = -1", "ridge must be a number above 0 (from 1e-50 to 1e+50), got -1"),
+        ("ridge = 0.1", "rigde = 1", "unknown parameter of async-linucb 'rigde' (did you mean ridge?)"),
+        ('gamma = "grid"', "gamma = 0.9", "gamma must be a number from 1 to inf, got 0.9"),
+        ("async-linucb", "async-lincub", "unknown algorithm 'async-lincub' (did you mean async-linucb?)"),
+        (
+            "title",
+            "titel",
+            "unknown field titel, got 'Figure a: homogeneous clients, uniform'; expected one of: title, ",
+        ),
         ("points = 6", "point = 6", "profiles.quick.grid"),
-        ('simulated = "uniform"', 'dataset = "lastfm"', "does not go with dataset"),
-        ("[[streams]]", "[[streams", "is not TOML"),
+        ('simulated = "uniform"', 'dataset = "lastfm"', "cannot be combined with dataset"),
+        ("[[streams]]", "[[streams", "is not valid TOML"),
     ],
 )
-def test_a_mistake_is_named_with_file_field_value_and_what_is_allowed(tmp_path: Path, old, new, complaint):
+def test_an_error_names_file_field_value_and_expectation(tmp_path: Path, old, new, complaint):
     path = tmp_path / "mine.toml"
     path.write_text((FOLDER / "fig_a.toml").read_text().replace(old, new, 1))
     with pytest.raises(ValueError, match=r"mine\.toml") as caught:
@@ -85,14 +89,14 @@ def test_a_mistake_is_named_with_file_field_value_and_what_is_allowed(tmp_path: 
     assert "\n" not in str(caught.value)
 
 
-def test_a_study_is_compared_with_what_stands_first_in_its_file():
+def test_a_study_is_compared_with_the_first_values_in_its_file():
     assert load_experiment("study_ties").baseline() == {"positive": "anywhere", "first_maximum": "False"}
     assert load_experiment("study_scaling").baseline() == {"scaling": "standard"}
     assert load_experiment("fig_a").baseline() == {}
 
 
-def test_an_effect_of_something_unknown_is_refused(tmp_path: Path):
+def test_an_unknown_option_in_effects_of_is_rejected(tmp_path: Path):
     text = (FOLDER / "study_scaling.toml").read_text().replace('["scaling"]', '["scalin"]')
     (tmp_path / "study.toml").write_text(text)
-    with pytest.raises(ValueError, match=r"effects_of is 'scalin' \(did you mean scaling\?\)"):
+    with pytest.raises(ValueError, match=r"unknown effects_of 'scalin' \(did you mean scaling\?\)"):
         load_experiment(str(tmp_path / "study.toml"))

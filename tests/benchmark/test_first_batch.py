@@ -1,4 +1,4 @@
-"""Writing a run's first records in one transaction leaves what MLflow's own `log_batch` leaves."""
+"""Writing a run's first records in one transaction gives the same rows as MLflow's own `log_batch`."""
 
 import sqlite3
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param
 
-from benchmark.first_batch import log_first_batch
+from benchmark.records.first_batch import log_first_batch
 
 METRICS = [
     Metric("reward", 12.5, 1_000, 0),
@@ -37,11 +37,11 @@ def content(folder: Path, run_id: str) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("params", [PARAMS, []])
 @pytest.mark.parametrize("metrics", [METRICS, METRICS[:1], []])
-def test_both_ways_leave_the_same_records(tmp_path: Path, metrics: list[Metric], params: list[Param]):
+def test_the_fast_path_writes_the_same_records_as_mlflow(tmp_path: Path, metrics: list[Metric], params: list[Param]):
     client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
     run_ids = [client.create_run("0").info.run_id for _ in range(2)]
-    for run_id, is_sqlite in zip(run_ids, (True, False), strict=True):
-        log_first_batch(client, run_id, metrics, params, is_sqlite=is_sqlite)
+    for run_id, database in zip(run_ids, (tmp_path / "mlflow.db", None), strict=True):
+        log_first_batch(client, run_id, metrics, params, database=database)
     assert content(tmp_path, run_ids[0]) == content(tmp_path, run_ids[1])
     ours, theirs = (client.get_run(run_id).data for run_id in run_ids)
     assert (ours.metrics, ours.params) == (theirs.metrics, theirs.params)

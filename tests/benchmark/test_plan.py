@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.algorithm_names import parse_filter
-from benchmark.experiment import load_experiment
-from benchmark.plan import Plan, Wanted, make_plan
-from benchmark.run_experiments import parse_seeds
-from benchmark.run_key import run_key
-from benchmark.stream_source import simulated_source
+from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.experiment import load_experiment
+from benchmark.plan.options import RunOptions, parse_seeds
+from benchmark.plan.plan import Plan, make_plan
+from benchmark.plan.run_key import run_key
+from benchmark.plan.stream_source import simulated_source
 from data_pipelines import load
-from data_pipelines.readiness import make_ready
-from data_pipelines.sources import Wishes
+from data_pipelines.fetch.sources import PreparationOptions
+from data_pipelines.prepare.readiness import make_ready
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +22,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def plan(*names: str, algorithms: tuple[str, ...] = (), **wanted) -> Plan:
+def plan(*names: str, algorithms: tuple[str, ...] = (), **options) -> Plan:
     filters = tuple(parse_filter(each) for each in algorithms)
-    return make_plan([load_experiment(name) for name in names], Wanted(algorithms=filters, **wanted))
+    return make_plan([load_experiment(name) for name in names], RunOptions(algorithms=filters, **options))
 
 
 def test_a_key_depends_on_stream_algorithm_and_seed_and_on_nothing_else():
@@ -43,12 +43,12 @@ def test_the_order_of_lists_and_the_profile_do_not_change_keys():
     assert quick <= paper
 
 
-def test_the_fingerprint_known_beforehand_is_that_of_the_stream_built(data: Path):
+def test_the_predicted_fingerprint_matches_the_built_stream(data: Path):
     run = plan("fig_c", seeds=(3,)).runs[0]
     small = simulated_source({**dict(run.source.settings), "steps": 50}, 3)
     assert small.build().fingerprint == small.fingerprint
     assert small.build().name == small.name == "simulated-heterogeneous-4"
-    make_ready("lastfm", Wishes(folder=data, stand_in="small"))
+    make_ready("lastfm", PreparationOptions(folder=data, stand_in="small"))
     source = plan("fig_d").runs[0].source
     assert source.source == "stand-in"
     assert source.fingerprint == load("lastfm", seed=0).fingerprint == source.build().fingerprint
@@ -63,7 +63,7 @@ def test_a_filter_keeps_one_algorithm_and_replaces_values():
     assert len(runs) == 2 + 6
 
 
-def test_a_number_typed_as_it_is_shown_means_that_of_the_grid():
+def test_a_value_typed_with_display_precision_matches_the_exact_grid_value():
     (run,) = plan("fig_a", profile="paper", algorithms=("async-linucb[gamma=1.01778]",), seeds=(0,)).runs
     assert run.key in {each.key for each in plan("fig_a", profile="paper", seeds=(0,)).runs}
 
@@ -72,15 +72,15 @@ def test_streams_are_filtered_by_name_and_pattern():
     assert {run.source.name for run in plan("fig_a", "fig_b", datasets=("*non*",)).runs} == {"simulated-non-uniform"}
 
 
-def test_a_data_set_that_is_missing_gets_one_line_and_the_rest_is_planned():
+def test_a_missing_data_set_is_reported_and_the_rest_is_planned():
     made = plan("fig_a", "fig_d", "fig_e")
     assert {run.experiment for run in made.runs} == {"fig_a"}
     assert sorted(made.missing) == ["delicious", "lastfm"]
-    assert "fedbandit data lastfm --stand-in" in made.missing["lastfm"]
+    assert "`fedbandit data lastfm`, with --mirror DIR_OR_URL for a copy or --stand-in" in made.missing["lastfm"]
 
 
 def test_experiments_share_the_keys_of_equal_runs(data: Path):
-    make_ready("delicious", Wishes(folder=data, stand_in="small"))
+    make_ready("delicious", PreparationOptions(folder=data, stand_in="small"))
     figure = {run.key for run in plan("fig_e", profile="paper").runs}
     groups = {run.key for run in plan("user_groups", profile="paper").runs}
     assert groups <= figure
@@ -96,27 +96,27 @@ def test_global_dim_follows_the_stream():
     [
         ("async-lincub", "did you mean async-linucb?"),
         ("async-linucb[gama=5]", "did you mean gamma?"),
-        ("async-linucb[gamma]", "allowed is parameter=value"),
-        ("async-linucb[gamma=5", "allowed are NAME"),
+        ("async-linucb[gamma]", "expected parameter=value, got 'gamma'"),
+        ("async-linucb[gamma=5", "must be NAME, NAME[parameter=value,…] or module:Class"),
         ("no_such_module:X", "no_such_module cannot be imported"),
-        ("algorithms.epsilon_greedy:EpsilonGredy", "did you mean EpsilonGreedy?"),
+        ("tests.benchmark.epsilon_greedy:EpsilonGredy", "did you mean EpsilonGreedy?"),
     ],
 )
-def test_a_wrong_filter_is_told_with_the_nearest_name(text: str, complaint: str):
-    with pytest.raises(ValueError, match=r"allowed|cannot be imported") as caught:
+def test_the_error_for_an_invalid_filter_suggests_the_most_similar_name(text: str, complaint: str):
+    with pytest.raises(ValueError, match=r"expected|must be|cannot be imported") as caught:
         parse_filter(text)
     assert complaint in str(caught.value)
 
 
 def test_a_threshold_out_of_range_is_refused():
-    with pytest.raises(ValueError, match=r"gamma is 0\.5; allowed are numbers from 1 to inf"):
+    with pytest.raises(ValueError, match=r"gamma must be a number from 1 to inf, got 0\.5"):
         plan("fig_a", algorithms=("async-linucb[gamma=0.5]",))
-    with pytest.raises(ValueError, match="threshold is -1; allowed are numbers from 0 to inf"):
+    with pytest.raises(ValueError, match="threshold must be a number from 0 to inf, got -1"):
         plan("fig_a", algorithms=("sync-linucb[threshold=-1]",))
 
 
-def test_a_users_own_class_runs_beside_the_others():
-    runs = plan("fig_a", algorithms=("algorithms.epsilon_greedy:EpsilonGreedy[epsilon=0.2]",), seeds=(0,)).runs
+def test_a_users_own_class_runs_alongside_the_others():
+    runs = plan("fig_a", algorithms=("tests.benchmark.epsilon_greedy:EpsilonGreedy[epsilon=0.2]",), seeds=(0,)).runs
     own = [run for run in runs if ":" in run.algorithm_name]
     assert len(own) == 1
     assert own[0].parameters == {"epsilon": 0.2, "period": 10}
@@ -128,10 +128,10 @@ def test_seeds_are_a_number_a_list_or_a_range():
     assert parse_seeds("0,5,5") == (0, 5)
     assert parse_seeds("2-4") == (2, 3, 4)
     for wrong in ("x", "0", "-1", "3-1", ""):
-        with pytest.raises(ValueError, match="--seeds is"):
+        with pytest.raises(ValueError, match="--seeds must be a number of seeds"):
             parse_seeds(wrong)
 
 
-def test_a_run_knows_all_it_takes():
+def test_a_run_contains_everything_needed_to_execute_it():
     run = plan("fig_a", seeds=(0,)).runs[0]
     assert {field.name for field in dataclasses.fields(run)} >= {"source", "algorithm", "parameters", "seed", "key"}

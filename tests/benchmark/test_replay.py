@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import algorithms.epsilon_greedy
 from algorithms import RandomChoice, Transfers
-from algorithms.epsilon_greedy import EpsilonGreedy
-from benchmark import EventStream, replay
+from benchmark import EventStream
+from benchmark.execution.replay import replay
 from data_pipelines import simulate
+from tests.benchmark import epsilon_greedy
+from tests.benchmark.epsilon_greedy import EpsilonGreedy
 
 
 @pytest.fixture(scope="module")
@@ -18,19 +19,25 @@ def stream() -> EventStream:
     return simulate(seed=0, steps=600, clients=6, arms=5, dimension=4)
 
 
-def test_the_worked_example_is_short_learns_and_is_counted(stream: EventStream) -> None:
-    source = Path(algorithms.epsilon_greedy.__file__).read_text()
+def test_the_example_is_at_most_40_lines_long() -> None:
+    source = Path(epsilon_greedy.__file__).read_text()
     assert len(source.splitlines()) <= 40
-    learner = EpsilonGreedy(period=10)
-    trace = replay(learner, stream, seed=3)
+
+
+def test_the_example_has_less_than_half_the_regret_of_random_choice(stream: EventStream) -> None:
+    regret = replay(EpsilonGreedy(period=10), stream, seed=3).regret.sum()
+    assert regret < 0.5 * replay(RandomChoice(), stream, seed=3).regret.sum()
+
+
+def test_the_transfers_of_the_example_are_counted_per_client(stream: EventStream) -> None:
+    trace = replay(EpsilonGreedy(period=10), stream, seed=3)
     exchanges = np.bincount(stream.client_numbers) // 10
     np.testing.assert_array_equal(trace.client_uploads, exchanges)
     np.testing.assert_array_equal(trace.client_downloads, exchanges)
     assert trace.communication == 2 * exchanges.sum()
-    assert trace.regret.sum() < 0.5 * replay(RandomChoice(), stream, seed=3).regret.sum()
 
 
-def test_replaying_leaves_the_learner_as_it_was_and_repeats(stream: EventStream) -> None:
+def test_replay_does_not_change_the_learner_and_is_repeatable(stream: EventStream) -> None:
     learner = EpsilonGreedy()
     first, second = replay(learner, stream, seed=3), replay(learner, stream, seed=3)
     np.testing.assert_array_equal(first.choices, second.choices)
@@ -38,7 +45,7 @@ def test_replaying_leaves_the_learner_as_it_was_and_repeats(stream: EventStream)
 
 
 class Scripted:
-    """Answers as it is told."""
+    """Returns the given values."""
 
     def __init__(self, choice: object = 0, transfers: object = Transfers()) -> None:
         self.choice, self.transfers = choice, transfers
@@ -53,30 +60,30 @@ class Scripted:
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (Scripted(choice=5), "choose returned 5; allowed are positions in the pool, 0 to 4"),
-        (Scripted(choice=-1), "choose returned -1; allowed are positions"),
-        (Scripted(choice=None), "choose returned None; allowed are positions"),
-        (Scripted(transfers=None), "learn returned None; allowed is a Transfers"),
+        (Scripted(choice=5), "choose must return the index of an arm from 0 to 4, got 5"),
+        (Scripted(choice=-1), "choose must return the index of an arm from 0 to 4, got -1"),
+        (Scripted(choice=None), "choose must return the index of an arm from 0 to 4, got None"),
+        (Scripted(transfers=None), "learn must return a Transfers object, got None"),
         (
             Scripted(transfers=Transfers(uploads=[77])),
-            "learn reported a transfer of client 77; allowed are the clients",
+            "learn must only report transfers of clients of the stream, got client 77",
         ),
-        (object(), "allowed are built-in algorithms and objects with choose and learn"),
+        (object(), "algorithm must be a built-in algorithm or an object with the methods choose and learn, got "),
     ],
 )
-def test_a_learner_that_misbehaves_is_told_so_in_one_line(stream: EventStream, learner: object, message: str) -> None:
+def test_invalid_return_values_of_a_learner_give_one_line(stream: EventStream, learner: object, message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         replay(learner, stream)
     assert "\n" not in str(error.value)
 
 
-def test_a_learner_that_cannot_be_copied_runs_as_it_is(stream: EventStream) -> None:
+def test_a_learner_that_cannot_be_copied_is_used_directly(stream: EventStream) -> None:
     learner = Scripted(choice=1)
     learner.lock = threading.Lock()
     assert (replay(learner, stream).choices == 1).all()
 
 
-def test_rewards_are_what_was_observed_and_regret_is_of_expectations(stream: EventStream) -> None:
+def test_rewards_are_observed_values_and_regret_is_of_expected_values(stream: EventStream) -> None:
     trace = replay(Scripted(choice=2), stream)
     np.testing.assert_array_equal(trace.rewards, stream.rewards[:, 2] + stream.noise)
     np.testing.assert_array_equal(trace.regret, stream.rewards.max(axis=1) - stream.rewards[:, 2])
@@ -84,9 +91,8 @@ def test_rewards_are_what_was_observed_and_regret_is_of_expectations(stream: Eve
     np.testing.assert_allclose(trace.client_rewards, totals)
 
 
-def test_scalars_moved_follow_the_dimension_of_what_is_transferred(stream: EventStream) -> None:
+def test_scalars_moved_depend_on_the_dimension(stream: EventStream) -> None:
     learner = Scripted(transfers=Transfers(uploads=[0], downloads=[0, 1]))
     trace = replay(learner, stream)
     assert trace.communication == 3 * stream.steps
     assert trace.scalars_moved == 3 * stream.steps * (16 + 4)
-    assert trace.scalars_moved_symmetric == 3 * stream.steps * (10 + 4)

@@ -1,4 +1,4 @@
-"""`fedbandit run`, as a user types it: records, resume, failures, own classes, bad input."""
+"""`fedbandit run`, as a user types it: records, failures, own classes, bad input, full disks."""
 
 import fcntl
 import json
@@ -17,10 +17,22 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.algorithm_names import number_text
-from benchmark.finished import finished_by_search, finished_in_sqlite
-from benchmark.store import Store
-from tests.benchmark.tiny_sweeps import RUNS, command, environment, fedbandit, results, rows, statuses, write_tiny
+from benchmark.execution.local import LocalExecutor
+from benchmark.plan.algorithm_names import number_text, parse_filter
+from benchmark.records.finished import finished_by_search, finished_in_sqlite
+from benchmark.records.store import Store
+from tests.benchmark.conftest import Command
+from tests.benchmark.tiny_sweeps import (
+    RUNS,
+    command,
+    environment,
+    fedbandit,
+    results,
+    rows,
+    statuses,
+    sweep,
+    write_tiny,
+)
 
 OWN = """
 from dataclasses import dataclass
@@ -34,7 +46,7 @@ class First:
     def learn(self, client, context, reward):
         self.fail_at -= 1
         if self.fail_at == 0:
-            raise RuntimeError("as it was told")
+            raise RuntimeError("as requested")
         return Transfers(uploads=[client])
 """
 
@@ -49,7 +61,7 @@ def may_mount() -> bool:
         return False
 
 
-needs_mounts = pytest.mark.skipif(not may_mount(), reason="NOT RUN: this machine lets nobody mount a file system")
+needs_mounts = pytest.mark.skipif(not may_mount(), reason="NOT RUN: this machine does not let us mount a file system")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +70,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("swept")
     done = fedbandit(folder, "run", write_tiny(folder), "--jobs", "2")
     assert done.returncode == 0, done.stderr
-    assert f"{RUNS} of {RUNS} runs: {RUNS} done, 0 failed, 0 skipped" in done.stderr
+    assert f"{RUNS} of {RUNS} runs done, 0 failed, 0 skipped" in done.stderr
     assert "best regret" in done.stdout
     assert "fedbandit ui" in done.stdout
     assert "Traceback" not in done.stderr
@@ -70,15 +82,16 @@ def test_every_run_is_recorded_once(swept: Path):
     assert len(results(swept)) == RUNS
 
 
-def test_a_second_time_nothing_is_run(swept: Path):
+def test_a_second_sweep_runs_nothing(swept: Path, fedbandit_here: Command):
     before = rows(swept, "select count(*) from runs")
-    again = fedbandit(swept, "run", "tiny.toml")
+    again = fedbandit_here(swept, "run", "tiny.toml")
     assert again.returncode == 0
-    assert f"{RUNS} runs, all of them finished: nothing to do" in again.stdout
+    assert f"{RUNS} runs, all finished. Nothing to do." in again.stdout
+    assert f"tiny  Tiny  ({RUNS} runs finished)" in again.stdout
     assert rows(swept, "select count(*) from runs") == before
 
 
-def test_nothing_heavy_is_imported_when_nothing_is_to_do(swept: Path):
+def test_heavy_packages_are_not_imported_when_all_runs_are_finished(swept: Path):
     code = (
         "import sys; from benchmark.__main__ import main\n"
         "code = main(['run', 'tiny.toml'])\n"
@@ -99,7 +112,7 @@ def test_sqlite_and_a_search_through_mlflow_agree(swept: Path):
     assert len(direct) == RUNS
 
 
-def test_a_record_says_all_it_takes_to_trust_and_repeat_a_run(swept: Path):
+def test_a_record_has_everything_needed_to_trust_and_repeat_a_run(swept: Path):
     store = Store(f"sqlite:///{swept / 'mlflow.db'}")
     experiment = store.find("tiny")
     assert experiment is not None
@@ -143,56 +156,54 @@ def test_artifacts_are_the_full_curve_and_the_totals_of_clients(swept: Path):
         assert curve.column(what).to_numpy().sum() == clients.column(what).to_numpy().sum() == run.data.metrics[what]
 
 
-def test_one_job_and_another_order_give_the_same_bit_for_bit(swept: Path, tmp_path: Path):
+def test_results_are_bitwise_identical_with_one_job_and_another_order(swept: Path, tmp_path: Path):
     write_tiny(tmp_path)
-    for part in (["--seeds", "1-1"], ["--algorithm", "sync-linucb"], []):
-        assert fedbandit(tmp_path, "run", "tiny.toml", "--jobs", "1", *part).returncode == 0
+    with LocalExecutor(1) as one_job:
+        for options in ({"seeds": (1,)}, {"algorithms": (parse_filter("sync-linucb"),)}, {}):
+            assert sweep(tmp_path, one_job, "tiny.toml", **options).finished
     assert results(tmp_path) == results(swept)
 
 
-def test_dry_run_lists_what_is_done_and_what_is_not_and_runs_nothing(swept: Path):
-    done = fedbandit(swept, "run", "tiny.toml", "--seeds", "3", "--dry-run")
+def test_dry_run_lists_what_is_done_and_what_is_not_and_runs_nothing(swept: Path, fedbandit_here: Command):
+    done = fedbandit_here(swept, "run", "tiny.toml", "--seeds", "3", "--dry-run")
     assert done.returncode == 0
     lines = done.stdout.partition("\n\n")[0].splitlines()
-    assert len(lines) == RUNS // 2  # a line for each setting, not for each seed
+    assert len(lines) == RUNS // 2  # a line per setting, not per seed
     assert all(line.startswith("1 to do ") and line.endswith(", 3 seeds") for line in lines)
-    assert f"{RUNS // 2 * 3} runs, {RUNS} done, {RUNS // 2} to do: about" in done.stdout
+    assert f"{RUNS // 2 * 3} runs: {RUNS} done, {RUNS // 2} to do, about" in done.stdout
     assert statuses(swept) == {"FINISHED": RUNS}
 
 
-def test_a_dry_run_in_an_empty_folder_leaves_it_empty(tmp_path: Path):
-    assert fedbandit(tmp_path, "run", "fig_a", "--dry-run").returncode == 0
+def test_a_dry_run_in_an_empty_folder_leaves_it_empty(tmp_path: Path, fedbandit_here: Command):
+    assert fedbandit_here(tmp_path, "run", "fig_a", "--dry-run").returncode == 0
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_finished_in_another_experiment_is_copied_and_not_run(swept: Path, tmp_path: Path):
-    assert fedbandit(tmp_path, "run", write_tiny(tmp_path), "--seeds", "1").returncode == 0
-    write_tiny(tmp_path, "twin")
-    both = fedbandit(tmp_path, "run", "tiny.toml", "twin.toml", "--seeds", "1")
-    assert both.returncode == 0, both.stderr
+def test_a_run_finished_in_another_experiment_is_copied_and_not_run(tmp_path: Path, workers: LocalExecutor):
+    sweep(tmp_path, workers, write_tiny(tmp_path, seeds=1))
+    write_tiny(tmp_path, "twin", seeds=1)
+    assert len(sweep(tmp_path, workers, "tiny.toml", "twin.toml").finished) == RUNS // 2
     query = "select e.name, m.value from latest_metrics m join runs r on r.run_uuid = m.run_uuid join experiments e "
     query += "on e.experiment_id = r.experiment_id where m.key = 'kernel_seconds' order by m.value"
-    found = rows(tmp_path, query)
-    assert len(found) == RUNS
-    times = {name: [value for each, value in found if each == name] for name in ("tiny", "twin")}
+    seconds = rows(tmp_path, query)
+    assert len(seconds) == RUNS
+    times = {name: [value for each, value in seconds if each == name] for name in ("tiny", "twin")}
     assert times["tiny"] == times["twin"]  # measured once
 
 
-def test_a_failed_run_is_recorded_and_the_others_go_on(tmp_path: Path):
+def test_a_failed_run_is_recorded_and_the_others_continue(tmp_path: Path):
     (tmp_path / "own.py").write_text(OWN)
-    arguments = ("run", write_tiny(tmp_path), "--seeds", "1", "--algorithm", "own:First[fail_at=[-1,7]]")
-    done = fedbandit(tmp_path, *arguments)
+    algorithm = "own:First[fail_at=[-1,7]]"
+    done = fedbandit(tmp_path, "run", write_tiny(tmp_path), "--seeds", "1", "--algorithm", algorithm, "--jobs", "1")
     assert done.returncode == 1
-    line = 1 + OWN.splitlines().index('            raise RuntimeError("as it was told")')
-    error = f"RuntimeError: as it was told (own.py, line {line})"
+    line = 1 + OWN.splitlines().index('            raise RuntimeError("as requested")')
+    error = f"RuntimeError: as requested (own.py, line {line})"
     assert f"FAILED tiny: own:First fail_at=7 seed 0 on simulated-uniform: {error}" in done.stdout
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": 1}
     assert rows(tmp_path, "select value from tags where key = 'fedbandit.error'") == [(error,)]
-    assert fedbandit(tmp_path, *arguments).returncode == 1  # failed again; nothing else was repeated
-    assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": 2}
 
 
-def test_an_installed_package_may_bring_an_algorithm(tmp_path: Path):
+def test_an_installed_package_can_provide_an_algorithm(tmp_path: Path):
     """By an entry point; it is listed, runs by its name, and runs again when its code has changed."""
     (tmp_path / "others.py").write_text(OWN)
     about = tmp_path / "others-1.0.dist-info"
@@ -201,26 +212,32 @@ def test_an_installed_package_may_bring_an_algorithm(tmp_path: Path):
     (about / "entry_points.txt").write_text("[fedbandit.algorithms]\nalways-first = others:First\n")
     installed = {"PYTHONPATH": str(tmp_path)}
     assert "always-first" in fedbandit(tmp_path, "list", **installed).stdout
-    run = ("run", write_tiny(tmp_path), "--seeds", "1", "--algorithm", "always-first")
+    run = ("run", write_tiny(tmp_path), "--seeds", "1", "--algorithm", "always-first", "--jobs", "1")
     assert fedbandit(tmp_path, *run, **installed).returncode == 0
     assert statuses(tmp_path)["FINISHED"] == RUNS // 2 + 1  # beside the others
-    assert "nothing to do" in fedbandit(tmp_path, *run, **installed).stdout
+    assert "Nothing to do" in fedbandit(tmp_path, *run, **installed).stdout
     (tmp_path / "others.py").write_text(OWN.replace("return 0", "return 1"))
     assert fedbandit(tmp_path, *run, **installed).returncode == 0
     assert statuses(tmp_path)["FINISHED"] == RUNS // 2 + 2
 
 
-def test_a_name_without_its_ending_is_understood_and_corrected(tmp_path: Path):
+def test_a_name_without_toml_gets_an_error_that_suggests_the_file(tmp_path: Path, fedbandit_here: Command):
     write_tiny(tmp_path)
-    done = fedbandit(tmp_path, "run", "tiny")
-    assert (done.returncode, done.stderr) == (2, "fedbandit: error: experiment is 'tiny'; write tiny.toml\n")
+    done = fedbandit_here(tmp_path, "run", "tiny")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "fedbandit: error: unknown experiment 'tiny'; did you mean the file tiny.toml?\n",
+    )
 
 
-def test_a_misspelt_field_is_told_before_the_one_that_is_missing(tmp_path: Path):
+def test_an_unknown_field_is_reported_before_a_missing_one(tmp_path: Path, fedbandit_here: Command):
     write_tiny(tmp_path)
     text = (tmp_path / "tiny.toml").read_text().replace("seeds =", "sedes =")
     (tmp_path / "tiny.toml").write_text(text)
-    assert "profiles.quick.sedes is 2; allowed are known fields only" in fedbandit(tmp_path, "run", "tiny.toml").stderr
+    assert (
+        "unknown field profiles.quick.sedes, got 2; expected one of: seeds, grid, gammas"
+        in fedbandit_here(tmp_path, "run", "tiny.toml").stderr
+    )
 
 
 def test_on_a_terminal_a_bar_shows_what_is_done_and_the_time_left(tmp_path: Path):
@@ -234,74 +251,85 @@ def test_on_a_terminal_a_bar_shows_what_is_done_and_the_time_left(tmp_path: Path
         stderr=its_end,
     )
     os.close(its_end)
-    shown = b""
+    output = b""
     try:
         while chunk := os.read(main_end, 4096):
-            shown += chunk
+            output += chunk
     except OSError:  # the other end is closed
         pass
     assert process.wait(60) == 0
-    last = shown.decode().replace("\r", "\n").strip().splitlines()[-1]
+    last = output.decode().replace("\r", "\n").strip().splitlines()[-1]
     assert re.search(rf"100%.* {RUNS // 2} of {RUNS // 2} runs, 0\d:\d\d, 0 failed, 0 skipped", last), last
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["fig_aa"], "experiment is 'fig_aa' (did you mean fig_a?)"),
-        (["fig_a", "--profile", "papr"], "profile of fig_a is 'papr' (did you mean paper?)"),
-        (["fig_a", "--algorithm", "sync-linuc"], "algorithm is 'sync-linuc' (did you mean sync-linucb?)"),
-        (["fig_a", "--algorithm", "async-linucb[gamma=0]"], "gamma is 0; allowed are numbers from 1 to inf"),
-        (["fig_d", "--dataset", "lastfn"], "dataset is 'lastfn' (did you mean lastfm?)"),
-        (["fig_a", "--seeds", "x"], "--seeds is 'x'"),
-        (["fig_a", "--jobs", "0"], "--jobs is 0; allowed are integers from 1"),
-        (["fig_a", "--executor", "dask"], "--scheduler is missing"),
-        (["fig_a", "--scheduler", "tcp://127.0.0.1:1"], "allowed only with --executor dask"),
-        (["fig_a", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"], "where no Dask scheduler answers"),
-        (["missing.toml"], "experiment is 'missing.toml'; there is no such file in "),
-        (["fig_a", "--algorithm", "gone:Gone"], "No module named 'gone' (looked in "),
+        (["fig_aa"], "unknown experiment 'fig_aa' (did you mean fig_a?)"),
+        (["fig_a", "--profile", "papr"], "unknown profile of fig_a 'papr' (did you mean paper?)"),
+        (["fig_a", "--algorithm", "sync-linuc"], "unknown algorithm 'sync-linuc' (did you mean sync-linucb?)"),
+        (["fig_a", "--algorithm", "async-linucb[gamma=0]"], "gamma must be a number from 1 to inf, got 0"),
+        (["fig_d", "--dataset", "lastfn"], "unknown dataset 'lastfn' (did you mean lastfm?)"),
+        (["fig_a", "--seeds", "x"], "at most 100,000 seeds, got 'x'"),
+        (["fig_a", "--jobs", "0"], "--jobs must be a positive integer, got 0"),
+        (["fig_a", "--executor", "dask"], "--executor dask requires --scheduler ADDRESS"),
+        (
+            ["fig_a", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9", "--jobs", "2"],
+            "--jobs must only be used",
+        ),
+        (
+            ["fig_a", "--scheduler", "tcp://127.0.0.1:1"],
+            "--scheduler must only be used with --executor dask, got 'tcp://127.0.0.1:1'",
+        ),
+        (["fig_a", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"], "no Dask scheduler responds there"),
+        (["missing.toml"], "experiment 'missing.toml': no such file in "),
+        (["fig_a", "--algorithm", "gone:Gone"], "No module named 'gone' (searched "),
         (["fig_a", "--algorithm", "gone.py:Gone"], "; write gone:Gone"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, arguments: list[str], complaint: str):
-    done = fedbandit(tmp_path, "run", *arguments)
+def test_bad_input_gives_one_line_and_exit_code_2(
+    tmp_path: Path, arguments: list[str], complaint: str, fedbandit_here: Command
+):
+    done = fedbandit_here(tmp_path, "run", *arguments)
     assert done.returncode == 2, done.stderr
     assert complaint in done.stderr
     assert done.stderr.count("\n") == 1
     assert statuses(tmp_path) == {} if (tmp_path / "mlflow.db").exists() else True
 
 
-def test_a_tracking_server_that_refuses_is_one_line(tmp_path: Path):
-    done = fedbandit(tmp_path, "run", write_tiny(tmp_path), MLFLOW_TRACKING_URI="http://127.0.0.1:9")
+def test_a_refused_connection_to_the_tracking_server_gives_a_one_line_error(tmp_path: Path, fedbandit_here: Command):
+    done = fedbandit_here(tmp_path, "run", write_tiny(tmp_path), MLFLOW_TRACKING_URI="http://127.0.0.1:9")
     assert done.returncode == 2
-    assert "the tracking server http://127.0.0.1:9 does not answer" in done.stderr
+    assert "the tracking server http://127.0.0.1:9 does not respond" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path):
+def test_an_unwritable_folder_gives_a_one_line_error(tmp_path: Path, fedbandit_here: Command):
     experiment = tmp_path / write_tiny(tmp_path)
     store = "sqlite:////proc/none/mlflow.db"
-    done = fedbandit(tmp_path, "run", str(experiment), MLFLOW_TRACKING_URI=store)
+    done = fedbandit_here(tmp_path, "run", str(experiment), MLFLOW_TRACKING_URI=store)
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_a_database_of_another_mlflow_is_one_line_and_left_as_it_is(tmp_path: Path):
+def test_a_database_of_another_mlflow_version_gives_a_one_line_error_and_is_not_modified(
+    tmp_path: Path, fedbandit_here: Command
+):
     write_tiny(tmp_path)
     with sqlite3.connect(tmp_path / "mlflow.db") as connection:
         connection.execute("update alembic_version set version_num = 'deadbeef'")
     connection.close()
-    done = fedbandit(tmp_path, "run", "tiny.toml")
+    done = fedbandit_here(tmp_path, "run", "tiny.toml")
     assert done.returncode == 2
-    assert "sqlite:///mlflow.db is a database of another MLflow (its schema is deadbeef, ours is " in done.stderr
+    assert "sqlite:///mlflow.db was created by a different version of MLflow (schema deadbeef, expected " in done.stderr
     assert done.stderr.count("\n") == 1
     assert rows(tmp_path, "select version_num from alembic_version") == [("deadbeef",)]
 
 
 @needs_mounts
-def test_a_full_disk_is_one_line_and_running_again_goes_on(tmp_path: Path):
-    """On a real file system of a few megabytes, mounted for this process alone."""
+def test_a_full_disk_gives_a_one_line_error_and_the_sweep_can_be_resumed(tmp_path: Path, workers: LocalExecutor):
+    """On a real file system of a few megabytes, mounted for this process only."""
     write_tiny(tmp_path)
     size = (tmp_path / "mlflow.db").stat().st_size + 200_000
     done = in_a_mount(tmp_path, f"size={size}", "cp mlflow.db tiny.toml mount; cd mount", "run", "tiny.toml")
@@ -310,14 +338,14 @@ def test_a_full_disk_is_one_line_and_running_again_goes_on(tmp_path: Path):
     assert "Traceback" not in done.stderr
     left = tmp_path / "mount"
     assert 0 < len(results(left)) < RUNS
-    assert fedbandit(left, "run", "tiny.toml").returncode == 0
+    sweep(left, workers, "tiny.toml")
     assert len(results(left)) == RUNS
 
 
 @needs_mounts
-def test_a_disk_that_is_full_for_an_array_is_called_full(tmp_path: Path):
+def test_a_failed_array_write_is_reported_as_a_full_disk(tmp_path: Path):
     code = (
-        "import numpy, pathlib; from data_pipelines.safe_files import save_array; "
+        "import numpy, pathlib; from data_pipelines.support.files import save_array; "
         "save_array(pathlib.Path('mount/a.npy'), numpy.zeros(5000))"
     )
     script = f'mount -t tmpfs -o size=16384 tmpfs mount; {sys.executable} -c "{code}"'
@@ -327,9 +355,11 @@ def test_a_disk_that_is_full_for_an_array_is_called_full(tmp_path: Path):
 
 
 @needs_mounts
-def test_a_read_only_file_system_is_one_line_and_leaves_the_store_intact(tmp_path: Path):
+def test_a_read_only_file_system_gives_a_one_line_error_and_leaves_the_store_intact(
+    tmp_path: Path, workers: LocalExecutor
+):
     write_tiny(tmp_path)
-    assert fedbandit(tmp_path, "run", "tiny.toml", "--algorithm", "sync-linucb").returncode == 0
+    sweep(tmp_path, workers, "tiny.toml", algorithms=(parse_filter("sync-linucb"),))
     prepare = "cp mlflow.db tiny.toml mount; mount -o remount,ro mount; cd mount"
     done = in_a_mount(tmp_path, "size=50m", prepare, "run", "tiny.toml")
     assert done.returncode == 2, done.stderr
@@ -355,14 +385,16 @@ def in_a_mount(folder: Path, options: str, prepare: str, *arguments: str) -> "su
     return done
 
 
-def test_a_file_that_may_not_grow_is_one_line_and_leaves_the_store_intact(tmp_path: Path):
+def test_exceeding_the_file_size_limit_gives_a_one_line_error_and_leaves_the_store_intact(
+    tmp_path: Path, workers: LocalExecutor
+):
     write_tiny(tmp_path)
-    assert fedbandit(tmp_path, "run", "tiny.toml", "--algorithm", "sync-linucb").returncode == 0
+    sweep(tmp_path, workers, "tiny.toml", algorithms=(parse_filter("sync-linucb"),))
     before = results(tmp_path)
-    most = (tmp_path / "mlflow.db").stat().st_size + 20_000
+    size = (tmp_path / "mlflow.db").stat().st_size + 20_000
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
     small = environment(PYTHONDONTWRITEBYTECODE="1")
     done = subprocess.run(
@@ -372,11 +404,25 @@ def test_a_file_that_may_not_grow_is_one_line_and_leaves_the_store_intact(tmp_pa
     assert "no space left" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert before.items() <= results(tmp_path).items()
-    assert fedbandit(tmp_path, "run", "tiny.toml").returncode == 0
+    sweep(tmp_path, workers, "tiny.toml")
     assert len(results(tmp_path)) == RUNS
 
 
-def test_numbers_are_written_as_people_would():
+def test_a_missing_data_set_is_reported_and_the_exit_code_is_1(tmp_path: Path, fedbandit_here: Command):
+    data = {"FEDBANDIT_DATA": str(tmp_path / "data")}
+    done = fedbandit_here(tmp_path, "run", write_tiny(tmp_path), "fig_d", "--seeds", "1", "--jobs", "1", **data)
+    assert done.returncode == 1
+    assert f"MISSING: lastfm is not prepared (searched {tmp_path / 'data'}); run `fedbandit data lastfm`" in done.stderr
+    assert statuses(tmp_path) == {"FINISHED": RUNS // 2}
+
+
+def test_without_any_data_set_there_is_nothing_to_run(tmp_path: Path, fedbandit_here: Command):
+    done = fedbandit_here(tmp_path, "run", "fig_d", FEDBANDIT_DATA=str(tmp_path / "data"))
+    assert done.returncode == 1
+    assert done.stderr.endswith("Nothing to run: none of the requested data sets has been prepared.\n")
+
+
+def test_numbers_are_formatted_for_display():
     assert [number_text(each) for each in (5.0, 1.01, float("inf"), 3, 1e20, "theory")] == [
         "5",
         "1.01",
@@ -386,21 +432,3 @@ def test_numbers_are_written_as_people_would():
         "theory",
     ]
     assert float(number_text(1.0177827941003892)) == 1.0177827941003892
-
-
-def test_a_missing_data_set_is_told_and_the_exit_code_tells(tmp_path: Path):
-    data = {"FEDBANDIT_DATA": str(tmp_path / "data")}
-    done = fedbandit(tmp_path, "run", write_tiny(tmp_path), "fig_d", "--seeds", "1", **data)
-    assert done.returncode == 1
-    assert f"MISSING: lastfm is not prepared (looked in {tmp_path / 'data'}); ways on:" in done.stderr
-    assert statuses(tmp_path) == {"FINISHED": RUNS // 2}
-
-
-def test_a_second_sweep_on_the_same_store_is_refused(tmp_path: Path):
-    from filelock import FileLock
-
-    write_tiny(tmp_path)
-    with FileLock(tmp_path / "mlflow.db.lock"):
-        done = fedbandit(tmp_path, "run", "tiny.toml")
-    assert done.returncode == 2
-    assert "another sweep writes to" in done.stderr

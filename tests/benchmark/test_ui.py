@@ -1,8 +1,9 @@
-"""MLflow's pages as a user gets them: a real server on loopback and a real Chromium."""
+"""MLflow's pages as users see them: a real server on loopback and a real Chromium."""
 
 import json
 import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,10 +20,15 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmark.__main__ import main
-from benchmark.chart_views import TAG_PREFIX, chart_link, run_colour, save_chart_view, vertical_metric, view_state
-from benchmark.ui import LOOPBACK, Server, find_experiment, free_port, landing_link, running_server
+from benchmark.plan.experiment import experiment_names, load_experiment
+from benchmark.plan.plan import Plan
+from benchmark.records.store import Store
+from benchmark.terminal.summary import print_summary
+from benchmark.ui.chart import TAG_PREFIX, VIEW_KEY, chart_link, run_colour, view_state
+from benchmark.ui.server import LOOPBACK, Server, find_experiment, free_port, landing_link, running_server
 from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.sweeps import EXPERIMENT, RUNS, make_store
+from tests.benchmark.tiny_sweeps import empty_database
 
 PATIENCE = 30
 PLOTS = """
@@ -70,7 +76,7 @@ def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
 @pytest.fixture
 def here(folder: Path, store: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in the folder with the store, where nothing else says where the runs are."""
+    """The folder with the store as the working directory, without MLFLOW_TRACKING_URI."""
     monkeypatch.chdir(folder)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return folder
@@ -81,7 +87,7 @@ def text_of(chrome: Chrome) -> str:
     return text
 
 
-def test_the_link_lands_on_a_scatter_of_reward_against_communication(
+def test_the_link_opens_a_scatter_plot_of_reward_against_communication(
     store: str, server: Server, chrome: Chrome
 ) -> None:
     link = landing_link(store, find_experiment(store, EXPERIMENT), server.address)
@@ -93,9 +99,23 @@ def test_the_link_lands_on_a_scatter_of_reward_against_communication(
         expected = {(math.log10(1 + moved), reward, run_colour(algorithm)) for algorithm, _, _, reward, moved in RUNS}
         assert {tuple(point) for point in plots[0]["points"]} == expected
         text = text_of(chrome)
-        assert f"{len(RUNS)} matching runs" in text  # the sweep's own run is not among them
+        assert f"{len(RUNS)} matching runs" in text  # without the parent run of the sweep
         for algorithm in {algorithm for algorithm, *_ in RUNS}:
             assert f"Group: {algorithm}" in text
+        assert "Models" in text  # appears only in the mode for model training
+        assert "Judges" not in text  # appears only in the mode for language models
+        assert "PERMISSION_DENIED" not in text  # no request of the page is refused
+        assert "Welcome to MLflow Assistant" not in text
+
+
+def test_clicking_an_experiment_on_the_home_page_shows_its_runs(server: Server, chrome: Chrome) -> None:
+    """Not on the (empty) traces page: MLflow's own default is its mode for language models."""
+    with looking_at(chrome, server.address, "home"):
+        link = f"//a[contains(., '{EXPERIMENT}')]"
+        WebDriverWait(chrome, PATIENCE).until(lambda page: page.find_elements(By.XPATH, link))[0].click()
+        WebDriverWait(chrome, PATIENCE).until(lambda page: "sweep" in text_of(page) and "/runs" in page.current_url)
+        assert "workflowType=machine_learning" in chrome.current_url
+        assert "Judges" not in text_of(chrome)
 
 
 def test_the_runs_table_of_a_figure_shows_its_runs(store: str, server: Server, chrome: Chrome) -> None:
@@ -105,11 +125,11 @@ def test_the_runs_table_of_a_figure_shows_its_runs(store: str, server: Server, c
         WebDriverWait(chrome, PATIENCE).until(lambda page: all(name in text_of(page) for name in names))
 
 
-def test_the_compare_page_of_chosen_runs_has_its_scatter(store: str, server: Server, chrome: Chrome) -> None:
+def test_the_compare_page_of_selected_runs_has_a_scatter_plot(store: str, server: Server, chrome: Chrome) -> None:
     experiment_id = find_experiment(store, EXPERIMENT).experiment_id
     runs = MlflowClient(store).search_runs([experiment_id], "tags.`fedbandit.kind` = 'run'")
-    chosen = json.dumps([run.info.run_id for run in runs])
-    query = urlencode({"runs": chosen, "experiments": json.dumps([experiment_id])})
+    run_ids = json.dumps([run.info.run_id for run in runs])
+    query = urlencode({"runs": run_ids, "experiments": json.dumps([experiment_id])})
     with looking_at(chrome, f"{server.address}/#/compare-runs?{query}", "compare"):
         tab = "//*[@role='tab'][contains(., 'Scatter')]"
         WebDriverWait(chrome, PATIENCE).until(lambda page: page.find_elements(By.XPATH, tab))[0].click()
@@ -130,7 +150,7 @@ def test_an_artifact_picture_is_displayed(store: str, server: Server, chrome: Ch
 
 
 @pytest.mark.parametrize("path", ["/", "/ajax-api/2.0/mlflow/experiments/search?max_results=1"])
-def test_requests_meant_for_other_hosts_are_refused(server: Server, path: str) -> None:
+def test_requests_for_other_hosts_are_refused(server: Server, path: str) -> None:
     own = server.address.removeprefix("http://")
     codes = {}
     for host in (own, own.replace(LOOPBACK, "localhost"), "evil.example", f"evil.example:{own.partition(':')[2]}"):
@@ -142,25 +162,79 @@ def test_the_server_listens_on_loopback_only(server: Server) -> None:
     port = int(server.address.rpartition(":")[2])
     with socket.socket() as probe:
         probe.settimeout(2)
-        # All of 127.0.0.0/8 is this machine: a server on every address would answer here.
+        # All of 127.0.0.0/8 is this machine: a server that listens on every address would respond here.
         assert probe.connect_ex(("127.0.0.2", port)) != 0
 
 
-def test_a_view_is_saved_once_and_the_metric_fits_the_experiment(store: str) -> None:
-    MlflowClient(store).create_experiment("fig_a")
-    key = save_chart_view(store, "fig_a")
-    before = find_experiment(store, "fig_a").tags
-    assert '\\"key\\": \\"regret\\"' in before[TAG_PREFIX + key]
-    assert save_chart_view(store, "fig_a") == key
-    assert find_experiment(store, "fig_a").tags == before
-    assert [vertical_metric(name) for name in ("fig_c", "fig_d", "user_groups")] == [
-        "regret",
-        "normalised_reward",
-        "normalised_reward",
-    ]
+def add_runs(store: str, name: str, *sources: str, kind: str = "run", **process: str) -> str:
+    """Add a run per source to an experiment, which is created if needed."""
+    client = MlflowClient(store)
+    existing = client.get_experiment_by_name(name)
+    experiment_id = client.create_experiment(name) if existing is None else existing.experiment_id
+    for source in sources:
+        tags = {"fedbandit.kind": kind, "fedbandit.source": source}
+        tags |= {f"fedbandit.{key}": value for key, value in process.items()}
+        client.set_terminated(client.create_run(experiment_id, tags=tags).info.run_id)
+    return experiment_id
 
 
-def test_the_first_page_of_many_runs_holds_whole_seeds(store: str) -> None:
+@pytest.fixture
+def other_store(tmp_path: Path) -> str:
+    shutil.copy(empty_database(), tmp_path / "mlflow.db")
+    return f"sqlite:///{tmp_path / 'mlflow.db'}"
+
+
+def saved_view(store: str, name: str) -> str:
+    return find_experiment(store, name).tags[TAG_PREFIX + VIEW_KEY]
+
+
+@pytest.mark.parametrize(
+    ("name", "sources", "metric"),
+    [
+        ("patience", ("simulated",), "regret"),
+        ("fig_a", ("simulated", "simulated"), "regret"),
+        ("simulated-shop", ("official",), "normalised_reward"),
+        ("mine", ("stand-in", "simulated"), "normalised_reward"),
+    ],
+)
+def test_a_view_shows_a_metric_that_the_runs_record(other_store: str, name: str, sources: tuple[str, ...], metric: str):
+    """Whether `run` or `ui` saves it, and whatever the name of the experiment."""
+    add_runs(other_store, name, *sources)
+    landing_link(other_store, find_experiment(other_store, name), "http://host")
+    view = saved_view(other_store, name)
+    assert f'\\"key\\": \\"{metric}\\"' in view
+    Store(other_store).save_chart_view(load_experiment("fig_d").model_copy(update={"name": name}))
+    assert saved_view(other_store, name) == view
+
+
+def test_a_previously_saved_empty_chart_is_replaced(other_store: str):
+    experiment_id = add_runs(other_store, "patience", "simulated")
+    empty = json.dumps({"name": "Normalised reward against communication", "state": "{}"})
+    MlflowClient(other_store).set_experiment_tag(experiment_id, TAG_PREFIX + VIEW_KEY, empty)
+    landing_link(other_store, find_experiment(other_store, "patience"), "http://host")
+    assert json.loads(saved_view(other_store, "patience"))["name"] == "Regret against communication"
+
+
+def test_after_a_sweep_over_all_experiments_a_figure_on_real_data_is_opened(other_store: str):
+    for name in ("fig_a", "fig_d", "fig_e", "study_ties", "user_groups"):
+        add_runs(other_store, name, "", kind="sweep", pid="1")
+    assert find_experiment(other_store, None).name == "fig_e"
+    add_runs(other_store, "fig_d", "", kind="sweep", pid="2")
+    assert find_experiment(other_store, None).name == "fig_d"
+    add_runs(other_store, "patience", "", kind="sweep", pid="3")
+    assert find_experiment(other_store, None).name == "patience"
+    assert find_experiment(other_store, "study_ties").name == "study_ties"
+
+
+def test_run_names_the_experiment_that_ui_opens(capsys: pytest.CaptureFixture[str], other_store: str):
+    experiments = [load_experiment(name) for name in experiment_names()]
+    print_summary(Store(other_store), Plan(tuple(experiments)), [], [])
+    assert "view     fedbandit ui fig_e\n" in capsys.readouterr().out
+    print_summary(Store(other_store), Plan(tuple(experiments[-1:])), [], [])
+    assert f"view     fedbandit ui {experiments[-1].name}\n" in capsys.readouterr().out
+
+
+def test_the_first_page_of_many_runs_has_complete_seeds(store: str) -> None:
     experiment_id = find_experiment(store, EXPERIMENT).experiment_id
     state = view_state("normalised_reward")
     order = [f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"]
@@ -170,17 +244,17 @@ def test_the_first_page_of_many_runs_holds_whole_seeds(store: str) -> None:
     assert seeds == sorted(seeds)
 
 
-def test_the_link_names_experiment_view_and_mode() -> None:
+def test_the_link_contains_experiment_view_and_mode() -> None:
     assert chart_link("http://host:1/", "7", "key") == (
-        "http://host:1/#/experiments/7/runs?viewStateShareKey=key&compareRunsMode=CHART"
+        "http://host:1/#/experiments/7/runs?viewStateShareKey=key&compareRunsMode=CHART&workflowType=machine_learning"
     )
 
 
-def test_a_port_that_is_taken_is_passed_over() -> None:
-    with socket.socket() as taken:
-        taken.bind((LOOPBACK, 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+def test_a_port_in_use_is_skipped() -> None:
+    with socket.socket() as listener:
+        listener.bind((LOOPBACK, 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         assert free_port(port) > port
 
 
@@ -193,15 +267,15 @@ def test_the_command_prints_the_link_and_ctrl_c_leaves_no_process(here: Path) ->
         assert process.stdout is not None
         link = process.stdout.readline().strip()
         address = link.partition("/#/")[0]
-        assert link.endswith("/runs?viewStateShareKey=fedbandit-communication&compareRunsMode=CHART")
-        assert requests.get(f"{address}/health", timeout=10).ok
+        assert "/runs?viewStateShareKey=fedbandit-communication&compareRunsMode=CHART&workflowType=machine" in link
+        assert requests.get(f"{address}/health", timeout=60).ok
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(120) == 0
     with pytest.raises(requests.ConnectionError):
-        requests.get(f"{address}/health", timeout=10)
+        requests.get(f"{address}/health", timeout=60)
 
 
-def test_with_a_team_s_server_only_its_address_is_printed(
+def test_for_a_team_server_only_its_address_is_printed(
     server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.address)
@@ -209,26 +283,28 @@ def test_with_a_team_s_server_only_its_address_is_printed(
     assert capsys.readouterr().out.startswith(f"{server.address}/#/experiments/")
 
 
-def test_an_unknown_experiment_gets_one_line_with_the_nearest(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_error_for_an_unknown_experiment_suggests_a_similar_one(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["ui", "figE"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("fedbandit: error: experiment is 'figE' (did you mean fig_e?); allowed are fig_")
+    assert error.startswith("fedbandit: error: unknown experiment 'figE' (did you mean fig_e?); expected one of: fig_")
     assert error.count("\n") == 1
 
 
-def test_without_a_store_it_says_to_run_first_and_makes_none(
+def test_without_a_store_the_error_suggests_fedbandit_run_and_no_store_is_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     assert main(["ui"]) == 2
     assert capsys.readouterr().err == (
-        f"fedbandit: error: no results yet, {tmp_path / 'mlflow.db'} is not there; run first: fedbandit run\n"
+        f"fedbandit: error: no results yet ({tmp_path / 'mlflow.db'} does not exist); run `fedbandit run` first\n"
     )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_is_not_there_gets_one_line(
+def test_an_unreachable_server_gives_a_one_line_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://{LOOPBACK}:{any_free_port()}")
@@ -241,4 +317,4 @@ def test_a_server_that_is_not_there_gets_one_line(
 
 def test_a_port_out_of_range_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ui", "--port", "70000"]) == 2
-    assert capsys.readouterr().err == "fedbandit: error: --port is 70000; allowed are integers from 1 to 65535\n"
+    assert capsys.readouterr().err == "fedbandit: error: --port must be an integer from 1 to 65535, got 70000\n"

@@ -1,4 +1,4 @@
-"""Tiny experiments, the command as a user types it, and what a store holds afterwards."""
+"""Tiny experiments, the command as a user types it, and the content of a store afterwards."""
 
 import atexit
 import hashlib
@@ -12,6 +12,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from benchmark import session
+from benchmark.execution.executors import Executor
+from benchmark.observer import Observer, silent
+from benchmark.plan.experiment import load_experiment
+from benchmark.plan.options import RunOptions
+from benchmark.plan.plan import make_plan
+from benchmark.records.store import Store
 
 TINY = """
 title = "Tiny"
@@ -37,7 +45,7 @@ def empty_database() -> Path:
     """An empty store as MLflow makes it, which takes it seconds."""
     folder = Path(tempfile.mkdtemp(prefix="fedbandit-test-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    code = "from benchmark.tracking import make_client; make_client('sqlite:///mlflow.db')"
+    code = "from benchmark.records.tracking import make_client; make_client('sqlite:///mlflow.db')"
     subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment(), check=True)
     return folder / "mlflow.db"
 
@@ -62,6 +70,14 @@ def fedbandit(folder: Path, *arguments: str, **extra: str) -> "subprocess.Comple
     return subprocess.run(
         command(*arguments), cwd=folder, env=environment(**extra), capture_output=True, text=True, timeout=300
     )
+
+
+def sweep(
+    folder: Path, executor: Executor, *names: str, observer: Observer = silent, **options: Any
+) -> session.SweepResult:
+    """Run experiments of a folder in this process, with the folder's store."""
+    plan = make_plan([load_experiment(str(folder / name)) for name in names], RunOptions(**options))
+    return session.run(plan, Store(f"sqlite:///{folder / 'mlflow.db'}"), executor, observer)
 
 
 def rows(folder: Path, query: str) -> list[Any]:

@@ -1,11 +1,11 @@
-"""Disturb the real program in every way that we know of, and compare with a run that nobody disturbed, bit for bit.
+"""Inject faults into the real program, and compare the results with an undisturbed run, bit for bit.
 
 Examples:
-  python -m tests.chaos                      everything: at least 200 faults, at most 15 minutes
-  python -m tests.chaos --only database      the kinds whose name holds the word
-  python -m tests.chaos --short --seed 7     a handful of the cheap kinds, with other dice
+  python -m tests.chaos                      all kinds: at least 200 faults, at most 15 minutes
+  python -m tests.chaos --only database      the kinds whose name contains the word
+  python -m tests.chaos --short --seed 7     a few of the cheap kinds, with another seed
 
-The exit code is 0 only if all of them were injected and survived and nothing was lost or different.
+The exit code is 0 only if all faults were injected and survived, and nothing was lost or different.
 """
 
 import argparse
@@ -33,13 +33,13 @@ from tests.chaos.data_sets import prepared
 from tests.chaos.sweeps import end_leftovers, undisturbed
 from tests.chaos.tally import Tally, table
 
-AT_ONCE = 2
-"""Kinds of fault at the same time, each in folders of its own: much of it is waiting."""
+CONCURRENT_KINDS = 2
+"""Kinds of fault that run at the same time, each in its own folders: they mostly wait."""
 
 Kind = Callable[[int, Random, Path], Tally]
 KINDS: dict[str, tuple[Kind, int, int]] = {
     "new-environment": (new_environment.sweep_in_new_environment, 1, 0),
-    "misbehaving-server": (bad_servers.spoil_answers, 60, 0),
+    "misbehaving-server": (bad_servers.corrupt_responses, 60, 0),
     "asked-to-stop": (killed_sweeps.ask_to_stop, 12, 0),
     "killed-sweep": (killed_sweeps.kill_parents, 16, 2),
     "full-disk-sweep": (small_disks.fill_disk_during_sweep, 4, 0),
@@ -59,61 +59,63 @@ KINDS: dict[str, tuple[Kind, int, int]] = {
     "two-preparations": (damaged_data.prepare_at_once, 4, 0),
     "two-sweeps": (broken_databases.sweep_at_once, 4, 0),
 }
-"""Each kind of fault: the function, how often it is injected, how often in the short version. Long ones first."""
+"""Each kind of fault: its function, and the numbers of injections in the full and short version; slow ones first."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Inject, print a line for each kind and the table."""
+    """Inject the faults; print a line per kind, and the table."""
     parser = argparse.ArgumentParser("tests.chaos", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seed", type=int, default=0, help="of all dice (default: 0)")
-    parser.add_argument("--only", default="", metavar="WORD", help=f"of: {', '.join(KINDS)}")
-    parser.add_argument("--short", action="store_true", help="a handful of the cheap kinds, in less than a minute")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    parser.add_argument("--only", default="", metavar="WORD", help=f"only kinds that contain WORD: {', '.join(KINDS)}")
+    parser.add_argument("--short", action="store_true", help="a few of the cheap kinds, in less than a minute")
     arguments = parser.parse_args(argv)
-    chosen = {name: kind for name, kind in KINDS.items() if arguments.only in name}
-    if not chosen:
-        parser.error(f"--only is {arguments.only!r}; allowed are words of: {', '.join(KINDS)}")
-    times = {name: short if arguments.short else full for name, (_, full, short) in chosen.items()}
-    wanted = {name: count for name, count in times.items() if count}
-    begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="fedbandit-chaos-") as folder, ThreadPoolExecutor(AT_ONCE) as pool:
-        _tell("first what nobody disturbs, to compare with")
+    selected = {name: kind for name, kind in KINDS.items() if arguments.only in name}
+    if not selected:
+        parser.error(f"--only must be a word in one of {', '.join(KINDS)}, got {arguments.only!r}")
+    counts = {name: short if arguments.short else full for name, (_, full, short) in selected.items()}
+    counts = {name: count for name, count in counts.items() if count}
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="fedbandit-chaos-") as folder, ThreadPoolExecutor(CONCURRENT_KINDS) as pool:
+        _report("running without faults first, for comparison")
         undisturbed(Path(folder)), prepared(Path(folder))
         kinds = {
-            pool.submit(_inject, chosen[name][0], count, Random(f"{arguments.seed} {name}"), Path(folder)): name
-            for name, count in wanted.items()
+            pool.submit(_inject, selected[name][0], count, Random(f"{arguments.seed} {name}"), Path(folder)): name
+            for name, count in counts.items()
         }
         for done, future in enumerate(as_completed(kinds), 1):
-            seconds = time.monotonic() - begun
-            left = f"about {seconds / done * (len(kinds) - done):,.0f} s left"
-            _tell(f"{done} of {len(kinds)}, {seconds:,.0f} s, {left}: {kinds[future]}, {future.result().said}")
+            seconds = time.monotonic() - start
+            remaining = f"about {seconds / done * (len(kinds) - done):,.0f} s left"
+            _report(
+                f"{done} of {len(kinds)}, {seconds:,.0f} s, {remaining}: {kinds[future]}, {future.result().summary}"
+            )
         tallies = [future.result() for future in kinds]
     print(table(tallies))
-    print(f"seed {arguments.seed}, {time.monotonic() - begun:,.0f} s, of CPU time {_cpu_seconds():,.0f} s")
-    missed = [each.fault for each, count in zip(tallies, wanted.values(), strict=True) if each.injected < count]
-    for fault in missed:
+    print(f"seed {arguments.seed}, {time.monotonic() - start:,.0f} s, {_cpu_seconds():,.0f} s of CPU time")
+    incomplete = [tally.fault for tally, count in zip(tallies, counts.values(), strict=True) if tally.injected < count]
+    for fault in incomplete:
         print(f"{fault}: not injected as often as planned")
-    return 1 if missed or any(each.trouble for each in tallies) else 0
+    return 1 if incomplete or any(tally.problems for tally in tallies) else 0
 
 
 def _inject(kind: Kind, count: int, random: Random, folder: Path) -> Tally:
-    begun = time.monotonic()
+    start = time.monotonic()
     try:
         tally = kind(count, random, folder)
     except Exception as error:
-        tally = Tally(kind.__name__.replace("_", " "), trouble=[f"{type(error).__name__}: {error}"])
+        tally = Tally(kind.__name__.replace("_", " "), problems=[f"{type(error).__name__}: {error}"])
     finally:
         end_leftovers()
-    tally.seconds = time.monotonic() - begun
+    tally.seconds = time.monotonic() - start
     return tally
 
 
 def _cpu_seconds() -> float:
-    """Return what this process and those that it waited for have used."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    """Return the CPU time of this process and of its finished children."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     print(text, file=sys.__stderr__, flush=True)
 
 

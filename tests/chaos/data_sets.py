@@ -1,4 +1,4 @@
-"""The data set that is disturbed: a small stand-in of LastFM, and the bytes that its preparation must have."""
+"""The data set for fault injection: a small stand-in of LastFM, and the expected bytes of its preparation."""
 
 import contextlib
 import io
@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from data_pipelines.catalogue import find_data_set
-from data_pipelines.readiness import Outcome, make_ready
-from data_pipelines.sources import Wishes
-from data_pipelines.stand_in import generate_archive
+from data_pipelines.fetch.sources import PreparationOptions
+from data_pipelines.prepare.readiness import PreparationResult, make_ready
+from data_pipelines.stand_ins.stand_in import generate_archive
 from tests.benchmark.tiny_sweeps import fedbandit
 
 FORMAT = ("data", "lastfm", "--stand-in", "--size", "small")
@@ -16,7 +16,7 @@ FORMAT = ("data", "lastfm", "--stand-in", "--size", "small")
 
 @cache
 def prepared(parent: Path) -> tuple[dict[str, bytes], int]:
-    """Return the files of an undisturbed preparation by the command, and the disk space that all of it takes."""
+    """Return the files of an undisturbed preparation, and the disk space that the data folder needs."""
     done = fedbandit(parent, *FORMAT, FEDBANDIT_DATA="undisturbed-data")
     assert done.returncode == 0, done.stderr
     folder = parent / "undisturbed-data"
@@ -34,12 +34,12 @@ def small_archive(parent: Path) -> Path:
     return path
 
 
-def make_ready_quietly(folder: Path) -> tuple[Outcome, str]:
-    """Make the data set ready in this process; return what was said too."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
-        outcome = make_ready("lastfm", Wishes(folder=folder, stand_in="small"))
-    return outcome, said.getvalue()
+def make_ready_quietly(folder: Path) -> tuple[PreparationResult, str]:
+    """Prepare the data set in this process, and return the result and the output."""
+    output = io.StringIO()
+    with contextlib.redirect_stderr(output):
+        result = make_ready("lastfm", PreparationOptions(folder=folder, stand_in="small"))
+    return result, output.getvalue()
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:

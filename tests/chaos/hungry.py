@@ -1,7 +1,7 @@
-"""An algorithm of a user that takes all memory while a file `hungry` lies beside it.
+"""A user's algorithm that uses up the memory while a file `hungry` exists in the working directory.
 
-Even appetites die as the kernel's out-of-memory killer would have it, by SIGKILL with the memory in hand; odd ones run
-into a limit of their address space, so that an allocation really fails.
+With an even appetite, it is killed by SIGKILL while it holds the memory, as by the kernel's out-of-memory killer. With
+an odd appetite, it reaches a limit of the address space, so that an allocation really fails.
 """
 
 import os
@@ -17,7 +17,7 @@ BLOCK = 1 << 25
 
 @dataclass
 class Hungry:
-    """Takes the arm of its appetite."""
+    """Always chooses the same arm, given by its appetite."""
 
     appetite: int = 0
 
@@ -31,16 +31,16 @@ class Hungry:
 
 
 def eat_until_killed():
-    eaten = [b"x" * BLOCK for _ in range(12)]
+    blocks = [b"x" * BLOCK for _ in range(12)]
     os.kill(os.getpid(), signal.SIGKILL)
-    return eaten
+    return blocks
 
 
 def eat_up_to_a_limit():
-    before = resource.getrlimit(resource.RLIMIT_AS)
+    limits = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + 4 * BLOCK, before[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (used + 4 * BLOCK, limits[1]))
     try:
         return [b"x" * BLOCK for _ in range(1000)]
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
+        resource.setrlimit(resource.RLIMIT_AS, limits)

@@ -10,9 +10,9 @@ from random import Random
 import psutil
 
 from tests.chaos.sweeps import (
-    RUNS_A_SEED,
-    complaints,
+    RUNS_PER_SEED,
     differences,
+    error_output,
     last_line,
     new_folder,
     records,
@@ -28,80 +28,82 @@ SEEDS = 8
 
 
 def kill_parents(times: int, random: Random, folder: Path) -> Tally:
-    """Most moments fall into the writing of records; every fifth anywhere in the first seconds."""
-    tally, place, expected = Tally("SIGKILL to a sweep"), new_folder(folder, SEEDS), undisturbed(folder)
+    """Kill sweeps, mostly while they write records; every fifth time at any moment of the first seconds."""
+    tally, workspace, expected = Tally("SIGKILL to a sweep"), new_folder(folder, SEEDS), undisturbed(folder)
     killed, problems = 0, list[str]()
-    for each in range(times):
-        process = start(place, "run", "tiny.toml", "--jobs", "2")
-        wait_for_a_moment(process, place, random, anywhere=each % 5 == 4)
+    for number in range(times):
+        process = start(workspace, "run", "tiny.toml", "--jobs", "2")
+        wait_for_a_moment(process, workspace, random, anywhere=number % 5 == 4)
         killed += process.poll() is None
         process.kill()
-        problems += differences(place, expected)
-        if process.wait() == 0:  # all done before it could be killed: begin anew
-            problems += run_again(place, expected, SEEDS * RUNS_A_SEED)
-            place = new_folder(folder, SEEDS)
-    tally.count(killed, problems + run_again(place, expected, SEEDS * RUNS_A_SEED))
+        problems += differences(workspace, expected)
+        if process.wait() == 0:  # it finished before it could be killed: start over
+            problems += run_again(workspace, expected, SEEDS * RUNS_PER_SEED)
+            workspace = new_folder(folder, SEEDS)
+    tally.count(killed, problems + run_again(workspace, expected, SEEDS * RUNS_PER_SEED))
     return tally
 
 
-def wait_for_a_moment(process: "subprocess.Popen[bytes]", place: Path, random: Random, *, anywhere: bool) -> None:
-    """Wait for the next record to be begun and a little longer, or for any time up to four seconds."""
+def wait_for_a_moment(process: "subprocess.Popen[bytes]", workspace: Path, random: Random, *, anywhere: bool) -> None:
+    """Wait until the next record is started and a little longer, or for a random time of up to four seconds."""
     if anywhere:
         time.sleep(random.uniform(0, 4))
         return
-    seen = records(place)
-    wait_until(process, lambda: records(place) > seen)
+    count = records(workspace)
+    wait_until(process, lambda: records(workspace) > count)
     time.sleep(random.uniform(0, 0.1))
 
 
 def kill_workers(times: int, random: Random, folder: Path) -> Tally:
-    """One sweep whose workers die again and again, each time after some more runs."""
-    tally, place, expected = Tally("SIGKILL to workers"), new_folder(folder, SEEDS), undisturbed(folder)
-    process, killed = start(place, "run", "tiny.toml", "--jobs", "2"), 0
+    """Kill workers of one sweep repeatedly, each time after some more runs."""
+    tally, workspace, expected = Tally("SIGKILL to workers"), new_folder(folder, SEEDS), undisturbed(folder)
+    process, killed = start(workspace, "run", "tiny.toml", "--jobs", "2"), 0
     while killed < times:
-        wait_for_a_moment(process, place, random, anywhere=False)
+        wait_for_a_moment(process, workspace, random, anywhere=False)
         if process.poll() is not None:
             break
         killed += kill_one(workers_of(process.pid), random)
-    problems = [] if process.wait(240) == 0 else [f"exit code {process.returncode}: {last_line(complaints(place))}"]
-    problems += traceback_in(complaints(place))
-    tally.count(killed, problems + run_again(place, expected, SEEDS * RUNS_A_SEED))
+    problems = (
+        [] if process.wait(240) == 0 else [f"exit code {process.returncode}: {last_line(error_output(workspace))}"]
+    )
+    problems += traceback_in(error_output(workspace))
+    tally.count(killed, problems + run_again(workspace, expected, SEEDS * RUNS_PER_SEED))
     return tally
 
 
 def ask_to_stop(times: int, random: Random, folder: Path) -> Tally:
-    """Ctrl-C goes to the whole group, as from a terminal; SIGTERM to the sweep, or to its group as on a cluster."""
+    """Send SIGINT to the group, as a terminal does, or SIGTERM to the sweep or to its group, as a cluster does."""
     tally, expected = Tally("SIGTERM and Ctrl-C"), undisturbed(folder)
-    place, asked, problems = new_folder(folder, SEEDS), 0, list[str]()
-    for each in range(times):
-        process = start(place, "run", "tiny.toml", "--jobs", "2")
-        if each % 3 == 2:
+    workspace, signalled, problems = new_folder(folder, SEEDS), 0, list[str]()
+    for number in range(times):
+        process = start(workspace, "run", "tiny.toml", "--jobs", "2")
+        if number % 3 == 2:
             wait_until(process, lambda pid=process.pid: bool(children(pid)))  # type: ignore[misc]
             time.sleep(random.uniform(0, 2))
         else:
-            wait_for_a_moment(process, place, random, anywhere=False)
-        number = random.choice([signal.SIGINT, signal.SIGTERM])
+            wait_for_a_moment(process, workspace, random, anywhere=False)
+        stop_signal = random.choice([signal.SIGINT, signal.SIGTERM])
         if process.poll() is None:
-            asked += 1
-            is_for_all = number == signal.SIGINT or random.random() < 0.5
-            (os.killpg if is_for_all else os.kill)(process.pid, number)
+            signalled += 1
+            is_for_group = stop_signal == signal.SIGINT or random.random() < 0.5
+            (os.killpg if is_for_group else os.kill)(process.pid, stop_signal)
         code = process.wait(60)
-        problems += traceback_in(complaints(place)) + differences(place, expected)
+        problems += traceback_in(error_output(workspace)) + differences(workspace, expected)
         if code not in (130, 0):
-            problems.append(f"exit code {code} after {number.name}: {last_line(complaints(place))}")
+            problems.append(f"exit code {code} after {stop_signal.name}: {last_line(error_output(workspace))}")
         if code == 0:
-            place = new_folder(folder, SEEDS)
-    tally.count(asked, problems + run_again(place, expected, SEEDS * RUNS_A_SEED))
+            workspace = new_folder(folder, SEEDS)
+    tally.count(signalled, problems + run_again(workspace, expected, SEEDS * RUNS_PER_SEED))
     return tally
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
-    """Return the worker processes below a process, as far as they are alive."""
-    return [each for each in children(pid) if _is_worker(each)]
+    """Return the living worker processes of a process."""
+    return [child for child in children(pid) if _is_worker(child)]
 
 
 def kill_one(workers: list[psutil.Process], random: Random) -> bool:
-    """Kill one of them; False if it was faster, or nobody was there."""
+    """Kill one of the workers; return False if it had already ended or there was none."""
     try:
         random.choice(workers).kill()
     except (IndexError, psutil.NoSuchProcess):
@@ -117,7 +119,7 @@ def _is_worker(process: psutil.Process) -> bool:
 
 
 def children(pid: int) -> list[psutil.Process]:
-    """Return the processes that a process started, as far as they still live."""
+    """Return the living descendants of a process."""
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:

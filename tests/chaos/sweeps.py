@@ -1,4 +1,4 @@
-"""The sweep that is disturbed, started as a user does, and what it must hold in the end."""
+"""The sweep for fault injection, started as by a user, and its expected results."""
 
 import shutil
 import sqlite3
@@ -14,16 +14,16 @@ from typing import Any
 
 from tests.benchmark.tiny_sweeps import command, environment, fedbandit, results, rows, write_tiny
 
-RUNS_A_SEED = 8
-MOST_SEEDS = 8
+RUNS_PER_SEED = 8
+MAX_SEEDS = 8
 STEPS = 1500
 PATIENCE = 120.0
 _STARTED: "dict[int, list[subprocess.Popen[bytes]]]" = defaultdict(list)
-"""The processes that each thread of the suite started."""
+"""The processes started by each thread of the suite."""
 
 
 def new_folder(parent: Path, seeds: int) -> Path:
-    """Make a folder with an empty store and the experiment of so many seeds."""
+    """Create a folder with an empty store and an experiment with this number of seeds."""
     folder = Path(tempfile.mkdtemp(dir=parent))
     write_tiny(folder, steps=STEPS, seeds=seeds)
     return folder
@@ -31,25 +31,25 @@ def new_folder(parent: Path, seeds: int) -> Path:
 
 @cache
 def undisturbed(parent: Path) -> dict[str, Any]:
-    """Return the results of a sweep that nobody disturbs, for every run that any disturbed one may do."""
-    folder = new_folder(parent, MOST_SEEDS)
+    """Return the results of an undisturbed sweep with all runs of the disturbed sweeps."""
+    folder = new_folder(parent, MAX_SEEDS)
     done = fedbandit(folder, "run", "tiny.toml")
     assert done.returncode == 0, done.stderr
-    found = results(folder)
-    assert len(found) == MOST_SEEDS * RUNS_A_SEED
+    undisturbed_results = results(folder)
+    assert len(undisturbed_results) == MAX_SEEDS * RUNS_PER_SEED
     shutil.rmtree(folder)
-    return found
+    return undisturbed_results
 
 
 def start(folder: Path, *arguments: str, **extra: str) -> "subprocess.Popen[bytes]":
-    """Start `fedbandit` in a process group of its own; what it complains of goes to `complaints`."""
-    with (folder / "complaints").open("wb") as complaints:
+    """Start `fedbandit` in its own process group, with stderr in the file `error_output`."""
+    with (folder / "error_output").open("wb") as file:
         process = subprocess.Popen(
             command(*arguments),
             cwd=folder,
             env=environment(**extra),
             stdout=subprocess.DEVNULL,
-            stderr=complaints,
+            stderr=file,
             start_new_session=True,
         )
     _STARTED[threading.get_ident()].append(process)
@@ -57,20 +57,20 @@ def start(folder: Path, *arguments: str, **extra: str) -> "subprocess.Popen[byte
 
 
 def end_leftovers() -> None:
-    """End what a kind of fault that did not come to its end has left running."""
+    """End processes that this thread started and that are still running."""
     for process in _STARTED.pop(threading.get_ident(), []):
         if process.poll() is None:
             process.kill()
             process.wait()
 
 
-def complaints(folder: Path) -> str:
-    """Return what the last command said on stderr."""
-    return (folder / "complaints").read_text(errors="replace")
+def error_output(folder: Path) -> str:
+    """Return the stderr of the last command."""
+    return (folder / "error_output").read_text(errors="replace")
 
 
 def records(folder: Path) -> int:
-    """Return how many runs the store holds, begun ones included."""
+    """Return the number of runs in the store, including unfinished ones."""
     try:
         return int(rows(folder, "select count(*) from tags where key = 'fedbandit.run_key'")[0][0])
     except sqlite3.Error:
@@ -78,47 +78,47 @@ def records(folder: Path) -> int:
 
 
 def wait_until(process: "subprocess.Popen[bytes]", condition: Callable[[], bool]) -> bool:
-    """Wait for a condition; False if the process ended first."""
-    end = time.monotonic() + PATIENCE
+    """Wait for a condition; return False if the process ends first."""
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         if process.poll() is not None:
             return False
-        if time.monotonic() > end:
+        if time.monotonic() > deadline:
             raise TimeoutError("a sweep makes no progress")
         time.sleep(0.005)
     return process.poll() is None
 
 
 def differences(folder: Path, expected: dict[str, Any], *, runs: int | None = None) -> list[str]:
-    """Say in what a store differs from the undisturbed one; with `runs`, it must be complete and at rest."""
+    """Describe how a store differs from the undisturbed one; with `runs`, it must be complete and without open runs."""
     try:
-        found = results(folder)
+        actual = results(folder)
     except (AssertionError, OSError, sqlite3.Error) as error:
         return [f"{type(error).__name__}: {error}"]
-    wrong = [f"run {key[:8]} is different" for key in found if found[key] != expected.get(key)]
+    problems = [f"run {key[:8]} is different" for key in actual if actual[key] != expected.get(key)]
     if runs is None:
-        return wrong
-    if len(found) != runs:
-        wrong.append(f"{len(found)} of {runs} runs are finished")
-    if left := rows(folder, "select count(*) from runs where status = 'RUNNING'")[0][0]:
-        wrong.append(f"{left} runs are left RUNNING")
-    return wrong
+        return problems
+    if len(actual) != runs:
+        problems.append(f"{len(actual)} of {runs} runs are finished")
+    if running := rows(folder, "select count(*) from runs where status = 'RUNNING'")[0][0]:
+        problems.append(f"{running} runs are still RUNNING")
+    return problems
 
 
 def run_again(folder: Path, expected: dict[str, Any], runs: int, *arguments: str, **extra: str) -> list[str]:
-    """Run the same command again and say what is wrong then."""
+    """Run the same command again, and describe the remaining problems."""
     done = fedbandit(folder, "run", "tiny.toml", *arguments, **extra)
-    wrong = differences(folder, expected, runs=runs)
+    problems = differences(folder, expected, runs=runs)
     if done.returncode != 0:
-        wrong.append(f"exit code {done.returncode}: {last_line(done.stderr)}")
-    return wrong
+        problems.append(f"exit code {done.returncode}: {last_line(done.stderr)}")
+    return problems
 
 
 def last_line(text: str) -> str:
-    """Return the last line of what was said."""
+    """Return the last line of an output."""
     return (text.strip().splitlines() or [""])[-1][:200]
 
 
 def traceback_in(text: str) -> list[str]:
-    """Name a traceback, which nobody should ever see."""
+    """Return a problem if the output contains a traceback."""
     return [f"a traceback: {last_line(text)}"] if "Traceback" in text else []

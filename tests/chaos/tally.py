@@ -1,4 +1,4 @@
-"""What one kind of fault did: how often it was injected, how often survived, what was lost or different."""
+"""Counts of one kind of fault: injections, survived injections, and what was lost or different."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Tally:
-    """A fault counts as injected only if it was; whatever is wrong afterwards is a line in `trouble`."""
+    """Only faults that actually happened count as injected; `problems` describes what was wrong afterwards."""
 
     fault: str
     injected: int = 0
     failed: int = 0
-    trouble: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
@@ -20,38 +20,38 @@ class Tally:
         return self.injected - self.failed
 
     @property
-    def said(self) -> str:
-        """How it went, in a few words."""
+    def summary(self) -> str:
+        """The result in a few words."""
         return f"{self.survived} of {self.injected} survived"
 
     def count(self, injections: int, problems: Iterable[str]) -> None:
-        """Count injections that shared one sweep: with a single problem none of them was survived."""
-        found = list(problems)
+        """Count injections into one sweep: if there is any problem, none of them counts as survived."""
+        new_problems = list(problems)
         self.injected += injections
-        self.failed += injections if found else 0
-        self.trouble += found
+        self.failed += injections if new_problems else 0
+        self.problems += new_problems
 
 
 def table(tallies: Sequence[Tally]) -> str:
-    """Return the rows, and the sum, as text."""
+    """Return the rows and their sum as text."""
     head = ("fault", "injected", "survived", "seconds", "lost or different")
     rows = [
         (
-            each.fault,
-            str(each.injected),
-            str(each.survived),
-            f"{each.seconds:.0f}",
-            "; ".join(each.trouble) or "nothing",
+            tally.fault,
+            str(tally.injected),
+            str(tally.survived),
+            f"{tally.seconds:.0f}",
+            "; ".join(tally.problems) or "nothing",
         )
-        for each in tallies
+        for tally in tallies
     ]
-    total = Tally("all", sum(each.injected for each in tallies), sum(each.failed for each in tallies))
-    troubled = sum(bool(each.trouble) for each in tallies)
-    seconds = f"{sum(each.seconds for each in tallies):.0f}"
-    verdict = f"{troubled} kinds of fault" if troubled else "nothing"
+    total = Tally("all", sum(tally.injected for tally in tallies), sum(tally.failed for tally in tallies))
+    kinds_with_problems = sum(bool(tally.problems) for tally in tallies)
+    seconds = f"{sum(tally.seconds for tally in tallies):.0f}"
+    verdict = f"{kinds_with_problems} kinds of fault" if kinds_with_problems else "nothing"
     rows.append((total.fault, str(total.injected), str(total.survived), seconds, verdict))
-    wide = [max(len(row[column]) for row in [head, *rows]) for column in range(4)]
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(4)]
     return "\n".join(
-        f"{row[0]:<{wide[0]}}  {row[1]:>{wide[1]}}  {row[2]:>{wide[2]}}  {row[3]:>{wide[3]}}  {row[4]}"
+        f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}  {row[4]}"
         for row in [head, *rows]
     )

@@ -1,4 +1,4 @@
-"""What the tests of the data pipelines share: archives made by hand, stand-ins, the real mirror."""
+"""Fixtures for the tests of the data pipelines: hand-made archives, stand-ins, the real mirror."""
 
 import os
 import zipfile
@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from data_pipelines.catalogue import data_set_names, find_data_set
-from data_pipelines.readiness import make_ready
-from data_pipelines.sources import Wishes
-from data_pipelines.stand_in import generate_archive
+from data_pipelines.fetch.sources import PreparationOptions
+from data_pipelines.prepare.readiness import make_ready
+from data_pipelines.stand_ins.stand_in import generate_archive
 from tests.data_pipelines.tls_server import Authority, Server, running
 
 MakeArchive = Callable[[Mapping[str, bytes]], Path]
+
+WITH_STAND_IN = [name for name in data_set_names() if find_data_set(name).stand_in is not None]
 
 LASTFM = {
     "artists.dat": b"id\tname\turl\tpictureURL\r\n1\tA\tu\tp\r\n2\tB\tu\tp\r\n3\tC\tu\tp\r\n",
@@ -27,9 +29,13 @@ LASTFM = {
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FEDBANDIT_MIRROR", "FEDBANDIT_DATA"):
+def _without_user_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FEDBANDIT_MIRROR", "FEDBANDIT_DATA", "FEDBANDIT_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
+    # No test reaches a package index unless it asks for one.
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
 
 
 @pytest.fixture
@@ -54,8 +60,9 @@ def make_archive(tmp_path: Path) -> MakeArchive:
 def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A mirror of small stand-ins."""
     folder = tmp_path_factory.mktemp("stand-ins")
-    for name in data_set_names():
+    for name in WITH_STAND_IN:
         data_set = find_data_set(name)
+        assert data_set.archive is not None
         assert data_set.stand_in is not None
         generate_archive(folder / data_set.archive, data_set.stand_in, "small")
     return folder
@@ -65,16 +72,16 @@ def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_data(stand_ins: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with all small stand-ins prepared."""
     folder = tmp_path_factory.mktemp("data")
-    for name in data_set_names():
-        assert make_ready(name, Wishes(folder=folder, mirror=str(stand_ins))).manifest is not None
+    for name in WITH_STAND_IN:
+        assert make_ready(name, PreparationOptions(folder=folder, mirror=str(stand_ins))).manifest is not None
     return folder
 
 
 @pytest.fixture(scope="session")
 def real_mirror() -> Path:
-    """The folder with the real archives; without it the tests on them say that they did not run."""
-    given = os.environ.get("FEDBANDIT_MIRROR")
-    folder = Path(given) if given else Path(__file__).parents[3] / "shared" / "datasets"
+    """The folder with the real archives; without it, the tests that need them are skipped."""
+    mirror = os.environ.get("FEDBANDIT_MIRROR")
+    folder = Path(mirror) if mirror else Path(__file__).parents[3] / "shared" / "datasets"
     if not (folder / "hetrec2011-lastfm-2k.zip").is_file():
         pytest.skip("NOT RUN: the real archives are neither in FEDBANDIT_MIRROR nor in ../shared/datasets")
     return folder
@@ -82,10 +89,10 @@ def real_mirror() -> Path:
 
 @pytest.fixture(scope="session")
 def real_data(real_mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with LastFM and Delicious prepared from the real archives."""
+    """A data folder with LastFM and Delicious, in both preparations, from the real archives."""
     folder = tmp_path_factory.mktemp("real-data")
-    for name in ("lastfm", "delicious"):
-        assert make_ready(name, Wishes(folder=folder, mirror=str(real_mirror))).manifest is not None
+    for name in ("lastfm", "delicious", "lastfm-tagged", "delicious-tagged"):
+        assert make_ready(name, PreparationOptions(folder=folder, mirror=str(real_mirror))).manifest is not None
     return folder
 
 
@@ -96,7 +103,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture
 def server(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A https server on loopback whose certificate is trusted."""
+    """An https server on loopback with a trusted certificate."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(authority.bundle))
     with running(authority.server_certificate()) as server:
         yield server

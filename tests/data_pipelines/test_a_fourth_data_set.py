@@ -1,4 +1,4 @@
-"""Adding a data set is adding a file that nothing else mentions: the README's example."""
+"""A data set is added by a single file, as in the README's example."""
 
 import sys
 import zipfile
@@ -13,7 +13,7 @@ from tests.readme import commands, example_file
 
 @pytest.fixture
 def books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put the file among the others, and an archive into a data folder."""
+    """Add the file to the other data sets, and an archive to a data folder."""
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "books.py").write_text(example_file("books.py"))
     monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(tmp_path / "more")])
@@ -35,6 +35,6 @@ def test_a_fourth_data_set_is_found_prepared_shown_and_loaded(books: Path, capsy
     assert main(["data", "show", "books"]) == 0
     assert load("books", seed=0, arms=10, folder=books).steps == 10
     assert main(["data", "books", "--stand-in", "--force"]) == 1
-    assert "no stand-in is stated for books" in capsys.readouterr().err
+    assert "books has no stand-in" in capsys.readouterr().err
     assert main(["data", "nonsense"]) == 2
-    assert "allowed are books, delicious, lastfm, movielens" in capsys.readouterr().err
+    assert "data set must be one of book-crossing, books, delicious, " in capsys.readouterr().err

@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_pipelines.archive import Archive, ArchiveError
 from data_pipelines.catalogue import data_set_names, find_data_set
 from data_pipelines.data_set import Contents
+from data_pipelines.fetch.archive import Archive, ArchiveError
 
 DELICIOUS = {
     "bookmarks.dat": (
@@ -47,7 +47,7 @@ def test_lastfm_is_read(make_archive, lastfm_members):
     assert contents.words.counts.toarray().tolist() == [[0, 2, 2, 0], [1, 0, 0, 1], [0, 0, 0, 0]]
 
 
-def test_delicious_takes_the_sites_tags_and_the_earliest_known_time(make_archive):
+def test_delicious_uses_the_sites_tags_and_the_earliest_known_time(make_archive):
     contents = read("delicious", make_archive(DELICIOUS), least_word_uses=1)
     pairs = list(zip(contents.users.tolist(), contents.items.tolist(), contents.times.tolist(), strict=True))
     assert pairs == [(8, 0, 1000), (8, 1, 0), (9, 1, 7000)]
@@ -55,12 +55,12 @@ def test_delicious_takes_the_sites_tags_and_the_earliest_known_time(make_archive
     assert contents.words.counts.toarray().tolist() == [[3, 276, 276], [0, 0, 5]]
 
 
-def test_movielens_drops_low_ratings_before_it_counts_the_users(make_archive):
+def test_movielens_drops_low_ratings_before_counting_the_activity_of_users(make_archive):
     contents = read("movielens", make_archive(MOVIELENS), observations_above=1)
     assert contents.users.tolist() == [1, 1]
     assert contents.item_ids[contents.items].tolist() == [1, 2]
     assert contents.times.tolist() == [10, 5]
-    # Movie 3 stays, though only a dropped user rated it; movie 4 was rated below 1 only.
+    # Movie 3 stays, although only a dropped user rated it; movie 4 has only ratings below 1.
     assert contents.item_ids.tolist() == [1, 2, 3]
 
 
@@ -70,7 +70,7 @@ def test_movielens_words_are_whole_tags_and_genres(make_archive):
     assert words.counts.toarray().tolist() == [[0, 1, 0, 2], [1, 0, 1, 1], [0, 0, 0, 0]]
 
 
-def test_the_thresholds_of_movielens_are_parameters(make_archive):
+def test_the_filters_of_movielens_are_parameters(make_archive):
     path = make_archive(MOVIELENS)
     assert read("movielens", path, observations_above=0, least_rating=0.5).counts.users == 3
     assert read("movielens", path, observations_above=0, least_rating=4).users.tolist() == [2, 3]
@@ -82,57 +82,66 @@ def test_the_thresholds_of_movielens_are_parameters(make_archive):
 def test_the_order_of_rows_does_not_matter(make_archive, lastfm_members, name: str):
     members = {"lastfm": lastfm_members, "delicious": DELICIOUS}[name]
     options = {"least_word_uses": 1} if name == "delicious" else {}
-    turned = {}
+    reversed_members = {}
     for member, content in members.items():
         header, *rows = content.splitlines(keepends=True)
-        turned[member] = header + b"".join(reversed(rows))
+        reversed_members[member] = header + b"".join(reversed(rows))
     first = read(name, make_archive(members), **options)
-    second = read(name, make_archive(turned), **options)
+    second = read(name, make_archive(reversed_members), **options)
     for array in ("users", "items", "times", "item_ids"):
         np.testing.assert_array_equal(getattr(first, array), getattr(second, array))
     assert (first.words.counts != second.words.counts).nnz == 0
 
 
 @pytest.mark.parametrize(
-    ("member", "row", "complaint"),
+    ("member", "row", "message"),
     [
         ("user_artists.dat", b"5\t4\t1", "user_artists.dat line 5: artistID 4 is not in artists.dat"),
         ("user_taggedartists.dat", b"5\t1\t99\t1\t1\t2009", "line 5: tagID 99 is not in tags.dat"),
-        ("artists.dat", b"3\tC\tu\tp", "artists.dat lists id 3 twice"),
-        ("tags.dat", b"8\tx", "tags.dat lists id 8 twice"),
-        ("artists.dat", b"4\tC\tu", "artists.dat line 5 has 3 columns"),
+        ("artists.dat", b"3\tC\tu\tp", "artists.dat contains id 3 more than once"),
+        ("tags.dat", b"8\tx", "tags.dat contains id 8 more than once"),
+        ("artists.dat", b"4\tC\tu", r"artists.dat line 5 must have 4 columns .*, got 3"),
     ],
 )
-def test_rows_that_contradict_each_other_are_errors(make_archive, lastfm_members, member, row, complaint):
+def test_inconsistent_rows_are_errors(make_archive, lastfm_members, member, row, message):
     lastfm_members[member] += row + b"\r\n"
-    with pytest.raises(ArchiveError, match=complaint):
+    with pytest.raises(ArchiveError, match=message):
         read("lastfm", make_archive(lastfm_members))
 
 
 def test_an_archive_without_interactions_or_words_is_refused(make_archive, lastfm_members):
-    without = {**lastfm_members, "user_artists.dat": b"userID\tartistID\tweight\n"}
-    with pytest.raises(ArchiveError, match="not a single interaction"):
-        read("lastfm", make_archive(without))
-    without = {**lastfm_members, "tags.dat": b"tagID\ttagValue\n7\t???\n8\t!\n"}
-    with pytest.raises(ValueError, match="no item has a single word"):
-        read("lastfm", make_archive(without))
+    without_interactions = {**lastfm_members, "user_artists.dat": b"userID\tartistID\tweight\n"}
+    with pytest.raises(ArchiveError, match="the data set has no interactions"):
+        read("lastfm", make_archive(without_interactions))
+    without_words = {**lastfm_members, "tags.dat": b"tagID\ttagValue\n7\t???\n8\t!\n"}
+    with pytest.raises(ValueError, match="no item has any words left"):
+        read("lastfm", make_archive(without_words))
 
 
 @pytest.mark.parametrize("name", data_set_names())
-def test_every_data_set_states_what_there_is_to_know(name: str):
+def test_every_declaration_is_complete(name: str):
     data_set = find_data_set(name)
     assert data_set.name == name
-    assert data_set.archive.endswith(".zip")
-    assert data_set.official_url.startswith("https://")
+    assert data_set.archive is not None or data_set.packages
+    if data_set.archive is not None:
+        assert data_set.archive.endswith(".zip")
+        assert data_set.official_url is not None
+        assert data_set.official_url.startswith("https://")
+        assert data_set.read is not None
+        assert set(data_set.member_sha256) | set(data_set.published_rows) <= set(data_set.limits)
     assert all(url.startswith("https://") for url in data_set.copies)
-    assert set(data_set.member_sha256) | set(data_set.published_rows) <= set(data_set.limits)
-    for sha256 in filter(None, [data_set.sha256, *data_set.member_sha256.values()]):
+    hashes = [data_set.sha256, *data_set.member_sha256.values()]
+    for package in data_set.packages:
+        hashes += [package.sha256, *(member.sha256 for member in package.members.values())]
+    for sha256 in filter(None, hashes):
         assert len(sha256) == 64
         int(sha256, 16)
     assert data_set.licence
     assert data_set.citation
 
 
-def test_an_unknown_data_set_is_named_with_those_there_are():
-    with pytest.raises(ValueError, match="data set is 'netflix'; allowed are delicious, lastfm, movielens"):
+def test_the_error_for_an_unknown_data_set_lists_the_known_ones():
+    with pytest.raises(
+        ValueError, match=r"data set must be one of book-crossing, delicious, .*online-retail, got 'netflix'"
+    ):
         find_data_set("netflix")

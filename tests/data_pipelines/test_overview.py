@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from data_pipelines.activity_groups import group_users
-from data_pipelines.overview import describe, draw
-from data_pipelines.prepared import open_prepared
+from data_pipelines.prepare.overview import describe, draw
+from data_pipelines.prepare.prepared import open_prepared
 
 
-def test_the_ten_groups_of_delicious_hold_everybody_once():
+def test_the_ten_groups_of_delicious_contain_each_user_once():
     activity = np.array([1, 9, 10, 19, 89, 90, 99, 100])
     groups = group_users(activity, "tens")
     assert [group.label for group in groups] == [
@@ -18,13 +18,13 @@ def test_the_ten_groups_of_delicious_hold_everybody_once():
     assert [group.users for group in groups] == [2, 2, 0, 0, 0, 0, 0, 0, 1, 3]
 
 
-def test_users_above_a_hundred_get_a_group_of_their_own():
+def test_users_above_a_hundred_interactions_form_a_separate_group():
     groups = group_users(np.array([5, 100, 101, 250]), "tens")
     assert len(groups) == 11
     assert (groups[-1].label, groups[-1].users, groups[-2].users) == ("[101, 250]", 2, 1)
 
 
-def test_quantile_groups_are_about_equal_and_hold_everybody():
+def test_quantile_groups_are_about_equal_and_contain_all_users():
     activity = np.arange(1, 1_001)
     groups = group_users(activity, "quantiles")
     assert len(groups) == 10
@@ -32,12 +32,12 @@ def test_quantile_groups_are_about_equal_and_hold_everybody():
     assert max(group.users for group in groups) - min(group.users for group in groups) <= 2
 
 
-def test_equal_quantiles_fall_together():
+def test_equal_quantiles_are_merged():
     assert [group.users for group in group_users(np.array([3, *[50] * 30]), "quantiles")] == [1, 30]
     assert [group.label for group in group_users(np.full(7, 50), "quantiles")] == ["[50, 50]"]
 
 
-def test_the_description_says_everything(small_data: Path):
+def test_the_description_is_complete(small_data: Path):
     text = describe(open_prepared("delicious", small_data))
     for part in (
         "source         stand-in",
@@ -52,8 +52,8 @@ def test_the_description_says_everything(small_data: Path):
         assert part in text
 
 
-def test_the_description_says_how_many_quantile_groups_remain(small_data: Path):
-    assert "by quantiles: of ten groups" in describe(open_prepared("lastfm", small_data))
+def test_the_description_has_the_number_of_quantile_groups(small_data: Path):
+    assert "of 10 groups are non-empty)" in describe(open_prepared("lastfm", small_data))
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
@@ -64,6 +64,6 @@ def test_the_picture_is_drawn(small_data: Path, tmp_path: Path, suffix: str, sta
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_another_kind_of_picture_is_refused(small_data: Path, tmp_path: Path):
-    with pytest.raises(ValueError, match=r"allowed are names that end in \.pdf, \.png, \.svg"):
+def test_an_unsupported_picture_format_is_refused(small_data: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match=r"picture must be a file name that ends in \.pdf, \.png, \.svg, got "):
         draw(open_prepared("lastfm", small_data), tmp_path / "lastfm.bmp")

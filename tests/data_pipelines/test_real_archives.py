@@ -1,4 +1,4 @@
-"""On the real archives, if there is a mirror of them: the counts that everybody can check."""
+"""Tests on the real archives, if there is a mirror: counts that can be verified independently."""
 
 import zipfile
 from pathlib import Path
@@ -6,21 +6,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from data_pipelines import load
 from data_pipelines.activity_groups import group_users
-from data_pipelines.prepared import open_prepared
-from data_pipelines.readiness import Outcome, make_ready
-from data_pipelines.sources import Wishes
-from data_pipelines.status_table import status_table
+from data_pipelines.data_label import data_label
+from data_pipelines.fetch.sources import PreparationOptions
+from data_pipelines.prepare.prepared import open_prepared
+from data_pipelines.prepare.readiness import PreparationResult, make_ready
+from data_pipelines.prepare.status_table import status_table
 
 
-def outcome(name: str, folder: Path) -> Outcome:
-    return make_ready(name, Wishes(folder=folder))
+def prepare(name: str, folder: Path) -> PreparationResult:
+    return make_ready(name, PreparationOptions(folder=folder))
 
 
-def test_lastfm_is_complete_and_said_to_come_from_a_mirror(real_data: Path):
-    manifest = outcome("lastfm", real_data).manifest
+def test_lastfm_is_complete_and_labelled_as_from_a_mirror(real_data: Path):
+    manifest = prepare("lastfm", real_data).manifest
     assert manifest is not None
     assert manifest["counts"]["observed"] == {"users": 1_892, "items": 17_632, "interactions": 92_834}
     assert manifest["rows"]["observed"] == manifest["rows"]["published"]
@@ -29,8 +32,8 @@ def test_lastfm_is_complete_and_said_to_come_from_a_mirror(real_data: Path):
     assert manifest["verified"] == "counts as published; not the official bytes"
 
 
-def test_delicious_is_used_and_its_counts_are_said_to_differ(real_data: Path):
-    result = outcome("delicious", real_data)
+def test_delicious_is_used_and_its_differing_counts_are_reported(real_data: Path):
+    result = prepare("delicious", real_data)
     assert result.manifest is not None
     assert result.manifest["counts"] == {
         "observed": {"users": 1_855, "items": 69_226, "interactions": 103_876},
@@ -44,7 +47,7 @@ def test_delicious_is_used_and_its_counts_are_said_to_differ(real_data: Path):
     assert load("delicious", seed=0, folder=real_data).steps == 103_876
 
 
-def test_the_users_of_delicious_fall_into_the_ten_groups(real_data: Path):
+def test_the_users_of_delicious_are_in_the_ten_groups(real_data: Path):
     groups = group_users(open_prepared("delicious", real_data).activity, "tens")
     assert [group.label for group in groups][:2] == ["[0, 10)", "[10, 20)"]
     assert groups[-1].label == "[90, 100]"
@@ -52,13 +55,13 @@ def test_the_users_of_delicious_fall_into_the_ten_groups(real_data: Path):
     assert sum(group.interactions for group in groups) == 103_876
 
 
-def test_of_ten_quantile_groups_of_lastfm_two_remain(real_data: Path):
+def test_two_of_the_ten_quantile_groups_of_lastfm_are_non_empty(real_data: Path):
     groups = group_users(open_prepared("lastfm", real_data).activity, "quantiles")
     assert [group.users for group in groups] == [63, 1_829]
     assert groups[1].label == "[50, 50]"
 
 
-def test_a_third_of_the_artists_have_no_word(real_data: Path):
+def test_a_third_of_the_artists_have_no_words(real_data: Path):
     assert open_prepared("lastfm", real_data).manifest["items_without_words"] == 5_499
 
 
@@ -68,21 +71,68 @@ def test_real_pools_have_distinct_items_one_positive_and_no_other_item_of_the_us
     stream = load(name, seed=0, folder=real_data)
     assert (np.diff(np.sort(stream.pools, axis=1), axis=1) > 0).all()
     width = len(prepared.item_ids)
-    touched = prepared.users * width + prepared.items
-    offered = stream.clients[:, None] * width + stream.pools
-    assert (np.isin(offered, touched) == (stream.rewards == 1.0)).all()
+    interactions = prepared.users * width + prepared.items
+    offers = stream.clients[:, None] * width + stream.pools
+    assert (np.isin(offers, interactions) == (stream.rewards == 1.0)).all()
     assert (stream.rewards.sum(axis=1) == 1.0).all()
-    assert (np.sort(offered[stream.rewards == 1.0]) == touched).all()
+    assert (np.sort(offers[stream.rewards == 1.0]) == interactions).all()
     assert chisquare(np.bincount(stream.rewards.argmax(axis=1), minlength=25)).pvalue > 1e-4
 
 
-def test_the_official_line_ends_give_the_same_data(real_mirror: Path, real_data: Path, tmp_path: Path):
+def test_official_line_ends_give_the_same_data(real_mirror: Path, real_data: Path, tmp_path: Path):
     archive = "hetrec2011-lastfm-2k.zip"
     with zipfile.ZipFile(real_mirror / archive) as lf, zipfile.ZipFile(tmp_path / archive, "w") as crlf:
         for member in lf.namelist():
             crlf.writestr(member, lf.read(member).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
-    result = make_ready("lastfm", Wishes(folder=tmp_path / "data", mirror=str(tmp_path)))
+    result = make_ready("lastfm", PreparationOptions(folder=tmp_path / "data", mirror=str(tmp_path)))
     assert result.manifest is not None
     expected = open_prepared("lastfm", real_data).manifest
     assert result.manifest["arrays"] == expected["arrays"]
     assert result.manifest["fingerprint"] != expected["fingerprint"]
+
+
+def test_lastfm_tagged_has_exactly_the_events_of_the_paper(real_data: Path):
+    prepared = open_prepared("lastfm-tagged", real_data)
+    assert prepared.manifest["counts"]["observed"] == {"users": 1_892, "items": 12_523, "interactions": 96_733}
+    assert prepared.manifest["differences"] == []
+    pairs = np.unique(np.stack([prepared.users, prepared.items]), axis=1)
+    assert pairs.shape[1] == 71_064
+
+
+def test_delicious_tagged_drops_rare_tags_before_counting_events(real_data: Path):
+    manifest = open_prepared("delicious-tagged", real_data).manifest
+    assert manifest["counts"]["observed"]["interactions"] == 101_585
+    assert data_label("delicious-tagged", "mirror", manifest) == (
+        "RECONSTRUCTED DATA (rows of user_taggedbookmarks-timestamps.dat: 384,599 of 437,593 published)"
+    )
+
+
+def test_no_other_item_of_the_user_is_in_a_pool_of_tagging_events(real_data: Path):
+    prepared = open_prepared("lastfm-tagged", real_data)
+    stream = load("lastfm-tagged", seed=0, folder=real_data)
+    assert stream.steps == 96_733
+    width = len(prepared.item_ids)
+    interactions = np.unique(prepared.users * width + prepared.items)
+    offers = stream.clients[:, None] * width + stream.pools
+    assert (np.isin(offers, interactions) == (stream.rewards == 1.0)).all()
+    assert (np.diff(np.sort(stream.pools, axis=1), axis=1) > 0).all()
+
+
+def test_the_components_of_tagging_events_are_those_of_a_truncated_svd(real_mirror: Path, real_data: Path):
+    """Computed again with scikit-learn's vectorizer and its default, randomised, decomposition."""
+    with zipfile.ZipFile(real_mirror / "hetrec2011-lastfm-2k.zip") as archive:
+        tags = dict(
+            line.split("\t") for line in archive.read("tags.dat").decode("latin-1").replace("\r", "").split("\n")[1:-1]
+        )
+        rows = archive.read("user_taggedartists-timestamps.dat").decode().split("\n")[1:-1]
+    documents: dict[int, list[str]] = {}
+    for row in rows:
+        _, artist, tag, _ = row.split("\t")
+        documents.setdefault(int(artist), []).extend(tags[tag].replace("_", " ").replace("-", " ").split())
+    texts = [documents[artist] for artist in sorted(documents)]
+    matrix = TfidfVectorizer(analyzer=lambda words: [word.lower() for word in words]).fit_transform(texts)
+    svd = TruncatedSVD(25, random_state=0, n_iter=12)
+    expected = svd.fit_transform(matrix)
+    components = open_prepared("lastfm-tagged", real_data).components
+    signs = np.sign((components * expected).sum(axis=0))
+    np.testing.assert_allclose(components[:, :10], (expected * signs)[:, :10], atol=1e-4)

@@ -14,17 +14,19 @@ def test_the_defaults_are_the_papers() -> None:
     assert (stream.steps, stream.arms, stream.dimension) == (30_000, 25, 25)
     assert len(stream.client_ids) == 1_000
     assert stream.source == "simulated"
-    assert len(np.unique(stream.pools)) == 30_000 * 25  # fresh arms at every step
+    assert len(np.unique(stream.pools)) == 30_000 * 25  # new arms at every step
 
 
 def test_arms_are_uniform_in_the_unit_ball() -> None:
     norms = np.linalg.norm(simulate(seed=1, steps=4_000, arms=5, dimension=3).items, axis=1)
     assert norms.max() <= 1
-    places = np.sort(norms**3)  # uniform on [0, 1] for a uniform point in the ball of dimension 3
-    assert np.abs(places - np.linspace(0, 1, len(places))).max() < 1.95 / np.sqrt(len(places))  # Kolmogorov, 0.1 %
+    quantiles = np.sort(norms**3)  # uniform on [0, 1] for a uniform point in the ball of dimension 3
+    assert np.abs(quantiles - np.linspace(0, 1, len(quantiles))).max() < 1.95 / np.sqrt(
+        len(quantiles)
+    )  # Kolmogorov, 0.1 %
 
 
-def test_homogeneous_rewards_are_one_unit_vector_times_the_features() -> None:
+def test_homogeneous_rewards_are_the_product_of_one_unit_vector_and_the_features() -> None:
     stream = simulate(seed=2, steps=50, clients=7, arms=4, dimension=6, table=100)
     theta, residual, *_ = np.linalg.lstsq(stream.items[stream.pools].reshape(-1, 6), stream.rewards.ravel(), rcond=None)
     assert np.linalg.norm(theta) == pytest.approx(1)
@@ -32,22 +34,22 @@ def test_homogeneous_rewards_are_one_unit_vector_times_the_features() -> None:
 
 
 @pytest.mark.parametrize("global_dim", [1, 4, 6])
-def test_heterogeneous_rewards_share_the_global_part_only(global_dim: int) -> None:
+def test_heterogeneous_rewards_share_only_the_global_part(global_dim: int) -> None:
     stream = simulate(seed=3, steps=600, clients=5, arms=4, dimension=6, global_dim=global_dim)
     thetas = []
     for client in stream.client_ids:
-        mine = stream.clients == client
-        X = stream.items[stream.pools[mine]].reshape(-1, 6)
-        thetas.append(np.linalg.lstsq(X, stream.rewards[mine].ravel(), rcond=None)[0])
-    shared, own = np.array(thetas)[:, :global_dim], np.array(thetas)[:, global_dim:]
+        is_own_step = stream.clients == client
+        X = stream.items[stream.pools[is_own_step]].reshape(-1, 6)
+        thetas.append(np.linalg.lstsq(X, stream.rewards[is_own_step].ravel(), rcond=None)[0])
+    shared, individual = np.array(thetas)[:, :global_dim], np.array(thetas)[:, global_dim:]
     np.testing.assert_allclose(shared, shared[:1].repeat(5, axis=0), atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(shared, axis=1), 1)
     if global_dim < 6:
-        np.testing.assert_allclose(np.linalg.norm(own, axis=1), 1)
-        assert np.abs(own - own[0]).max() > 0.1
+        np.testing.assert_allclose(np.linalg.norm(individual, axis=1), 1)
+        assert np.abs(individual - individual[0]).max() > 0.1
 
 
-def test_noise_has_the_asked_for_scale_and_non_uniform_clients_differ_in_activity() -> None:
+def test_noise_has_the_requested_scale_and_non_uniform_clients_differ_in_activity() -> None:
     uniform = simulate(seed=4, steps=20_000, clients=50, arms=1, dimension=1, noise=0.5)
     dirichlet = simulate(seed=4, steps=20_000, clients=50, arms=1, dimension=1, client_distribution="non-uniform")
     assert uniform.noise.std() == pytest.approx(0.5, rel=0.05)
@@ -67,37 +69,37 @@ def test_a_stream_is_the_same_on_every_machine() -> None:
     assert digest.hexdigest() == "9f9f21547497a5fafda08b26eb02398e7f80725a78a360e15bd72d9ef9f4ed1a"
 
 
-def test_the_fingerprint_is_of_parameters_and_seed() -> None:
+def test_the_fingerprint_depends_on_parameters_and_seed() -> None:
     small = {"steps": 10, "clients": 3, "arms": 2, "dimension": 2}
-    prints = {
+    fingerprints = {
         simulate(seed=0, **small).fingerprint,
         simulate(seed=1, **small).fingerprint,
         simulate(seed=0, **small, noise=0.2).fingerprint,
         simulate(seed=0, **small, client_distribution="non-uniform").fingerprint,
     }
-    assert len(prints) == 4
-    assert simulate(seed=0, **small).fingerprint in prints
-    scales = [
+    assert len(fingerprints) == 4
+    assert simulate(seed=0, **small).fingerprint in fingerprints
+    noise_fingerprints = [
         simulate(seed=0, **small, noise=scale).fingerprint for scale in (1, 1.0, np.float32(0.1), np.float32(0.3))
     ]
-    assert scales[0] == scales[1]
-    assert len(set(scales)) == 3
+    assert noise_fingerprints[0] == noise_fingerprints[1]
+    assert len(set(noise_fingerprints)) == 3
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"steps": 0}, "steps is 0; allowed are integers from 1"),
-        ({"clients": 2.5}, "clients is 2.5; allowed are integers from 1"),
-        ({"dimension": 5, "global_dim": 6}, "global_dim is 6; allowed are 1 to dimension, 5"),
-        ({"noise": -1}, "noise is -1; allowed are finite numbers from 0"),
-        ({"noise": np.nan}, "noise is nan; allowed are finite numbers from 0"),
-        ({"noise": "a"}, "noise is 'a'; allowed are finite numbers from 0"),
-        ({"client_distribution": "skewed"}, "client_distribution is 'skewed'; allowed are uniform and non-uniform"),
-        ({"table": 0}, "table is 0; allowed are integers from 1"),
-        ({"seed": -1}, "seed is -1; allowed are integers from 0"),
+        ({"steps": 0}, "steps must be an integer from 1, got 0"),
+        ({"clients": 2.5}, "clients must be an integer from 1, got 2.5"),
+        ({"dimension": 5, "global_dim": 6}, "global_dim must be an integer from 1 to dimension, 5, got 6"),
+        ({"noise": -1}, "noise must be a finite number from 0, got -1"),
+        ({"noise": np.nan}, "noise must be a finite number from 0, got nan"),
+        ({"noise": "a"}, "noise must be a finite number from 0, got 'a'"),
+        ({"client_distribution": "skewed"}, "client_distribution must be uniform or non-uniform, got 'skewed'"),
+        ({"table": 0}, "table must be an integer from 1, got 0"),
+        ({"seed": -1}, "seed must be an integer from 0, got -1"),
     ],
 )
-def test_bad_parameters_are_named(change: dict[str, object], message: str) -> None:
+def test_invalid_parameters_are_reported(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         simulate(**({"seed": 0, "steps": 5} | change))

@@ -4,16 +4,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_pipelines.archive import Archive
-from data_pipelines.catalogue import data_set_names, find_data_set
+from data_pipelines.catalogue import find_data_set
 from data_pipelines.data_set import Contents
-from data_pipelines.prepared import open_prepared
-from data_pipelines.stand_in import generate_archive
+from data_pipelines.fetch.archive import Archive
+from data_pipelines.prepare.prepared import open_prepared
+from data_pipelines.stand_ins.stand_in import generate_archive
+from tests.data_pipelines.conftest import WITH_STAND_IN
 
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Contents]:
-    """LastFM and Delicious at full size; MovieLens at full size is for `make bench-data`."""
+    """LastFM and Delicious in full size; `make bench-data` covers MovieLens in full size."""
     folder = tmp_path_factory.mktemp("full")
     contents = {}
     for name in ("lastfm", "delicious"):
@@ -35,29 +36,29 @@ def test_the_full_size_has_the_published_numbers(full: dict[str, Contents], name
 @pytest.mark.parametrize("name", ["lastfm", "delicious"])
 def test_activity_and_tag_use_have_long_tails(full: dict[str, Contents], name: str):
     activity = np.sort(np.unique(full[name].users, return_counts=True)[1])
-    most_active = activity[-len(activity) // 10 :].sum() / activity.sum()
-    assert most_active > 0.15  # the most active tenth
+    share_of_top_tenth = activity[-len(activity) // 10 :].sum() / activity.sum()
+    assert share_of_top_tenth > 0.15
     assert np.median(activity) < activity.mean() * 1.2
     uses = np.sort(np.asarray(full[name].words.counts.sum(axis=0)).ravel())
     assert uses[-len(uses) // 10 :].sum() / uses.sum() > 0.3
 
 
-def test_users_have_tastes_of_their_own(small_data: Path):
-    """Two items of one user are more alike than items of two users."""
+def test_users_have_individual_tastes(small_data: Path):
+    """Two items of one user are more similar than items of two users."""
     prepared = open_prepared("delicious", small_data)
     features = prepared.components / np.linalg.norm(prepared.components, axis=1, keepdims=True)
-    own = [features[prepared.items[prepared.users == user]] for user in np.unique(prepared.users)]
-    same = np.mean([_mean_likeness(vectors) for vectors in own if len(vectors) > 1])
-    assert same > 2 * _mean_likeness(features[prepared.items])
+    features_by_user = [features[prepared.items[prepared.users == user]] for user in np.unique(prepared.users)]
+    within_users = np.mean([_mean_similarity(vectors) for vectors in features_by_user if len(vectors) > 1])
+    assert within_users > 2 * _mean_similarity(features[prepared.items])
 
 
-def _mean_likeness(vectors: np.ndarray) -> float:
-    """The mean cosine between two different rows of norm 1."""
+def _mean_similarity(vectors: np.ndarray) -> float:
+    """Return the mean cosine between two different rows of norm 1."""
     count = len(vectors)
     return float(np.sum(vectors.sum(axis=0) ** 2) - count) / (count * (count - 1))
 
 
-def test_the_small_movielens_keeps_users_above_the_threshold(small_data: Path):
+def test_the_small_movielens_has_users_above_the_activity_filter(small_data: Path):
     prepared = open_prepared("movielens", small_data)
     assert prepared.activity.min() > 3_000
     assert prepared.manifest["rows"]["observed"]["ratings.csv"] == 30_000
@@ -74,7 +75,7 @@ def test_the_formats_are_the_official_ones(stand_ins: Path):
         assert b'"Movie ""1"", The (1995)"' in archive.read("ml-20m/movies.csv")
 
 
-@pytest.mark.parametrize("name", data_set_names())
+@pytest.mark.parametrize("name", WITH_STAND_IN)
 def test_generating_again_gives_the_same_archive(stand_ins: Path, tmp_path: Path, name: str):
     data_set = find_data_set(name)
     generate_archive(tmp_path / "again.zip", data_set.stand_in, "small")

@@ -1,4 +1,4 @@
-"""A real https server on loopback that misbehaves as told."""
+"""A real https server on loopback that misbehaves in a chosen way."""
 
 import datetime
 import ipaddress
@@ -19,7 +19,7 @@ DAY = datetime.timedelta(days=1)
 
 
 class Authority:
-    """A certificate authority for one test run; `bundle` is what clients trust."""
+    """A certificate authority for one test run; clients trust `bundle`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -77,7 +77,7 @@ Behaviour = Callable[["Handler"], None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers each request with the server's next behaviour; the last one stays."""
+    """Answers each request with the server's next behaviour; the last one is repeated."""
 
     protocol_version = "HTTP/1.1"
     server: "Server"
@@ -89,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
         behaviour(self)
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def answer(self, status: int, body: bytes = b"", **headers: str) -> None:
         self.send_response(status)
@@ -105,7 +105,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """What was asked of it is in `requests`."""
+    """A server that records its requests in `requests`."""
 
     daemon_threads = True
 
@@ -123,12 +123,12 @@ class Server(ThreadingHTTPServer):
         return f"https://localhost:{self.server_port}"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is no news."""
+        """Ignore clients that close the connection."""
 
 
 @contextmanager
 def running(certificate: Path) -> Iterator[Server]:
-    """Run a server in a thread while the block lasts."""
+    """Run a server in a thread until the block ends."""
     with Server(certificate) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
@@ -141,33 +141,33 @@ def running(certificate: Path) -> Iterator[Server]:
 
 
 def whole(content: bytes, etag: str = '"1"') -> Behaviour:
-    """Serve the content properly, ranges included."""
+    """Serve the content correctly, including ranges."""
 
     def serve(handler: Handler) -> None:
-        asked = handler.headers.get("Range")
-        unchanged = handler.headers.get("If-Range", etag) == etag
-        if asked is None or not unchanged:
+        byte_range = handler.headers.get("Range")
+        is_unchanged = handler.headers.get("If-Range", etag) == etag
+        if byte_range is None or not is_unchanged:
             handler.answer(200, content, ETag=etag)
             return
-        start = int(asked.removeprefix("bytes=").removesuffix("-"))
+        start = int(byte_range.removeprefix("bytes=").removesuffix("-"))
         if start >= len(content):
             handler.answer(416, Content_Range=f"bytes */{len(content)}")
             return
-        place = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        handler.answer(206, content[start:], ETag=etag, Content_Range=place)
+        content_range = f"bytes {start}-{len(content) - 1}/{len(content)}"
+        handler.answer(206, content[start:], ETag=etag, Content_Range=content_range)
 
     return serve
 
 
 def cut_after(count: int, content: bytes, etag: str = '"1"') -> Behaviour:
-    """Promise everything still asked for, send `count` bytes of it, hang up."""
+    """Announce all requested bytes, send `count` of them, close the connection."""
 
     def serve(handler: Handler) -> None:
-        asked = handler.headers.get("Range")
-        start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
+        byte_range = handler.headers.get("Range")
+        start = int(byte_range.removeprefix("bytes=").removesuffix("-")) if byte_range else 0
         rest = content[start:]
-        handler.send_response(206 if asked else 200)
-        if asked:
+        handler.send_response(206 if byte_range else 200)
+        if byte_range:
             handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         handler.send_header("Content-Length", str(len(rest)))
         handler.send_header("ETag", etag)
@@ -179,12 +179,12 @@ def cut_after(count: int, content: bytes, etag: str = '"1"') -> Behaviour:
 
 
 def ignoring_ranges(content: bytes) -> Behaviour:
-    """Send everything whatever was asked for."""
+    """Send everything, regardless of the requested range."""
     return lambda handler: handler.answer(200, content, ETag='"1"')
 
 
 def stating_length(length: int, content: bytes) -> Behaviour:
-    """State a wrong length."""
+    """Announce a wrong length."""
 
     def serve(handler: Handler) -> None:
         handler.answer(200, content, Content_Length=str(length), ETag='"1"')
@@ -194,12 +194,12 @@ def stating_length(length: int, content: bytes) -> Behaviour:
 
 
 def status(code: int, **headers: str) -> Behaviour:
-    """Answer with a status alone."""
+    """Answer with a status only."""
     return lambda handler: handler.answer(code, **headers)
 
 
 def stalling_after(count: int, content: bytes) -> Behaviour:
-    """Send some bytes, then nothing more, and keep the connection."""
+    """Send some bytes, then nothing more, and keep the connection open."""
 
     def serve(handler: Handler) -> None:
         handler.send_response(200)
@@ -214,7 +214,7 @@ def stalling_after(count: int, content: bytes) -> Behaviour:
 
 
 def dripping(content: bytes) -> Behaviour:
-    """Send a byte now and then, often enough to keep any read time-out from ending."""
+    """Send single bytes, often enough to avoid any read timeout."""
 
     def serve(handler: Handler) -> None:
         handler.send_response(200)
@@ -231,7 +231,7 @@ def dripping(content: bytes) -> Behaviour:
 
 
 def chunked(content: bytes, *, whole: bool) -> Behaviour:
-    """Send chunks without a stated length; if not `whole`, without the last one."""
+    """Send chunks without a total length; if not `whole`, without the last one."""
 
     def serve(handler: Handler) -> None:
         handler.send_response(200)

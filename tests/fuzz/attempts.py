@@ -1,4 +1,4 @@
-"""One input after the other, each with a deadline: what came of them."""
+"""Try inputs one by one, each with a deadline, and count the results."""
 
 import random
 import resource
@@ -14,28 +14,28 @@ from types import FrameType
 
 from tests.fuzz.target import Target
 
-SECONDS_AN_INPUT = 10.0
+SECONDS_PER_INPUT = 10.0
 SPARE_MEMORY = 3 << 30
-"""Bytes of address space that a target may take beside what its libraries took."""
-MOST_FAILURES = 20
+"""Bytes of address space that a target may use in addition to its libraries."""
+MAX_FAILURES = 20
 
 
 class HangError(BaseException):
-    """An input that took too long; not an Exception, so that no reader takes it for a damaged file."""
+    """An input that took too long; not an Exception, so that no reader treats it as a damaged file."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An input that was neither rightly accepted nor clearly refused."""
+    """An input that was neither correctly accepted nor clearly refused."""
 
     number: int
-    what: str
+    reason: str
     content: bytes
 
 
 @dataclass
 class Report:
-    """What came of the inputs of one target."""
+    """The results of the inputs of one target."""
 
     name: str
     inputs: int = 0
@@ -48,13 +48,13 @@ class Report:
 
 
 def input_of(target: Target, seed: int, number: int) -> bytes:
-    """Make an input again by its number."""
+    """Make the input with this number; always the same."""
     return target.make(random.Random(f"{seed}/{target.name}/{number}"))
 
 
 def attempt(report: Report, check: Callable[[bytes], bool], content: bytes) -> None:
-    """Try one input and count what came of it."""
-    started = time.perf_counter()
+    """Try one input and count the result."""
+    start_time = time.perf_counter()
     try:
         with _deadline():
             if check(content):
@@ -63,48 +63,48 @@ def attempt(report: Report, check: Callable[[bytes], bool], content: bytes) -> N
                 report.refused += 1
     except (Exception, HangError) as error:
         report.failed += 1
-        if len(report.failures) < MOST_FAILURES:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            what = f"{type(error).__name__}: {error}"[:400] + f" ({where.filename.rpartition('/')[2]}:{where.lineno})"
-            report.failures.append(Failure(report.inputs, what, content))
+        if len(report.failures) < MAX_FAILURES:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            reason = f"{type(error).__name__}: {error}"[:400] + f" ({frame.filename.rpartition('/')[2]}:{frame.lineno})"
+            report.failures.append(Failure(report.inputs, reason, content))
     report.inputs += 1
-    report.slowest = max(report.slowest, time.perf_counter() - started)
+    report.slowest = max(report.slowest, time.perf_counter() - start_time)
 
 
-def attempt_many(target: Target, seed: int, inputs: int, tell: Callable[[int], None] = lambda done: None) -> Report:
-    """Try that many inputs of a target."""
+def attempt_many(target: Target, seed: int, inputs: int, notify: Callable[[int], None] = lambda done: None) -> Report:
+    """Try `inputs` inputs of a target."""
     report = Report(target.name)
     for number in range(inputs):
         attempt(report, target.check, input_of(target, seed, number))
-        tell(report.inputs)
+        notify(report.inputs)
     report.peak_mib = peak_mib()
     return report
 
 
 def peak_mib() -> float:
-    """Return the most memory that this process ever took."""
+    """Return the peak memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 def limit_memory() -> None:
-    """Let a bomb end in a MemoryError instead of taking the machine with it."""
+    """Make excessive use of memory a MemoryError instead of exhausting the machine."""
     try:
-        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        used_memory = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     except OSError:
         return
-    resource.setrlimit(resource.RLIMIT_AS, (taken + SPARE_MEMORY, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (used_memory + SPARE_MEMORY, resource.RLIM_INFINITY))
 
 
 @contextmanager
 def _deadline() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> None:
-        raise HangError(f"more than {SECONDS_AN_INPUT:.0f} s")
+        raise HangError(f"more than {SECONDS_PER_INPUT:.0f} s")
 
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS_AN_INPUT)
+    previous_handler = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS_PER_INPUT)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous_handler)

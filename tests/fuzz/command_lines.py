@@ -1,4 +1,4 @@
-"""Whole command lines: an exit code and at most one line of error, whatever is typed. Nothing is run or fetched."""
+"""Whole command lines: an exit code and at most a one-line error for any input. Nothing is run or downloaded."""
 
 import contextlib
 import io
@@ -93,23 +93,23 @@ def check(content: bytes) -> bool:
     folder = scratch() / "commands"
     folder.mkdir(exist_ok=True)
     (folder / "tiny.toml").write_text(TINY)
-    before = Path.cwd()
+    previous_folder = Path.cwd()
     out, err = io.StringIO(), io.StringIO()
     os.chdir(folder)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(words)
-    except SystemExit as ending:  # argparse
-        code = ending.code if isinstance(ending.code, int) else 2
+    except SystemExit as exit_error:  # argparse
+        code = exit_error.code if isinstance(exit_error.code, int) else 2
     finally:
-        os.chdir(before)
+        os.chdir(previous_folder)
     errors = err.getvalue()
     require(code in (0, 1, 2), f"exit code {code}")
     require("Traceback" not in errors, "a traceback")
     require(code != 2 or ": error: " in errors, f"exit code 2 without an error: {errors[:200]!r}")
     if errors.startswith("fedbandit: error: ") and "usage:" not in errors:
-        require(errors.count("\n") == 1, f"{errors.count(chr(10))} lines of error: {errors[:300]!r}")
-    require({path.name for path in folder.iterdir()} <= {"tiny.toml"}, "something was written")
+        require(errors.count("\n") == 1, f"an error of {errors.count(chr(10))} lines: {errors[:300]!r}")
+    require({path.name for path in folder.iterdir()} <= {"tiny.toml"}, "a file was written")
     return code != 2
 
 

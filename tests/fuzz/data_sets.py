@@ -1,18 +1,18 @@
-"""Whole archives of the three data sets, tiny, with damage in one member: refused, or read within bounds."""
+"""Tiny archives of the three data sets with damage in one member: refused, or read within bounds."""
 
 import random
 from functools import cache
 
 import numpy as np
 
-from data_pipelines.archive import Archive, ArchiveError
 from data_pipelines.catalogue import find_data_set
 from data_pipelines.data_set import DataSet
+from data_pipelines.fetch.archive import Archive, ArchiveError
 from tests.fuzz.mutations import damaged
 from tests.fuzz.number_tables import FRAGMENTS, zipped
 from tests.fuzz.target import Target, require, require_one_line, scratch
 
-SETTINGS = {
+PARAMETERS = {
     "lastfm": {},
     "delicious": {"least_word_uses": 1},
     "movielens": {"least_rating": 1, "observations_above": 1},
@@ -52,35 +52,35 @@ def make(draw: random.Random) -> bytes:
     members = {member: text.encode() for member, text in TINY[name].items()}
     if draw.random() < 0.97:
         member = draw.choice(sorted(members))
-        members[member] = damaged(draw, members[member], FRAGMENTS, most=2)
+        members[member] = damaged(draw, members[member], FRAGMENTS, max_damages=2)
     if draw.random() < 0.02:
         del members[draw.choice(sorted(members))]
     return name.encode() + b"\0" + zipped(members)
 
 
 def check(content: bytes) -> bool:
-    name, _, archived = content.partition(b"\0")
+    name, _, archive_bytes = content.partition(b"\0")
     data_set = _data_set(name.decode())
-    place = scratch() / "data_set.zip"
-    place.write_bytes(archived)
+    path = scratch() / "data_set.zip"
+    path.write_bytes(archive_bytes)
     try:
-        with Archive(place, data_set.limits) as archive:
-            contents = data_set.read(archive, SETTINGS[data_set.name])
+        with Archive(path, data_set.limits) as archive:
+            contents = data_set.read(archive, PARAMETERS[data_set.name])
     except ArchiveError as error:
         require_one_line(error)
         return False
     except ValueError as error:
-        require_one_line(error, "no item has a single word", "ratings.csv has no user with more than")
+        require_one_line(error, "no item has any words left", "ratings.csv has no user with more than")
         return False
-    require(len(contents.users) == len(contents.items) == len(contents.times) > 0, "columns of different length")
+    require(len(contents.users) == len(contents.items) == len(contents.times) > 0, "columns of different lengths")
     require(contents.users.min() >= 0, "a negative user")
     require(contents.times.min() >= 0, "a negative time")
     require(contents.items.min() >= 0, "a negative item")
     require(contents.items.max() < len(contents.item_ids), "an item that is not in the catalogue")
     require(contents.words.counts.shape == (len(contents.item_ids), len(contents.words.vocabulary)), "wrong words")
-    require(bool((np.diff(contents.item_ids) > 0).all()), "a catalogue with an item twice")
+    require(bool((np.diff(contents.item_ids) > 0).all()), "a catalogue with a duplicate item")
     pairs = set(zip(contents.users.tolist(), contents.items.tolist(), strict=True))
-    require(len(pairs) == len(contents.users), "a pair of user and item twice")
+    require(len(pairs) == len(contents.users), "a duplicate pair of user and item")
     return True
 
 

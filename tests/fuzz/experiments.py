@@ -1,4 +1,4 @@
-"""Experiment files: what is accepted is in range by an independent look at the TOML, and bounded."""
+"""Experiment files: an independent check of the TOML confirms that accepted values are in range and bounded."""
 
 import math
 import random
@@ -7,9 +7,10 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmark.algorithm_names import algorithm_names
-from benchmark.experiment import FOLDER, Experiment, load_experiment
-from benchmark.plan import Wanted, make_plan
+from benchmark.plan.algorithm_names import algorithm_names
+from benchmark.plan.experiment import FOLDER, Experiment, load_experiment
+from benchmark.plan.options import RunOptions
+from benchmark.plan.plan import make_plan
 from tests.fuzz.mutations import damaged
 from tests.fuzz.target import Target, require, require_one_line, scratch
 
@@ -58,7 +59,7 @@ TABLES = {
     "algorithms": ("gamma", "threshold", "alpha", "ridge", "global_dim", "warm_start"),
     "profiles": ("seeds", "grid", "gammas"),
 }
-FITTING = {
+PARAMETERS_OF = {
     '"async-linucb"': ("gamma", "alpha", "ridge"),
     '"async-linucb-am"': ("gamma", "warm_start"),
     '"sync-linucb"': ("threshold", "alpha"),
@@ -76,35 +77,39 @@ TOKENS += [value.encode() for value in BAD]
 
 def make(draw: random.Random) -> bytes:
     if draw.random() < 0.15:
-        return damaged(draw, draw.choice(seeds()), TOKENS, most=5)
-    wrong = draw.choice((0.0, 0.0, 0.05, 0.3))
+        return damaged(draw, draw.choice(seeds()), TOKENS, max_damages=5)
+    error_rate = draw.choice((0.0, 0.0, 0.05, 0.3))
     kind = draw.choice(("simulated", "simulated", "dataset"))
-    allowed = (
+    fields_of_stream = (
         TABLES["streams"]
         if draw.random() < 0.2
         else TABLES["streams"][:-1]
         if kind == "simulated"
         else ("arms", "scaling")
     )
-    lines = [_line(draw, "title", wrong)]
-    lines += [_line(draw, "description", wrong)] if draw.random() < 0.3 else []
-    lines += ["[[streams]]", _line(draw, kind, wrong), *_some(draw, allowed, wrong, 0.3)]
+    lines = [_line(draw, "title", error_rate)]
+    lines += [_line(draw, "description", error_rate)] if draw.random() < 0.3 else []
+    lines += ["[[streams]]", _line(draw, kind, error_rate), *_some(draw, fields_of_stream, error_rate, 0.3)]
     for _ in range(draw.choice((1, 1, 2))):
-        name = _line(draw, "name", wrong)
-        fitting = next((fields for key, fields in FITTING.items() if key in name), ())
-        fields = TABLES["algorithms"] if draw.random() < 0.2 else fitting
-        lines += ["[[algorithms]]", name, *_some(draw, fields, wrong, 0.7)]
-    lines += ["[profiles.quick]", _line(draw, "seeds", wrong), *_some(draw, TABLES["profiles"][1:], wrong, 0.7)]
+        name = _line(draw, "name", error_rate)
+        fitting_fields = next((fields for key, fields in PARAMETERS_OF.items() if key in name), ())
+        fields = TABLES["algorithms"] if draw.random() < 0.2 else fitting_fields
+        lines += ["[[algorithms]]", name, *_some(draw, fields, error_rate, 0.7)]
+    lines += [
+        "[profiles.quick]",
+        _line(draw, "seeds", error_rate),
+        *_some(draw, TABLES["profiles"][1:], error_rate, 0.7),
+    ]
     content = "\n".join(lines).encode() + b"\n"
-    return damaged(draw, content, TOKENS, most=2) if draw.random() < 0.2 else content
+    return damaged(draw, content, TOKENS, max_damages=2) if draw.random() < 0.2 else content
 
 
-def _some(draw: random.Random, fields: Sequence[str], wrong: float, chance: float) -> list[str]:
-    return [_line(draw, field, wrong) for field in fields if draw.random() < chance]
+def _some(draw: random.Random, fields: Sequence[str], error_rate: float, probability: float) -> list[str]:
+    return [_line(draw, field, error_rate) for field in fields if draw.random() < probability]
 
 
-def _line(draw: random.Random, field: str, wrong: float) -> str:
-    return f"{field} = {draw.choice(BAD if draw.random() < wrong else GOOD[field])}"
+def _line(draw: random.Random, field: str, error_rate: float) -> str:
+    return f"{field} = {draw.choice(BAD if draw.random() < error_rate else GOOD[field])}"
 
 
 def seeds() -> Sequence[bytes]:
@@ -112,71 +117,72 @@ def seeds() -> Sequence[bytes]:
 
 
 def check(content: bytes) -> bool:
-    place = scratch() / "fuzzed.toml"
-    place.write_bytes(content)
+    path = scratch() / "fuzzed.toml"
+    path.write_bytes(content)
     try:
-        experiment = load_experiment(str(place))
+        experiment = load_experiment(str(path))
     except ValueError as error:
-        require_one_line(error, str(place))
+        require_one_line(error, str(path))
         return False
-    for complaint in complaints(tomllib.loads(content.decode())):
-        require(False, complaint)
+    for mistake in mistakes(tomllib.loads(content.decode())):
+        require(False, mistake)
     _plan(experiment)
     return True
 
 
 def _plan(experiment: Experiment) -> None:
-    """Make the plan of the first seed, which must work, or say in one line why not."""
+    """Make the plan of the first seed, which must work or give a one-line error."""
     profile = next(iter(experiment.profiles))
     try:
-        make_plan([experiment], Wanted(profile=profile, seeds=(0,)))
+        make_plan([experiment], RunOptions(profile=profile, seeds=(0,)))
     except ValueError as error:
         require_one_line(error)
 
 
-def complaints(content: Mapping[str, Any]) -> Iterator[str]:
-    """Say what is wrong with an experiment, by a second, independent reading of what is allowed."""
+def mistakes(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the mistakes in an experiment, found by a second, independent implementation of the rules."""
     if set(content) - {"title", "description", "streams", "algorithms", "profiles", "name"}:
         yield "an unknown field"
     if not isinstance(content["title"], str) or not content["title"]:
         yield "title"
     for stream in content["streams"]:
-        yield from _stream_complaints(stream)
+        yield from _stream_mistakes(stream)
     for algorithm in content["algorithms"]:
         if algorithm["name"] not in algorithm_names():
             yield f"algorithm {algorithm['name']!r}"
         for value in algorithm.values():
             if isinstance(value, float) and math.isnan(value):
-                yield f"{algorithm} holds nan"
+                yield f"{algorithm} contains nan"
     for profile in content["profiles"].values():
-        yield from _profile_complaints(profile)
+        yield from _profile_mistakes(profile)
 
 
-def _stream_complaints(stream: Mapping[str, Any]) -> Iterator[str]:
+def _stream_mistakes(stream: Mapping[str, Any]) -> Iterator[str]:
     if ("dataset" in stream) == ("simulated" in stream):
-        yield "not one of dataset and simulated"
+        yield "neither or both of dataset and simulated"
     if not re.fullmatch(r"[A-Za-z0-9_-]+", stream.get("dataset", "x")):
         yield f"dataset {stream['dataset']!r}"
     for field in ("steps", "clients", "arms", "dimension", "table"):
         if not _is_count(stream.get(field, 1)):
             yield f"{field} is {stream[field]!r}"
-    if not all(_is_count(each) for each in stream.get("global_dim", [1])):
+    if not all(_is_count(dimension) for dimension in stream.get("global_dim", [1])):
         yield f"global_dim is {stream['global_dim']!r}"
-    if not _is_number(stream.get("noise", 0), least=0, most=1e308):
+    if not _is_number(stream.get("noise", 0), minimum=0, maximum=1e308):
         yield f"noise is {stream['noise']!r}"
 
 
-def _profile_complaints(profile: Mapping[str, Any]) -> Iterator[str]:
+def _profile_mistakes(profile: Mapping[str, Any]) -> Iterator[str]:
     seed_list = profile["seeds"]
     if not (
-        _is_count(seed_list) or (isinstance(seed_list, list) and seed_list and all(_is_seed(s) for s in seed_list))
+        _is_count(seed_list)
+        or (isinstance(seed_list, list) and seed_list and all(_is_seed(seed) for seed in seed_list))
     ):
         yield f"seeds is {seed_list!r}"
     grid = profile.get("grid", [])
     numbers = [grid["start"], grid["stop"], grid["points"]] if isinstance(grid, dict) else grid
-    if not all(_is_number(each, least=0, most=math.inf) for each in numbers):
+    if not all(_is_number(number, minimum=0, maximum=math.inf) for number in numbers):
         yield f"grid is {grid!r}"
-    if not all(_is_number(each, least=1, most=math.inf) for each in profile.get("gammas", [])):
+    if not all(_is_number(gamma, minimum=1, maximum=math.inf) for gamma in profile.get("gammas", [])):
         yield f"gammas is {profile['gammas']!r}"
 
 
@@ -188,8 +194,8 @@ def _is_seed(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**63
 
 
-def _is_number(value: object, *, least: float, most: float) -> bool:
-    return type(value) in (int, float) and least <= value <= most  # type: ignore[operator]
+def _is_number(value: object, *, minimum: float, maximum: float) -> bool:
+    return type(value) in (int, float) and minimum <= value <= maximum  # type: ignore[operator]
 
 
 TARGET = Target("experiment files", 12, make, check, seeds)

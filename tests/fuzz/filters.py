@@ -1,14 +1,14 @@
-"""What is typed behind --algorithm, --seeds, --dataset and --set."""
+"""Values of the options --algorithm, --seeds, --dataset and --set."""
 
 import random
 from collections.abc import Sequence
 from functools import cache
 
-from benchmark.algorithm_names import algorithm_names, find_algorithm, parameter_names, parse_filter
-from benchmark.commands.data import parse_setting
-from benchmark.experiment import MOST_SEEDS, Experiment, load_experiment
-from benchmark.plan import Wanted, make_plan
-from benchmark.run_experiments import parse_seeds
+from benchmark.commands.data import parse_parameter
+from benchmark.plan.algorithm_names import algorithm_names, find_algorithm, parameter_names, parse_filter
+from benchmark.plan.experiment import MAX_SEEDS, Experiment, load_experiment
+from benchmark.plan.options import RunOptions, parse_seeds
+from benchmark.plan.plan import make_plan
 from tests.fuzz.mutations import damaged
 from tests.fuzz.target import Target, require, require_one_line
 
@@ -64,7 +64,7 @@ def make(draw: random.Random) -> bytes:
     kind = draw.choice(("algorithm", "algorithm", "seeds", "dataset", "set"))
     text = draw.choice(VALID[kind]).encode()
     if draw.random() < 0.9:
-        text = damaged(draw, text, TOKENS, most=3)
+        text = damaged(draw, text, TOKENS, max_damages=3)
     return kind.encode() + b"\0" + text
 
 
@@ -85,33 +85,36 @@ def check(content: bytes) -> bool:
 
 
 def _algorithm(text: str) -> None:
-    found = parse_filter(text)
-    if not found.is_own:
-        require(found.name in algorithm_names(), f"the name {found.name!r}")
-        require(set(found.values) <= set(parameter_names(find_algorithm(found.name))), f"the parameters {found.values}")
-    require(text.count("=") >= len(found.values), "more parameters than were typed")
-    require(all(values for values in found.values.values()), "a parameter without a value")
-    require("" not in [value for values in found.values.values() for value in values], "an empty value")
-    runs = make_plan([experiment()], Wanted(algorithms=(found,), seeds=(0,))).runs
-    require(all(run.algorithm_name == found.name for run in runs), "another algorithm")
+    algorithm_filter = parse_filter(text)
+    if not algorithm_filter.is_own:
+        require(algorithm_filter.name in algorithm_names(), f"the name {algorithm_filter.name!r}")
+        require(
+            set(algorithm_filter.values) <= set(parameter_names(find_algorithm(algorithm_filter.name))),
+            f"the parameters {algorithm_filter.values}",
+        )
+    require(text.count("=") >= len(algorithm_filter.values), "more parameters than in the text")
+    require(all(values for values in algorithm_filter.values.values()), "a parameter without a value")
+    require("" not in [value for values in algorithm_filter.values.values() for value in values], "an empty value")
+    runs = make_plan([experiment()], RunOptions(algorithms=(algorithm_filter,), seeds=(0,))).runs
+    require(all(run.algorithm_name == algorithm_filter.name for run in runs), "a different algorithm")
     require(all(gamma >= 1 for run in runs if (gamma := run.parameters.get("gamma")) is not None), "γ below 1")
 
 
 def _seeds(text: str) -> None:
     seed_list = parse_seeds(text)
-    require(0 < len(seed_list) == len(set(seed_list)) <= MOST_SEEDS, f"{len(seed_list)} seeds")
+    require(0 < len(seed_list) == len(set(seed_list)) <= MAX_SEEDS, f"{len(seed_list)} seeds")
     require(all(0 <= seed < 2**63 for seed in seed_list), "a seed out of range")
     if text.strip().isascii() and text.strip().isdecimal() and text == text.strip():
-        require(seed_list == tuple(range(int(text))), "other seeds than the first")
+        require(seed_list == tuple(range(int(text))), "seeds other than the first ones")
 
 
 def _dataset(text: str) -> None:
-    runs = make_plan([experiment()], Wanted(datasets=(text,), seeds=(0,))).runs
-    require(bool(runs), "a pattern that matches nothing")
+    runs = make_plan([experiment()], RunOptions(datasets=(text,), seeds=(0,))).runs
+    require(bool(runs), "a pattern without a match was accepted")
 
 
 def _set(text: str) -> None:
-    key, value = parse_setting(text)
+    key, value = parse_parameter(text)
     require(bool(key) and 0 <= value < float("inf"), f"{key} = {value}")
 
 

@@ -1,4 +1,4 @@
-"""Tables of users, CSV and Parquet: what is accepted has no empty, repeated, unknown or impossible field."""
+"""The user's own tables, CSV and Parquet: accepted tables have no empty, duplicate, unknown or invalid field."""
 
 import csv
 import datetime
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from data_pipelines.data_set import Contents
-from data_pipelines.imported import ImportRequest, import_data_set, read_contents
+from data_pipelines.prepare.imported import ImportRequest, import_data_set, read_contents
 from tests.fuzz.mutations import damaged
 from tests.fuzz.target import Target, require, require_one_line, scratch
 
@@ -31,8 +31,8 @@ TOKENS = [
     b"item",
     b"u,i1\n",
 ]
-WHOLE_IMPORTS = 25
-"""One accepted input in so many is prepared to the end, which writes files."""
+FULL_IMPORT_EVERY = 25
+"""One of this many accepted inputs is imported completely, which writes files."""
 NO_VALUES = {"", "nan", "NaN", "NaT", "<NA>", "inf", "-inf", "None", "Infinity", "-Infinity"}
 
 
@@ -44,35 +44,35 @@ def make_csv(draw: random.Random) -> bytes:
         *((user, draw.choice(ITEMS), time) for user, time in zip(users, times, strict=True)),
     ]
     content = "".join(",".join(row) + "\n" for row in rows).encode()
-    return damaged(draw, content, TOKENS, most=2) if draw.random() < 0.85 else content
+    return damaged(draw, content, TOKENS, max_damages=2) if draw.random() < 0.85 else content
 
 
 def make_parquet(draw: random.Random) -> bytes:
     count = draw.randint(1, 5)
     makers = [_column(draw) if draw.random() < 0.25 else draw.choice for _ in range(3)]
-    good = (("a", "b"), ITEMS, (5, 7))
+    valid_values = (("a", "b"), ITEMS, (5, 7))
     columns = {
         name: [maker(values) for _ in range(count)]
-        for name, maker, values in zip(("user", "item", "time"), makers, good, strict=True)
+        for name, maker, values in zip(("user", "item", "time"), makers, valid_values, strict=True)
     }
     buffer = io.BytesIO()
     try:
         pq.write_table(pa.table(columns), buffer)
-    except (pa.ArrowException, TypeError, OverflowError):  # values that no Parquet column holds together
-        return damaged(draw, _sound_parquet(), most=4)
+    except (pa.ArrowException, TypeError, OverflowError):  # values that cannot be in the same Parquet column
+        return damaged(draw, _valid_parquet(), max_damages=4)
     content = buffer.getvalue()
-    return damaged(draw, content, most=3) if draw.random() < 0.3 else content
+    return damaged(draw, content, max_damages=3) if draw.random() < 0.3 else content
 
 
 @cache
-def _sound_parquet() -> bytes:
+def _valid_parquet() -> bytes:
     buffer = io.BytesIO()
     pq.write_table(pa.table({"user": ["a"], "item": ["i1"], "time": [5]}), buffer)
     return buffer.getvalue()
 
 
 def _column(draw: random.Random) -> Callable[[Sequence[Any]], Any]:
-    """Return what fills a column with values of one odd kind, some of them missing."""
+    """Return a function that draws values of one unusual type, some of them missing."""
     kinds: Sequence[Sequence[Any]] = (
         (1, 2, -1, 2**62),
         (1.0, 1.5, float("nan"), float("inf"), -0.0),
@@ -95,10 +95,10 @@ def check_csv(content: bytes) -> bool:
     contents = _imported(content, "clicks.csv")
     if contents is None:
         return False
-    if b'"' not in content and b"\r" not in content:  # else a plain reader and pandas may differ in what a field is
+    if b'"' not in content and b"\r" not in content:  # else a plain reader and pandas may split fields differently
         rows = [row for row in csv.reader(io.StringIO(content.decode("utf-8-sig"))) if row]
-        require(all(len(row) == len(rows[0]) for row in rows), "rows of different length")
-        require(len(set(rows[0])) == len(rows[0]), "a column twice")
+        require(all(len(row) == len(rows[0]) for row in rows), "rows of different lengths")
+        require(len(set(rows[0])) == len(rows[0]), "a duplicate column")
         user, item = rows[0].index("user"), rows[0].index("item")
         _require_pairs(contents, [(row[user], row[item]) for row in rows[1:]])
     return True
@@ -137,10 +137,10 @@ def _imported(content: bytes, name: str) -> Contents | None:
     request = ImportRequest(name="shop", interactions=clicks, items=items, dimension=3)
     try:
         contents = read_contents(request)
-        if len(content) % WHOLE_IMPORTS == 0:
+        if len(content) % FULL_IMPORT_EVERY == 0:
             import_data_set(request, folder / "data")
     except ValueError as error:
-        require_one_line(error, str(clicks), "no item has a single word", "there is not a single interaction")
+        require_one_line(error, str(clicks), "no item has any words left", "the data set has no interactions")
         return None
     return contents
 
@@ -150,8 +150,8 @@ def csv_seeds() -> Sequence[bytes]:
 
 
 def warm_up() -> None:
-    """Prepare a sound import to the end, which loads scikit-learn."""
-    for check, content in ((check_csv, csv_seeds()[0]), (check_parquet, _sound_parquet())):
+    """Run a complete valid import, which loads scikit-learn."""
+    for check, content in ((check_csv, csv_seeds()[0]), (check_parquet, _valid_parquet())):
         check(content)
     items, clicks = scratch() / "items.csv", scratch() / "clicks.csv"
     import_data_set(ImportRequest(name="shop", interactions=clicks, items=items, dimension=3), scratch() / "data")

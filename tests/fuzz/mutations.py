@@ -1,4 +1,4 @@
-"""Small damages to something valid, drawn from a seeded generator."""
+"""Small damages to valid input, drawn from a seeded generator."""
 
 import random
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ BYTES = (
 )
 
 
-def damaged(draw: random.Random, content: bytes, tokens: Sequence[bytes] = (), most: int = 4) -> bytes:
-    """Return the content after one to `most` damages."""
-    changed = bytearray(content)
-    for _ in range(draw.randint(1, most)):
-        _damage(draw, changed, tokens)
-    return bytes(changed)
+def damaged(draw: random.Random, content: bytes, tokens: Sequence[bytes] = (), max_damages: int = 4) -> bytes:
+    """Return the content with one to `max_damages` damages."""
+    result = bytearray(content)
+    for _ in range(draw.randint(1, max_damages)):
+        _damage(draw, result, tokens)
+    return bytes(result)
 
 
 def _damage(draw: random.Random, content: bytearray, tokens: Sequence[bytes]) -> None:

@@ -1,12 +1,12 @@
-"""Tables of whole numbers: read as a slow and obvious reader does, or refused."""
+"""Tables of whole numbers: read with the same result as a simple reader, or refused."""
 
 import io
 import random
 import zipfile
 from collections.abc import Mapping, Sequence
 
-from data_pipelines.archive import Archive, ArchiveError
-from data_pipelines.number_tables import read_numbers
+from data_pipelines.fetch.archive import Archive, ArchiveError
+from data_pipelines.tables.number_tables import read_numbers
 from tests.fuzz.mutations import damaged
 from tests.fuzz.target import Target, require, require_one_line, scratch
 
@@ -21,12 +21,12 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(name), content)  # the same bytes at any time of day
+            archive.writestr(zipfile.ZipInfo(name), content)  # with a fixed date, for reproducible bytes
     return buffer.getvalue()
 
 
-def plainly_read(content: bytes) -> tuple[list[int], list[int]] | None:
-    """The slow and obvious reader of two columns of numbers: `None` for anything not exactly right."""
+def read_plainly(content: bytes) -> tuple[list[int], list[int]] | None:
+    """Read two columns of numbers in a slow and simple way; return `None` for any mistake."""
     lines = content.split(b"\n")
     if lines.pop() != b"" or not lines:
         return None
@@ -52,23 +52,23 @@ def make(draw: random.Random) -> bytes:
     if draw.random() < 0.5:
         rows = b"".join(b"%d\t%d\n" % (draw.getrandbits(40), draw.getrandbits(8)) for _ in range(draw.randrange(6)))
         content = HEADER + rows
-        return damaged(draw, content, FRAGMENTS, most=3) if draw.random() < 0.8 else content
+        return damaged(draw, content, FRAGMENTS, max_damages=3) if draw.random() < 0.8 else content
     return HEADER + b"".join(draw.choices(FRAGMENTS, k=draw.randrange(30)))
 
 
 def check(content: bytes) -> bool:
-    place = scratch() / "numbers.zip"
-    place.write_bytes(zipped({MEMBER: content}))
-    found = None
+    path = scratch() / "numbers.zip"
+    path.write_bytes(zipped({MEMBER: content}))
+    numbers = None
     try:
-        with Archive(place, LIMITS) as archive:
-            read = read_numbers(archive, MEMBER, ("a", "b"))
-            found = (read["a"].tolist(), read["b"].tolist())
+        with Archive(path, LIMITS) as archive:
+            columns = read_numbers(archive, MEMBER, ("a", "b"))
+            numbers = (columns["a"].tolist(), columns["b"].tolist())
     except ArchiveError as error:
         require_one_line(error, f"{MEMBER} line ", f"{MEMBER} in ")
-    expected = plainly_read(content) if len(content) <= LIMITS[MEMBER] else None
-    require(found == expected, f"read {found}, expected {expected}")
-    return found is not None
+    expected = read_plainly(content) if len(content) <= LIMITS[MEMBER] else None
+    require(numbers == expected, f"read {numbers}, expected {expected}")
+    return numbers is not None
 
 
 TARGET = Target("tables of numbers", 18, make, check, seeds)

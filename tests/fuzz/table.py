@@ -9,7 +9,7 @@ HEADER = ("target", "inputs", "accepted", "refused", "failed", "slowest", "peak 
 
 
 def table(jobs: Sequence[Job]) -> str:
-    """Return one line a target, and the sum."""
+    """Return one line per target, and the totals."""
     rows = [HEADER, *(_row(job.name, [job.report]) for job in sorted(jobs, key=lambda job: job.name))]
     rows.append(_row("all", [job.report for job in jobs]))
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
@@ -23,6 +23,6 @@ def table(jobs: Sequence[Job]) -> str:
 
 
 def _row(name: str, reports: Sequence[Report]) -> tuple[str, ...]:
-    counts = [sum(getattr(each, column) for each in reports) for column in HEADER[1:5]]
-    slowest, peak = max(each.slowest for each in reports), max(each.peak_mib for each in reports)
+    counts = [sum(getattr(report, column) for report in reports) for column in HEADER[1:5]]
+    slowest, peak = max(report.slowest for report in reports), max(report.peak_mib for report in reports)
     return (name, *(f"{count:,}" for count in counts), f"{slowest * 1e3:,.0f} ms", f"{peak:,.0f} MiB")

@@ -1,4 +1,4 @@
-"""What a fuzz target is: how its inputs are made, and what is done with one of them."""
+"""A fuzz target: how its inputs are made, and how one of them is checked."""
 
 import random
 import tempfile
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-LONGEST_MESSAGE = 3000
+MAX_MESSAGE_LENGTH = 3000
 
 
 @dataclass(frozen=True)
 class Target:
     """One kind of hostile input.
 
-    `check` returns whether the input was accepted; it raises where neither a right acceptance nor a clear
-    refusal came out. `seeds` are what a coverage-guided search starts from; without them there is none.
+    `check` returns whether the input was accepted; it raises unless the input was correctly accepted or clearly
+    refused. A coverage-guided search starts from `seeds`; without them there is no such search.
     """
 
     name: str
@@ -24,36 +24,36 @@ class Target:
     check: Callable[[bytes], bool]
     seeds: Callable[[], Sequence[bytes]] | None = None
     warm_up: Callable[[], object] = lambda: None
-    """Loads the libraries that only some inputs need, before the clock runs."""
+    """Loads the libraries that only some inputs need, before times are measured."""
 
 
 class WrongAcceptanceError(AssertionError):
-    """Something was accepted that must not be."""
+    """An input was accepted that must not be."""
 
 
-def require(is_right: bool, what: str) -> None:
-    """Complain of an input that was accepted and should not have been."""
-    if not is_right:
-        raise WrongAcceptanceError(what)
+def require(is_correct: bool, problem: str) -> None:
+    """Raise an error for an input that was accepted and should not have been."""
+    if not is_correct:
+        raise WrongAcceptanceError(problem)
 
 
-def require_one_line(error: BaseException, *beginnings: str) -> None:
-    """Complain of a refusal that is not one clear line, or not ours: ours begin in a known way."""
+def require_one_line(error: BaseException, *prefixes: str) -> None:
+    """Raise an error for a refusal that is not one clear line, or that does not start like one of our messages."""
     text = str(error)
-    if not text.strip() or not text.isprintable() or len(text) > LONGEST_MESSAGE:
+    if not text.strip() or not text.isprintable() or len(text) > MAX_MESSAGE_LENGTH:
         raise AssertionError(f"not one clear line: {text[:200]!r}") from error
-    if beginnings and not text.startswith(beginnings):
-        raise AssertionError(f"not a refusal of ours: {type(error).__name__}: {text[:200]!r}") from error
+    if prefixes and not text.startswith(prefixes):
+        raise AssertionError(f"not one of our messages: {type(error).__name__}: {text[:200]!r}") from error
 
 
 @cache
 def scratch() -> Path:
-    """Return this process's own empty folder, in memory where the system has such a place."""
+    """Return an empty folder of this process, in memory if the system supports it."""
     memory = Path("/dev/shm")
-    where = str(memory) if memory.is_dir() else None
-    folder = tempfile.TemporaryDirectory(prefix="fedbandit-fuzz-", dir=where)
-    _KEPT.append(folder)
+    parent = str(memory) if memory.is_dir() else None
+    folder = tempfile.TemporaryDirectory(prefix="fedbandit-fuzz-", dir=parent)
+    _FOLDERS.append(folder)
     return Path(folder.name)
 
 
-_KEPT: list["tempfile.TemporaryDirectory[str]"] = []
+_FOLDERS: list["tempfile.TemporaryDirectory[str]"] = []

@@ -1,4 +1,4 @@
-"""`make fuzz` in short, that it sees what it looks for, and every bug that it found."""
+"""A short version of `make fuzz`, tests that it detects failures, and every bug that it found."""
 
 import io
 import subprocess
@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.experiment import load_experiment
-from benchmark.run_experiments import parse_seeds
-from data_pipelines.archive import Archive, ArchiveError
-from data_pipelines.import_tables import read_ids, read_table
+from benchmark.plan.experiment import load_experiment
+from benchmark.plan.options import parse_seeds
+from data_pipelines.fetch.archive import Archive, ArchiveError
+from data_pipelines.prepare.import_tables import read_ids, read_table
 from tests.fuzz import attempts
 from tests.fuzz.attempts import Report, attempt, attempt_many, input_of
 from tests.fuzz.target import Target, require
@@ -25,25 +25,25 @@ from tests.fuzz.targets import BY_NAME, TARGETS
 
 SHORT = 120
 MANY = list(range(1, 2000))
-CALM = {"streams": '[{ simulated = "uniform" }]', "algorithms": '[{ name = "async-linucb", gamma = 5 }]', "seeds": "1"}
+VALID = {"streams": '[{ simulated = "uniform" }]', "algorithms": '[{ name = "async-linucb", gamma = 5 }]', "seeds": "1"}
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_hostile_input_is_accepted_rightly_or_refused_in_one_line(target: Target):
+def test_hostile_input_is_accepted_correctly_or_refused_with_a_one_line_error(target: Target):
     report = attempt_many(target, 0, SHORT)
-    assert [failure.what for failure in report.failures] == []
+    assert [failure.reason for failure in report.failures] == []
     assert report.accepted > 0
     assert report.refused > 0
     assert report.accepted + report.refused == SHORT
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_a_seed_makes_the_same_inputs_again(target: Target):
+def test_the_same_seed_gives_the_same_inputs(target: Target):
     assert [input_of(target, 3, number) for number in range(5)] == [input_of(target, 3, number) for number in range(5)]
 
 
 def crash(content: bytes) -> bool:
-    raise KeyError("no refusal of ours")
+    raise KeyError("not one of our messages")
 
 
 def hang(content: bytes) -> bool:
@@ -51,32 +51,32 @@ def hang(content: bytes) -> bool:
         time.sleep(0.01)
 
 
-def accept_what_is_wrong(content: bytes) -> bool:
-    require(False, "something wrong")
+def accept_wrongly(content: bytes) -> bool:
+    require(False, "a wrong acceptance")
     return True
 
 
-@pytest.mark.parametrize("check", [crash, hang, accept_what_is_wrong])
+@pytest.mark.parametrize("check", [crash, hang, accept_wrongly])
 def test_crashes_hangs_and_wrong_acceptance_are_counted(
     check: Callable[[bytes], bool], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(attempts, "SECONDS_AN_INPUT", 0.2)
+    monkeypatch.setattr(attempts, "SECONDS_PER_INPUT", 0.2)
     report = Report("bad")
     attempt(report, check, b"input")
     assert (report.inputs, report.accepted, report.refused, report.failed) == (1, 0, 0, 1)
     assert report.failures[0].content == b"input"
 
 
-def test_the_command_prints_a_table_and_fails_for_a_target_that_is_not_there():
+def test_the_command_prints_a_table_and_fails_for_an_unknown_target():
     command = [sys.executable, "-m", "tests.fuzz", "--inputs", "200", "--only", "tables of numbers"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, done.stderr
-    assert "| target " in done.stdout
-    assert "| all " in done.stdout
+    process = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert process.returncode == 0, process.stderr
+    assert "| target " in process.stdout
+    assert "| all " in process.stdout
     assert subprocess.run([*command, "--only", "no such target"], capture_output=True, timeout=60).returncode == 2
 
 
-FOUND = {
+BUGS = {
     "filters": [
         b"algorithm\0sync-linucb[threshold=[',2.5],alpha=theory]",
         b"algorithm\0\0sync-l:t",
@@ -101,25 +101,27 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize(("name", "content"), [(name, each) for name, found in FOUND.items() for each in found])
-def test_what_was_found_is_refused_in_one_line(name: str, content: bytes):
+@pytest.mark.parametrize(
+    ("name", "content"), [(name, content) for name, contents in BUGS.items() for content in contents]
+)
+def test_inputs_that_once_failed_are_refused_with_a_one_line_error(name: str, content: bytes):
     assert BY_NAME[name].check(content) is False
 
 
-def test_a_member_without_a_name_is_passed_over(tmp_path: Path):
+def test_a_member_without_a_name_is_ignored(tmp_path: Path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("a.dat", b"1")
         archive.writestr("!", b"")
     content = buffer.getvalue()
-    place = tmp_path / "a.zip"
-    # An entry of the directory whose name has no characters: its length says 0, its one character is a comment.
+    path = tmp_path / "a.zip"
+    # A directory entry with an empty name: its length is 0, and its one character becomes a comment.
     start = content.rindex(b"PK\x01\x02")
-    changed = bytearray(content)
-    changed[start + 28 : start + 30], changed[start + 32 : start + 34] = b"\0\0", b"\1\0"
-    place.write_bytes(changed)
-    with Archive(place, {"a.dat": 10}) as read:
-        assert read.read("a.dat") == b"1"
+    damaged = bytearray(content)
+    damaged[start + 28 : start + 30], damaged[start + 32 : start + 34] = b"\0\0", b"\1\0"
+    path.write_bytes(damaged)
+    with Archive(path, {"a.dat": 10}) as archive:
+        assert archive.read("a.dat") == b"1"
 
 
 def test_a_link_in_an_archive_is_not_followed(tmp_path: Path):
@@ -127,50 +129,48 @@ def test_a_link_in_an_archive_is_not_followed(tmp_path: Path):
         info = zipfile.ZipInfo("a.dat")
         info.create_system, info.external_attr = 3, 0o120777 << 16
         archive.writestr(info, "/etc/passwd")
-    with Archive(tmp_path / "a.zip", {"a.dat": 100}) as read, pytest.raises(ArchiveError, match=r"is a link"):
-        read.read("a.dat")
+    with Archive(tmp_path / "a.zip", {"a.dat": 100}) as opened, pytest.raises(ArchiveError, match=r"is a link"):
+        opened.read("a.dat")
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "complaint"),
+    ("field", "value", "message"),
     [
-        ("seeds", "true", "seeds is True"),
-        ("seeds", '"3"', "seeds is '3'"),
-        ("seeds", "999999999999", "seeds is 999999999999"),
-        ("seeds", "1\ngrid = { start = 1, stop = 2, points = 9999999999 }", "points is 9999999999"),
-        ("seeds", "1\ngrid = { start = 1, stop = inf, points = 3 }", "stop is inf"),
-        ("streams", '[{ simulated = "uniform", steps = 2_000_000_000, arms = 100 }]', "steps times arms is"),
-        ("streams", '[{ simulated = "uniform", global_dim = [26] }]', "global_dim is 26"),
-        ("algorithms", f'[{{ name = "async-linucb", gamma = {MANY}, ridge = {MANY} }}]', "runs; allowed"),
-        ("algorithms", '[{ name = "async-linucb", gamma = [] }]', "no values to run with"),
-        ("algorithms", '[{ name = "async-linucb", gamma = "grid" }]', "no values to run with"),
-        ("streams", "[" * 5000, "is not TOML"),
+        ("seeds", "true", "got True"),
+        ("seeds", '"3"', "got '3'"),
+        ("seeds", "999999999999", "got 999999999999"),
+        ("seeds", "1\ngrid = { start = 1, stop = 2, points = 9999999999 }", "points must be less than"),
+        ("seeds", "1\ngrid = { start = 1, stop = inf, points = 3 }", "stop must be a finite number, got inf"),
+        ("streams", '[{ simulated = "uniform", steps = 2_000_000_000, arms = 100 }]', "must be at most 2,147,483,647"),
+        ("streams", '[{ simulated = "uniform", global_dim = [26] }]', "global_dim must be from 1 to dimension"),
+        ("algorithms", f'[{{ name = "async-linucb", gamma = {MANY}, ridge = {MANY} }}]', "must have at most"),
+        ("algorithms", '[{ name = "async-linucb", gamma = [] }]', "has no parameter values in profile"),
+        ("algorithms", '[{ name = "async-linucb", gamma = "grid" }]', "has no parameter values in profile"),
+        ("streams", "[" * 5000, "is not valid TOML"),
     ],
 )  # fmt: skip
-def test_an_experiment_file_cannot_ask_for_anything_without_bounds(
-    tmp_path: Path, field: str, value: str, complaint: str
-):
-    parts = {**CALM, field: value}
-    place = tmp_path / "mine.toml"
-    place.write_text(
+def test_an_experiment_file_cannot_request_unbounded_work(tmp_path: Path, field: str, value: str, message: str):
+    parts = {**VALID, field: value}
+    path = tmp_path / "mine.toml"
+    path.write_text(
         f'title = "x"\nstreams = {parts["streams"]}\nalgorithms = {parts["algorithms"]}\n'
         f"[profiles.quick]\nseeds = {parts['seeds']}\n"
     )
-    began = time.monotonic()
+    start_time = time.monotonic()
     with pytest.raises(ValueError, match=r"mine\.toml") as caught:
-        load_experiment(str(place))
-    assert complaint in str(caught.value)
+        load_experiment(str(path))
+    assert message in str(caught.value)
     assert str(caught.value).isprintable()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - start_time < 5
 
 
 def test_an_experiment_file_of_many_megabytes_is_not_read(tmp_path: Path):
     (tmp_path / "big.toml").write_bytes(b"#" * 3_000_000)
-    with pytest.raises(ValueError, match=r"more than 1,000,000 bytes"):
+    with pytest.raises(ValueError, match=r"larger than 1,000,000 bytes"):
         load_experiment(str(tmp_path / "big.toml"))
 
 
-def test_seeds_are_what_was_typed():
+def test_seeds_are_parsed_from_numbers_lists_and_ranges():
     assert parse_seeds("3") == (0, 1, 2)
     assert parse_seeds("0,5") == (0, 5)
     assert parse_seeds("2-4,3") == (2, 3, 4)
@@ -183,40 +183,40 @@ def test_seeds_are_what_was_typed():
     ids=["list", "bytes", "bool", "nan", "inf", "struct", "null"],
 )
 def test_ids_of_a_parquet_file_are_numbers_or_text(tmp_path: Path, values: list[object]):
-    place = tmp_path / "x.parquet"
-    pq.write_table(pa.table({"user": values}), place)
-    with pytest.raises(ValueError, match=r"row 1: user is "):
-        read_ids(read_table(place), place, "user")
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"user": values}), path)
+    with pytest.raises(ValueError, match=r"row 1: user must be (an id|a number or text), got "):
+        read_ids(read_table(path), path, "user")
 
 
-def test_a_column_twice_in_a_parquet_file_is_refused(tmp_path: Path):
-    place = tmp_path / "x.parquet"
-    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["user", "user"]), place)
-    with pytest.raises(ValueError, match=r"has the column 'user' twice"):
-        read_table(place)
+def test_a_duplicate_column_in_a_parquet_file_is_refused(tmp_path: Path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["user", "user"]), path)
+    with pytest.raises(ValueError, match=r"contains the column 'user' more than once"):
+        read_table(path)
 
 
-def test_a_parquet_file_that_unpacks_to_more_rows_than_allowed_is_refused_unread(
+def test_a_parquet_file_with_too_many_rows_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("data_pipelines.import_tables.MOST_ROWS", 1_000_000)
-    place = tmp_path / "bomb.parquet"
-    pq.write_table(pa.table({"user": np.zeros(5_000_000, dtype=np.int8)}), place)
-    assert place.stat().st_size < 20_000
-    with pytest.raises(ValueError, match=r"it has 5,000,000 rows; allowed are at most 1,000,000"):
-        read_table(place)
+    monkeypatch.setattr("data_pipelines.prepare.import_tables.MAX_ROWS", 1_000_000)
+    path = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table({"user": np.zeros(5_000_000, dtype=np.int8)}), path)
+    assert path.stat().st_size < 20_000
+    with pytest.raises(ValueError, match=r"it must have at most 1,000,000 rows, got 5,000,000"):
+        read_table(path)
 
 
-def test_a_compressed_file_is_not_unpacked_because_of_its_name(tmp_path: Path):
+def test_a_file_is_not_decompressed_because_of_its_name(tmp_path: Path):
     import gzip
 
-    place = tmp_path / "clicks.csv.gz"
-    place.write_bytes(gzip.compress(b"user,item\na,i1\n"))
+    path = tmp_path / "clicks.csv.gz"
+    path.write_bytes(gzip.compress(b"user,item\na,i1\n"))
     with pytest.raises(ValueError, match=r"clicks\.csv\.gz cannot be read"):
-        read_table(place)
+        read_table(path)
 
 
-def test_control_characters_of_what_was_typed_never_reach_the_terminal(capsys: pytest.CaptureFixture[str]):
+def test_control_characters_in_arguments_never_reach_the_terminal(capsys: pytest.CaptureFixture[str]):
     assert main(["run", "--dry-run", "x\x1b[2J\ny.toml"]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1

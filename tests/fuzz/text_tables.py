@@ -1,10 +1,10 @@
-"""Tables with text, tab-separated and CSV: every row has its columns, or one line names member and line."""
+"""Tables with text, tab-separated and CSV: every row has all columns, or the error names member and line."""
 
 import random
 from collections.abc import Sequence
 
-from data_pipelines.archive import Archive, ArchiveError
-from data_pipelines.text_tables import read_csv_rows, read_tab_rows
+from data_pipelines.fetch.archive import Archive, ArchiveError
+from data_pipelines.tables.text_tables import read_csv_rows, read_tab_rows
 from tests.fuzz.mutations import damaged
 from tests.fuzz.number_tables import FRAGMENTS, LIMITS, MEMBER, zipped
 from tests.fuzz.target import Target, require, require_one_line, scratch
@@ -20,26 +20,26 @@ def make(draw: random.Random) -> bytes:
     separator = draw.choice((b"\t", b","))
     rows = [separator.join(draw.choices(FRAGMENTS, k=draw.choice((1, 2, 2, 2, 3)))) for _ in range(draw.randrange(6))]
     content = b"".join(line + b"\n" for line in [separator.join((b"a", b"b")), *rows])
-    return damaged(draw, content, FRAGMENTS, most=2) if draw.random() < 0.7 else content
+    return damaged(draw, content, FRAGMENTS, max_damages=2) if draw.random() < 0.7 else content
 
 
 def check(content: bytes) -> bool:
-    place = scratch() / "text.zip"
-    place.write_bytes(zipped({MEMBER: content}))
-    accepted = False
+    path = scratch() / "text.zip"
+    path.write_bytes(zipped({MEMBER: content}))
+    is_accepted = False
     for reader in ("tab", "csv"):
         try:
-            with Archive(place, LIMITS) as archive:
+            with Archive(path, LIMITS) as archive:
                 if reader == "tab":
                     rows = list(read_tab_rows(archive, MEMBER, COLUMNS, free_text="b"))
-                    require(len(rows) == content.count(b"\n") - 1, "rows lost")
+                    require(len(rows) == content.count(b"\n") - 1, "missing rows")
                 else:
                     rows = list(read_csv_rows(archive, MEMBER, COLUMNS))
             require(all(len(fields) == 2 for _, fields in rows), "a row without its two columns")
-            accepted = True
+            is_accepted = True
         except ArchiveError as error:
             require_one_line(error, f"{MEMBER} line ", f"{MEMBER} in ")
-    return accepted
+    return is_accepted
 
 
 TARGET = Target("tables of text", 12, make, check, seeds)

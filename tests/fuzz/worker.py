@@ -1,7 +1,8 @@
-"""A process of its own for each target: `python -m tests.fuzz.worker TARGET SEED INPUTS REPORT [CORPUS]`.
+"""The process of one target: `python -m tests.fuzz.worker TARGET SEED INPUTS REPORT [CORPUS]`.
 
-So that a crash, a hang in compiled code or too much memory costs one target, and its peak memory is known. With the
-folder CORPUS the search is guided by coverage (atheris): inputs that reach new code are kept and varied further.
+With separate processes, a crash, a hang in compiled code or too much memory affects only one target, and the peak
+memory of each is known. With a folder CORPUS the search is guided by coverage (atheris): inputs that reach new code are
+kept and varied further.
 """
 
 import json
@@ -12,34 +13,34 @@ from pathlib import Path
 
 from tests.fuzz.attempts import Failure, Report, attempt, input_of, limit_memory, peak_mib
 
-TELL_EVERY = 50
+REPORT_EVERY = 50
 WARM_UP = 40
-LONGEST_INPUT = 4096
+MAX_INPUT_LENGTH = 4096
 GUIDED = " (guided)"
-WATCHED = ["benchmark", "data_pipelines", "tomllib", "zipfile", "csv"]
+INSTRUMENTED = ["benchmark", "data_pipelines", "tomllib", "zipfile", "csv"]
 
 
-def work_through(name: str, seed: int, inputs: int, place: Path) -> None:
-    """Try the inputs that the seed makes."""
+def run_random(name: str, seed: int, inputs: int, path: Path) -> None:
+    """Try the random inputs of a seed."""
     from tests.fuzz.targets import BY_NAME
 
     target, report = BY_NAME[name], Report(name)
     target.warm_up()
-    for number in range(WARM_UP):  # libraries are loaded before the clock runs
+    for number in range(WARM_UP):  # load libraries before times are measured
         attempt(Report("warm-up"), target.check, input_of(target, seed + 1, number))
     limit_memory()
     for number in range(inputs):
         attempt(report, target.check, input_of(target, seed, number))
-        if report.inputs % TELL_EVERY == 0:
-            _write(report, place)
-    _write(report, place)
+        if report.inputs % REPORT_EVERY == 0:
+            _write(report, path)
+    _write(report, path)
 
 
-def search(name: str, seed: int, inputs: int, place: Path, corpus: Path) -> None:
-    """Let atheris vary what it has found so far; it ends this process itself."""
+def run_guided(name: str, seed: int, inputs: int, path: Path, corpus: Path) -> None:
+    """Let atheris vary the inputs found so far; it ends this process itself."""
     import atheris
 
-    with atheris.instrument_imports(include=WATCHED):
+    with atheris.instrument_imports(include=INSTRUMENTED):
         from tests.fuzz.targets import BY_NAME
 
     target, report = BY_NAME[name], Report(name + GUIDED)
@@ -51,36 +52,45 @@ def search(name: str, seed: int, inputs: int, place: Path, corpus: Path) -> None
     for number in range(20):
         (corpus / f"made-{number}").write_bytes(target.make(draw))
 
-    def one(content: bytes) -> None:
+    def try_input(content: bytes) -> None:
         if report.inputs < inputs:
             attempt(report, target.check, bytes(content))
-        if report.inputs % TELL_EVERY == 0 or report.inputs == inputs:
-            _write(report, place)
+        if report.inputs % REPORT_EVERY == 0 or report.inputs == inputs:
+            _write(report, path)
 
-    options = [f"-runs={inputs}", f"-seed={seed + 1}", f"-max_len={LONGEST_INPUT}", "-rss_limit_mb=3000", "-timeout=60"]
-    atheris.Setup([sys.argv[0], *options, "-verbosity=0", str(corpus)], one, enable_python_coverage=True)
+    options = [
+        f"-runs={inputs}",
+        f"-seed={seed + 1}",
+        f"-max_len={MAX_INPUT_LENGTH}",
+        "-rss_limit_mb=3000",
+        "-timeout=60",
+    ]
+    atheris.Setup([sys.argv[0], *options, "-verbosity=0", str(corpus)], try_input, enable_python_coverage=True)
     atheris.Fuzz()
 
 
-def _write(report: Report, place: Path) -> None:
+def _write(report: Report, path: Path) -> None:
     report.peak_mib = peak_mib()
-    beside = place.with_suffix(".new")
-    beside.write_text(json.dumps(asdict(report), default=bytes.hex))
-    beside.replace(place)
+    temporary = path.with_suffix(".new")
+    temporary.write_text(json.dumps(asdict(report), default=bytes.hex))
+    temporary.replace(path)
 
 
-def read_report(place: Path) -> Report | None:
-    """Return the latest report of a worker, if there is one yet."""
-    if not place.is_file():
+def read_report(path: Path) -> Report | None:
+    """Return the latest report of a worker, or `None` if there is none yet."""
+    if not path.is_file():
         return None
-    content = json.loads(place.read_text())
-    failures = [Failure(each["number"], each["what"], bytes.fromhex(each["content"])) for each in content["failures"]]
+    content = json.loads(path.read_text())
+    failures = [
+        Failure(failure["number"], failure["reason"], bytes.fromhex(failure["content"]))
+        for failure in content["failures"]
+    ]
     return Report(**{**content, "failures": failures})
 
 
 if __name__ == "__main__":
-    given, seed_text, inputs_text, report_place, *folder = sys.argv[1:]
+    target_name, seed_text, inputs_text, report_path, *folder = sys.argv[1:]
     if folder:
-        search(given, int(seed_text), int(inputs_text), Path(report_place), Path(folder[0]))
+        run_guided(target_name, int(seed_text), int(inputs_text), Path(report_path), Path(folder[0]))
     else:
-        work_through(given, int(seed_text), int(inputs_text), Path(report_place))
+        run_random(target_name, int(seed_text), int(inputs_text), Path(report_path))

@@ -1,4 +1,4 @@
-"""A few dozen small runs of every method and setting, and what came out of them when the golden file was written."""
+"""A few dozen small runs of all methods with various parameters, and their results in the golden file."""
 
 import hashlib
 import json
@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, AsyncLinUCBAsPublished, RandomChoice, SyncLinUCB
-from benchmark import EventStream, replay
-from benchmark.algorithm_names import hyper_parameters
-from benchmark.run_key import ENGINE_VERSION, run_key
+from benchmark import EventStream
+from benchmark.execution.replay import replay
+from benchmark.plan.algorithm_names import hyper_parameters
+from benchmark.plan.run_key import ENGINE_VERSION, run_key
 from data_pipelines import simulate
 
 FILE = Path(__file__).parent / "runs.json"
-WAY_ON = "If that is meant, raise ENGINE_VERSION in benchmark/run_key.py, then write new ones: python -m tests.golden"
+INSTRUCTIONS = (
+    "If this is intended, raise ENGINE_VERSION in benchmark/plan/run_key.py, then run: python -m tests.golden"
+)
 
 ALGORITHMS: tuple[Any, ...] = (
     *(AsyncLinUCB(gamma=gamma) for gamma in (1, 1.01, 2, 30, math.inf)),
@@ -34,7 +37,7 @@ ALGORITHMS: tuple[Any, ...] = (
 
 
 def streams() -> dict[str, tuple[EventStream, int]]:
-    """Return small streams of every kind, each with the seed of its ties; `ties` offers the same items twice."""
+    """Return small streams of every kind, each with the seed of its ties; `ties` offers some items twice."""
     sizes: dict[str, int] = {"steps": 500, "clients": 12, "arms": 5, "dimension": 5}
     return {
         "uniform": (simulate(seed=0, **sizes), 0),
@@ -43,45 +46,50 @@ def streams() -> dict[str, tuple[EventStream, int]]:
     }
 
 
-def carry_out_all() -> dict[str, dict[str, Any]]:
-    """Return for each run its key, a hash of its choices, its reward to the last bit, and its transfers."""
-    found = {}
+def replay_all() -> dict[str, dict[str, Any]]:
+    """Return the key, the hash of the choices, the reward to the last bit and the transfers of each run."""
+    runs = {}
     for name, (stream, seed) in streams().items():
         for algorithm in ALGORITHMS:
             trace = replay(algorithm, stream, seed)
             parameters = hyper_parameters(algorithm)
-            said = ", ".join(f"{key}={value}" for key, value in parameters.items())
-            found[f"{name}: {algorithm.name} {said}".strip()] = {
+            description = ", ".join(f"{key}={value}" for key, value in parameters.items())
+            runs[f"{name}: {algorithm.name} {description}".strip()] = {
                 "key": run_key(stream.fingerprint, algorithm.name, parameters, seed),
                 "choices": hashlib.sha256(np.asarray(trace.choices, dtype="<i4").tobytes()).hexdigest(),
                 "reward": math.fsum(trace.rewards.tolist()).hex(),
                 "uploads": int(trace.uploads.sum()),
                 "downloads": int(trace.downloads.sum()),
             }
-    return found
+    return runs
 
 
 def golden() -> dict[str, Any]:
-    """Return what stands in the file."""
+    """Return the content of the golden file."""
     content: dict[str, Any] = json.loads(FILE.read_text())
     return content
 
 
 def changes(before: dict[str, Any], runs: dict[str, dict[str, Any]]) -> list[str]:
-    """Say which runs come out differently than before, or under another key."""
-    told = []
-    for name, was in before["runs"].items():
-        now = runs.get(name, {})
-        told += [
-            f"{name}: {what} was {value}, is {now.get(what)}" for what, value in was.items() if now.get(what) != value
+    """Describe the runs whose results or keys have changed."""
+    differences = []
+    for name, old in before["runs"].items():
+        new = runs.get(name, {})
+        differences += [
+            f"{name}: {field} was {value}, is {new.get(field)}"
+            for field, value in old.items()
+            if new.get(field) != value
         ]
-    return told
+    return differences
 
 
 def verdict(before: dict[str, Any], runs: dict[str, dict[str, Any]], engine_version: int = ENGINE_VERSION) -> str:
-    """Return empty text if all is as before; else what changed and what to do about it."""
+    """Return an empty text if nothing has changed, otherwise the changes and what to do."""
     if before["engine_version"] != engine_version:
-        return f"The engine version is {engine_version}, the golden runs are of {before['engine_version']}. {WAY_ON}"
-    told = changes(before, runs)
-    told += [f"{name}: is not in the golden file" for name in runs if name not in before["runs"]]
-    return "\n".join([*told, f"The same runs come out differently. {WAY_ON}"]) if told else ""
+        return (
+            f"The engine version is {engine_version}, but the golden runs are from version "
+            f"{before['engine_version']}. {INSTRUCTIONS}"
+        )
+    differences = changes(before, runs)
+    differences += [f"{name}: is not in the golden file" for name in runs if name not in before["runs"]]
+    return "\n".join([*differences, f"Results have changed. {INSTRUCTIONS}"]) if differences else ""

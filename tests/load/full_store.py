@@ -1,17 +1,18 @@
-"""A store with thousands of finished runs: one real run, copied by SQL under the keys of all the others."""
+"""A store with thousands of finished runs: one real run, copied with SQL to the keys of all other runs."""
 
 import sqlite3
 import uuid
 from pathlib import Path
 
-from benchmark.algorithm_names import number_text
-from benchmark.experiment import load_experiment
-from benchmark.plan import Run, Wanted, make_plan
-from benchmark.tags import KEY
+from benchmark.plan.algorithm_names import number_text
+from benchmark.plan.experiment import load_experiment
+from benchmark.plan.options import RunOptions
+from benchmark.plan.plan import Run, make_plan
+from benchmark.records.tags import KEY
 from tests.benchmark.tiny_sweeps import fedbandit
 
 NAME = "fig_a"
-"""A shipped experiment, so that `fedbandit list` counts its runs; here in a form of its own."""
+"""The name of a built-in experiment, so that `fedbandit list` counts its runs; its file is replaced here."""
 EXPERIMENT = """
 title = "Figure a, many times"
 streams = [{ simulated = "uniform", steps = 300, clients = 20, arms = 5, dimension = 4 }]
@@ -20,19 +21,19 @@ algorithms = [{ name = "async-linucb", gamma = "grid" }, { name = "sync-linucb",
 seeds = SEEDS
 grid = { start = 1e-2, stop = 1e3, points = 50 }
 """
-RUNS_A_SEED = 100
-OF_A_RUN = {"params": "run_uuid", "tags": "run_uuid", "metrics": "run_uuid", "latest_metrics": "run_uuid"}
+RUNS_PER_SEED = 100
+RUN_COLUMNS = {"params": "run_uuid", "tags": "run_uuid", "metrics": "run_uuid", "latest_metrics": "run_uuid"}
 
 
 def make_full_store(folder: Path, runs: int) -> int:
-    """Fill the store of a folder; return the number of runs in it."""
+    """Fill the store in a folder, and return its number of runs."""
     experiment = folder / f"{NAME}.toml"
-    experiment.write_text(EXPERIMENT.replace("SEEDS", str(max(runs // RUNS_A_SEED, 1))))
-    first = ("--seeds", "1", "--algorithm", "async-linucb[gamma=1.01]", "--jobs", "1")
-    done = fedbandit(folder, "run", experiment.name, *first)
+    experiment.write_text(EXPERIMENT.replace("SEEDS", str(max(runs // RUNS_PER_SEED, 1))))
+    one_run = ("--seeds", "1", "--algorithm", "async-linucb[gamma=1.01]", "--jobs", "1")
+    done = fedbandit(folder, "run", experiment.name, *one_run)
     if done.returncode:
         raise RuntimeError(done.stderr)
-    plan = make_plan([load_experiment(str(experiment))], Wanted())
+    plan = make_plan([load_experiment(str(experiment))], RunOptions())
     connection = sqlite3.connect(folder / "mlflow.db")
     with connection:
         (template, done_key) = connection.execute(f"select run_uuid, value from tags where key = '{KEY}'").fetchone()
@@ -49,7 +50,7 @@ def _copy(connection: sqlite3.Connection, template: str, runs: list[Run]) -> Non
     ]
     connection.executemany("insert into more values (?, ?, ?, ?, ?, ?)", rows)
     _insert(connection, "runs", template, {"run_uuid": "more.id", "name": "more.name"})
-    for table, owner in OF_A_RUN.items():
+    for table, owner in RUN_COLUMNS.items():
         _insert(connection, table, template, {owner: "more.id"})
     _insert(connection, "inputs", template, {"destination_id": "more.id", "input_uuid": "lower(hex(randomblob(16)))"})
     for column in ("algorithm", "threshold", "seed"):
@@ -68,11 +69,11 @@ def _copy(connection: sqlite3.Connection, template: str, runs: list[Run]) -> Non
     )
 
 
-def _insert(connection: sqlite3.Connection, table: str, template: str, changed: dict[str, str]) -> None:
-    """Insert what the template has in a table once for each further run, with some columns changed."""
+def _insert(connection: sqlite3.Connection, table: str, template: str, new_values: dict[str, str]) -> None:
+    """Copy the rows of the template in a table for each further run, with new values in some columns."""
     columns = [column[1] for column in connection.execute(f"pragma table_info({table})")]
-    owner = next(iter(changed))
-    values = ", ".join(changed.get(column, f"old.{column}") for column in columns)
+    owner = next(iter(new_values))
+    values = ", ".join(new_values.get(column, f"old.{column}") for column in columns)
     query = f"insert into {table} ({', '.join(columns)}) select {values} from {table} old, more where old.{owner} = ?"
     connection.execute(query, (template,))
 

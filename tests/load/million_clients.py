@@ -1,4 +1,4 @@
-"""One run with more than a million clients that act, through the whole harness: its time, its memory, its records."""
+"""A run with more than a million active clients through `fedbandit run`: its time, memory and records."""
 
 import subprocess
 import time
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from tests.benchmark.tiny_sweeps import command, environment, rows
 
 STEPS, CLIENTS = 2_000_000, 1_260_000
-"""Of so many clients, drawn uniformly, a million act in so many steps."""
+"""With these numbers of steps and uniformly drawn clients, a million clients are active."""
 EXPERIMENT = """
 title = "A million clients"
 streams = [{ simulated = "uniform", steps = STEPS, clients = CLIENTS, table = 20_000 }]
@@ -24,7 +24,7 @@ seeds = 1
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run took, and how many clients acted in it."""
+    """Time, memory and size of one run, and its number of active clients."""
 
     seconds: float
     kernel_seconds: float
@@ -34,10 +34,10 @@ class Measured:
 
 
 def run_million_clients(folder: Path, steps: int = STEPS, clients: int = CLIENTS) -> Measured:
-    """Run it as a user would, watch the memory of all its processes, and check its records against each other."""
+    """Run it as a user would, measure the memory of all processes, and check that the records are consistent."""
     text = EXPERIMENT.replace("STEPS", str(steps)).replace("CLIENTS", str(clients))
     (folder / "million.toml").write_text(text)
-    began = time.perf_counter()
+    start = time.perf_counter()
     with (folder / "output").open("wb") as output:
         process = subprocess.Popen(
             command("run", "million.toml", "--jobs", "1"), cwd=folder, env=environment(), stdout=output, stderr=output
@@ -46,39 +46,39 @@ def run_million_clients(folder: Path, steps: int = STEPS, clients: int = CLIENTS
     while process.poll() is None:
         peak = max(peak, _memory(process.pid))
         time.sleep(0.1)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     if process.returncode:
         raise RuntimeError((folder / "output").read_text())
     return Measured(seconds, *_checked(folder, steps, peak))
 
 
 def _checked(folder: Path, steps: int, peak: float) -> tuple[float, float, int, float]:
-    """Require that step by step, client by client and in all the same was rewarded and moved."""
+    """Require that rewards and transfers by step, by client and in total agree."""
     metrics = dict(rows(folder, "select key, value from latest_metrics"))
-    (curve_place,), (clients_place,) = folder.rglob("curve.parquet"), folder.rglob("clients.parquet")
-    curve, clients = pq.read_table(curve_place), pq.read_table(clients_place)
+    (curve_file,), (clients_file,) = folder.rglob("curve.parquet"), folder.rglob("clients.parquet")
+    curve, clients = pq.read_table(curve_file), pq.read_table(clients_file)
     rewards = [np.sum(table.column("reward").to_numpy()) for table in (curve, clients)]
-    moved = [
+    transfers = [
         int(np.sum(table.column("uploads").to_numpy()) + np.sum(table.column("downloads").to_numpy()))
         for table in (curve, clients)
     ]
     if curve.num_rows != steps or not np.allclose(rewards, metrics["reward"], rtol=1e-9):
         raise RuntimeError(f"rewards {rewards} in {curve.num_rows:,} steps, recorded {metrics['reward']}")
-    if moved != [int(metrics["communication"])] * 2:
-        raise RuntimeError(f"transfers {moved}, recorded {metrics['communication']}")
-    size = (curve_place.stat().st_size + clients_place.stat().st_size) / 2**20
+    if transfers != [int(metrics["communication"])] * 2:
+        raise RuntimeError(f"transfers {transfers}, recorded {metrics['communication']}")
+    size = (curve_file.stat().st_size + clients_file.stat().st_size) / 2**20
     return metrics["kernel_seconds"], peak, clients.num_rows, size
 
 
 def _memory(pid: int) -> float:
-    """Return the memory of a process and all it started, in GiB; pages that they share count once."""
+    """Return the memory of a process and its descendants in GiB; shared pages count once."""
     total = 0
     try:
         parent = psutil.Process(pid)
-        for each in (parent, *parent.children(recursive=True)):
+        for process in (parent, *parent.children(recursive=True)):
             try:
-                full = each.memory_full_info()
-                total += getattr(full, "pss", full.rss)
+                info = process.memory_full_info()
+                total += getattr(info, "pss", info.rss)
             except psutil.Error:
                 continue
     except psutil.Error:

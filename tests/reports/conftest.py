@@ -1,4 +1,4 @@
-"""What the tests of the reports share: a store made by hand, beside a data set made by hand."""
+"""Fixtures of the tests of the reports: a store and a data set made by hand."""
 
 import os
 import shutil
@@ -8,38 +8,39 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from reports.context import Context, make_context
-from reports.results import Results, read_results
+from reports.read.context import Context, make_context
+from reports.read.results import Results, read_results
 from tests.benchmark.tiny_sweeps import empty_database
 from tests.reports.hand_made import HandMade, write_data, write_fig_a, write_user_groups
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FEDBANDIT_DATA", "MLFLOW_TRACKING_URI", "FEDBANDIT_DEBUG"):
+def _no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("MLFLOW_TRACKING_URI", "FEDBANDIT_DEBUG"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
 
 
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The database of an empty store, made once for all processes of the tests."""
+    """The database of an empty store, made once for all test processes."""
     return once(tmp_path_factory, "empty", lambda folder: shutil.copy(empty_database(), folder)) / "mlflow.db"
 
 
 @pytest.fixture(scope="session")
 def hand_made(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> HandMade:
-    """Figure a with two seeds, and user groups on reconstructed data; not to be written to."""
+    """Figure a with two seeds, and user groups on reconstructed data; tests must not write to it."""
 
     def write(folder: Path) -> None:
-        made = HandMade(folder, empty_store)
-        write_fig_a(made)
-        write_user_groups(made, write_data(folder / "data"))
+        store = HandMade(folder, empty_store)
+        write_fig_a(store)
+        write_user_groups(store, write_data(folder / "data"))
 
     return HandMade(once(tmp_path_factory, "hand_made", write))
 
 
 def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Let the first process of the tests make a folder, and the others wait for it."""
+    """Let the first test process make a folder, and the others wait for it."""
     root = factory.getbasetemp()
     root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
     folder, ready = root / f"shared_{name}", root / f"shared_{name}.ready"
@@ -53,7 +54,7 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
 
 @pytest.fixture
 def results(hand_made: HandMade) -> Results:
-    return read_results(hand_made.uri)
+    return read_results(hand_made.uri, hand_made.folder / "data")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
-"""A store and a data set made by hand, in which every number is known."""
+"""A store and a data set made by hand, with numbers that are easy to check."""
 
-import io
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,22 +13,32 @@ import pyarrow.parquet as pq
 from mlflow.entities import Metric, Param
 from scipy.sparse import csr_array
 
-from benchmark.store import Store
-from benchmark.tags import KEY, KIND
+from benchmark.plan.algorithm_names import GRID_OFFSETS, number_text
+from benchmark.plan.experiment import experiment_names, load_experiment
+from benchmark.plan.plan import with_all_parameters
+from benchmark.records.store import ARTIFACTS, FILES, Store
+from benchmark.records.tags import KEY, KIND
 from data_pipelines.data_set import Contents
-from data_pipelines.prepared import prepare
-from data_pipelines.streams import stream_fingerprint
-from data_pipelines.words import WordCounts
+from data_pipelines.prepare.prepared import prepare
+from data_pipelines.prepare.words import WordCounts
+from data_pipelines.streams.recorded import stream_fingerprint
+from data_pipelines.streams.simulated import simulation_fingerprint
 
 ACTIVITY = {11: 4, 12: 15, 13: 15, 14: 85, 15: 95}
 """Interactions of each user: groups [0, 10), [10, 20), [80, 90) and [90, 100]."""
 
+NO_CLIENTS = pd.DataFrame({"client": [], "reward": [], "uploads": [], "downloads": []})
 ITEMS, DIMENSION, ARMS = 120, 3, 25
 SIZES = {"steps": "214", "clients": "5", "arms": str(ARMS), "dimension": str(DIMENSION)}
 
 
-def write_data(folder: Path, name: str = "delicious", source: str = "mirror", published: int = 220) -> dict[str, Any]:
-    """Prepare five users; `published` is the number of interactions that the archive should have had."""
+def write_data(
+    folder: Path, name: str = "delicious", source: str = "mirror", published: int = 220, content: str = "0"
+) -> dict[str, Any]:
+    """Prepare five users; `published` is the number of interactions that the archive should have had.
+
+    `content` replaces the hash of the content of the archive: another one makes other data of the same size.
+    """
     random = np.random.default_rng(0)
     users = np.concatenate([np.full(count, user) for user, count in ACTIVITY.items()])
     items = np.concatenate([np.sort(random.choice(ITEMS, count, replace=False)) for count in ACTIVITY.values()])
@@ -48,7 +57,7 @@ def write_data(folder: Path, name: str = "delicious", source: str = "mirror", pu
         "source": source,
         "origin": "made by hand",
         "archive": {"file": "archive.zip", "size": 1, "sha256": "0"},
-        "members": {"a": "0"},
+        "members": {"a": content},
         "verified": "made by hand",
         "counts": {"observed": observed, "published": {**observed, "interactions": published}},
         "rows": {"observed": {}, "published": {}},
@@ -72,7 +81,7 @@ class HandMade:
     experiments: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Begin with a copy of an empty store, which takes MLflow seconds to make, or open what is there."""
+        """Start with a copy of an empty store, which takes MLflow seconds to make, or open an existing one."""
         if self.empty is not None:
             shutil.copy(self.empty, self.folder / "mlflow.db")
         self.store = Store(self.uri)
@@ -83,9 +92,9 @@ class HandMade:
 
     def experiment(self, name: str) -> str:
         if name not in self.experiments:
-            known, place = self.store.find(name), (self.folder / "mlartifacts" / name).as_uri()
+            experiment, location = self.store.find(name), (self.folder / ARTIFACTS / name).as_uri()
             create = self.store.client.create_experiment
-            self.experiments[name] = create(name, place) if known is None else known.experiment_id
+            self.experiments[name] = create(name, location) if experiment is None else experiment.experiment_id
         return self.experiments[name]
 
     def sweep(self, experiment: str, profile: str) -> None:
@@ -111,20 +120,19 @@ class HandMade:
     ) -> str:
         """Write one run and return its id."""
         client = self.store.client
-        name = f"{experiment} {algorithm} {threshold} {dataset} {seed} {parameters}"
-        fingerprint = name
-        if manifest is not None:
-            sizes = {"arms": ARMS, "dimension": DIMENSION}
-            fingerprint = stream_fingerprint(manifest, seed=seed, scaling="standard", **sizes)
+        given = parameters or {}
+        fingerprint = fingerprint_of_stream(dataset, source, manifest, seed, given)
+        name = f"{experiment} {algorithm} {threshold} {fingerprint} {seed} {parameters}"
         tags = {KIND: "run", KEY: key or name, "fedbandit.source": source, "fedbandit.fingerprint": fingerprint}
         if status == "FAILED":
-            tags["fedbandit.error"] = "RuntimeError: as it was told"
+            tags["fedbandit.error"] = "RuntimeError: made by hand"
         run_id = client.create_run(
             self.experiment(experiment), tags=tags, run_name=f"{algorithm} seed {seed}"
         ).info.run_id
-        shown = "" if threshold is None else repr(float(threshold))
-        given = {"algorithm": algorithm, "threshold": shown, "dataset": dataset, "seed": str(seed)}
-        params = {**SIZES, **given, **(parameters or {})}
+        threshold_text = "" if threshold is None else repr(float(threshold))
+        names = {"algorithm": algorithm, "threshold": threshold_text, "dataset": dataset, "seed": str(seed)}
+        names |= {} if source == "simulated" else {"stream_scaling": "standard"}
+        params = {**SIZES, **hyper_parameters_of(experiment, algorithm, threshold, dataset), **names, **given}
         curves = [
             Metric(f"{curve}_curve", value * step / 100, 1, step)
             for curve, value in (
@@ -134,40 +142,74 @@ class HandMade:
             for step in (1, 50, 100)
         ]
         finals = [Metric(metric, value, 1, 0) for metric, value in metrics.items()]
-        client.log_batch(run_id, finals + curves, [Param(*each) for each in params.items()])
-        if clients is not None:
-            buffer = io.BytesIO()
-            pq.write_table(pa.Table.from_pandas(clients, preserve_index=False), buffer)
-            place = self.folder / "mlartifacts" / experiment / run_id / "artifacts"
-            place.mkdir(parents=True)
-            (place / "clients.parquet").write_bytes(buffer.getvalue())
+        client.log_batch(run_id, finals + curves, [Param(*item) for item in params.items()])
+        self._write_files(experiment, run_id, NO_CLIENTS if clients is None else clients)
         client.set_terminated(run_id, status)
         return str(run_id)
 
+    def _write_files(self, experiment: str, run_id: str, clients: pd.DataFrame) -> None:
+        """Write the files that a finished run must have."""
+        folder = self.folder / ARTIFACTS / experiment / run_id / "artifacts"
+        folder.mkdir(parents=True)
+        for name in FILES:
+            pq.write_table(pa.Table.from_pandas(clients, preserve_index=False), folder / name)
 
-def write_fig_a(made: HandMade, seeds: int = 2) -> None:
+
+def fingerprint_of_stream(
+    dataset: str, source: str, manifest: Mapping[str, Any] | None, seed: int, parameters: Mapping[str, str]
+) -> str:
+    """Return the true fingerprint if it can be computed; otherwise a text that is the same for the same stream."""
+    settings = {key: value for key, value in parameters.items() if key.startswith("stream_") or key in SIZES}
+    if manifest is not None:
+        options = {"scaling": settings.get("stream_scaling", "standard")}
+        options |= {"positive": settings["stream_positive"]} if "stream_positive" in settings else {}
+        return stream_fingerprint(manifest, seed=seed, arms=ARMS, dimension=DIMENSION, **options)
+    if source == "simulated" and not settings:
+        global_dim = dataset.partition("heterogeneous-")[2]
+        distribution = "non-uniform" if dataset.endswith("non-uniform") else "uniform"
+        return simulation_fingerprint(
+            seed=seed, client_distribution=distribution, global_dim=int(global_dim) if global_dim else None
+        )
+    return f"{dataset} {source} {seed} {settings}"
+
+
+def hyper_parameters_of(experiment: str, algorithm: str, threshold: float | None, dataset: str) -> dict[str, str]:
+    """Return the parameters that a run of a shipped experiment records: all hyper-parameters, also the defaults."""
+    entries = load_experiment(experiment).algorithms if experiment in experiment_names() else []
+    for entry in entries:
+        if entry.name == algorithm:
+            given = {key: value[0] if isinstance(value, list) else value for key, value in entry.parameters.items()}
+            grid = next((key for key in GRID_OFFSETS if key in given), None)
+            given |= {} if grid is None else {grid: threshold}
+            global_dim = dataset.partition("heterogeneous-")[2]
+            _, complete = with_all_parameters(algorithm, given, int(global_dim) if global_dim else None)
+            return {key: number_text(value) for key, value in complete.items()}
+    return {}
+
+
+def write_fig_a(store: HandMade, seeds: int = 2) -> None:
     """Async-LinUCB: regret 100, 200, 1,000 at C_T 10,000, 1,000, 0; Sync-LinUCB the same regret at a tenth of C_T.
 
     The second seed has 10 more of each regret, and 10 % more of Sync-LinUCB's C_T.
     """
-    made.sweep("fig_a", "quick")
+    store.sweep("fig_a", "quick")
     for seed in range(seeds):
         for threshold, regret, spent in ((1, 100, 10_000), (2, 200, 1_000), (np.inf, 1_000, 0)):
-            made.run("fig_a", "async-linucb", threshold, seed, regret=regret + 10 * seed, communication=spent)
+            store.run("fig_a", "async-linucb", threshold, seed, regret=regret + 10 * seed, communication=spent)
         for threshold, regret, spent in ((0.1, 100, 1_000), (10, 200, 100)):
             spent = spent * (1 + 0.1 * seed)
-            made.run("fig_a", "sync-linucb", threshold, seed, regret=regret + 10 * seed, communication=spent)
+            store.run("fig_a", "sync-linucb", threshold, seed, regret=regret + 10 * seed, communication=spent)
 
 
-def write_user_groups(made: HandMade, manifest: Mapping[str, Any], seeds: int = 2) -> None:
+def write_user_groups(store: HandMade, manifest: Mapping[str, Any], seeds: int = 2) -> None:
     """At γ=∞, 6001, 3 each user earns 1, 10, 5 (above 80 interactions: 1, 10, 9), and 1 more in the second seed."""
-    made.sweep("user_groups", "quick")
+    store.sweep("user_groups", "quick")
     for seed in range(seeds):
         for threshold, less, most, uploads in ((np.inf, 1, 1, 0), (6001, 10, 10, 1), (3, 5, 9, 2)):
             rewards = [(most if activity > 80 else less) + seed for activity in ACTIVITY.values()]
             clients = pd.DataFrame({"client": list(ACTIVITY), "reward": rewards, "uploads": uploads, "downloads": 0})
             total = float(sum(rewards))
-            made.run(
+            store.run(
                 "user_groups",
                 "async-linucb",
                 threshold,

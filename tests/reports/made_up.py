@@ -1,4 +1,4 @@
-"""Runs made up as a table, without a store: for pictures, which need many of them."""
+"""Made-up runs as a table, without a store: for pictures, which need many of them."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.context import Context
-from reports.results import Results
-from reports.run_table import COLUMNS
+from reports.read.context import Context
+from reports.read.results import Results
+from reports.read.run_table import COLUMNS
 
 GAMMAS = (1.0, *(1 + np.logspace(-2, 3, 21)), 3.0, 6001.0, 9001.0, np.inf)
 """The thresholds of the profile `paper`."""
 
 
 def run(algorithm: str, threshold: float, seed: int = 0, **more: Any) -> dict[str, Any]:
-    """One finished run; what is not given has some value that no test asks for."""
-    usual = {
+    """Return one finished run; columns that are not given have values that no test checks."""
+    defaults = {
         "experiment": "fig_e",
         "dataset": "delicious",
         "source": "official",
@@ -34,18 +34,18 @@ def run(algorithm: str, threshold: float, seed: int = 0, **more: Any) -> dict[st
         "run_id": f"{algorithm}-{threshold}-{seed}-{more.get('global_dim')}-{more.get('dataset')}",
         "fingerprint": "made up",
     }
-    return {**usual, "algorithm": algorithm, "threshold": threshold, "seed": seed, **more}
+    return {**defaults, "algorithm": algorithm, "threshold": threshold, "seed": seed, **more}
 
 
 def made_up(runs: Iterable[dict[str, Any]]) -> tuple[Results, Context]:
-    """Results and their context; there are no prepared data."""
+    """Return results and their context, without prepared data."""
     frame = pd.DataFrame(list(runs)).reindex(columns=list(COLUMNS))
     results = Results(frame, "sqlite:////nowhere/mlflow.db")
     return results, Context(Path("/nowhere"), frame)
 
 
 def crowded(experiment: str = "fig_e", **more: Any) -> list[dict[str, Any]]:
-    """Three algorithms with all thresholds of the profile `paper`, five seeds, curves that come close to each other."""
+    """Return three algorithms with all thresholds of the profile `paper`, five seeds, and curves close together."""
     random = np.random.default_rng(0)
     runs = []
     for number, algorithm in enumerate(("async-linucb", "async-linucb-am", "sync-linucb")):

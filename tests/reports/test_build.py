@@ -1,4 +1,4 @@
-"""`fedbandit report` from end to end: files, the analysis runs in MLflow, what is missing, and nothing made twice."""
+"""`fedbandit report` from end to end: files, analysis runs in MLflow, missing data, and reuse of unchanged outputs."""
 
 import re
 import shutil
@@ -7,28 +7,28 @@ from pathlib import Path
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.finished import finished_runs, something_is_running
-from benchmark.ui import find_experiment
-from data_pipelines.prepared import data_folder
+from benchmark.records.finished import finished_runs, something_is_running
+from benchmark.ui.server import find_experiment
+from data_pipelines.prepare.prepared import data_folder
 from reports.build import build, folder_of
 from reports.makers import file_name
-from reports.record import ANALYSIS, experiment_of
+from reports.write.record import ANALYSIS
 from tests.reports.hand_made import HandMade, write_data, write_fig_a, write_user_groups
 
 
 @pytest.fixture
 def copied(hand_made: HandMade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HandMade:
-    """A copy of the store made by hand, beside its data, as the working directory."""
+    """A copy of the store made by hand, next to its data, as the working directory."""
     shutil.copy(hand_made.folder / "mlflow.db", tmp_path)
     shutil.copytree(hand_made.folder / "data", tmp_path / "data")
     return as_working_directory(HandMade(tmp_path), monkeypatch)
 
 
-def as_working_directory(made: HandMade, monkeypatch: pytest.MonkeyPatch) -> HandMade:
-    """Work in its folder; by its full address, as MLflow keeps stores by address for the life of a process."""
-    monkeypatch.chdir(made.folder)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", made.uri)
-    return made
+def as_working_directory(store: HandMade, monkeypatch: pytest.MonkeyPatch) -> HandMade:
+    """Work in the folder of the store, with its full URI: MLflow caches stores by URI in each process."""
+    monkeypatch.chdir(store.folder)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
+    return store
 
 
 def files_in(folder: Path) -> dict[str, int]:
@@ -37,23 +37,23 @@ def files_in(folder: Path) -> dict[str, int]:
     }
 
 
-def analysis_runs(made: HandMade, name: str) -> list[str]:
-    experiment = made.store.find(name)
+def analysis_runs(store: HandMade, name: str) -> list[str]:
+    experiment = store.store.find(name)
     assert experiment is not None
-    return [run.info.run_id for run in made.store.search(experiment.experiment_id, "FINISHED", ANALYSIS)]
+    return [run.info.run_id for run in store.store.search(experiment.experiment_id, "FINISHED", ANALYSIS)]
 
 
-def artifacts(made: HandMade, run_id: str) -> set[str]:
-    client = made.store.client
+def artifacts(store: HandMade, run_id: str) -> set[str]:
+    client = store.store.client
     return {file.path for kind in client.list_artifacts(run_id) for file in client.list_artifacts(run_id, kind.path)}
 
 
-def test_a_report_is_made_logged_and_not_made_twice(copied: HandMade, capsys: pytest.CaptureFixture[str]):
+def test_a_report_is_written_and_logged_and_then_reused(copied: HandMade, capsys: pytest.CaptureFixture[str]):
     assert main(["report"]) == 0
-    said = capsys.readouterr().out
-    assert "delicious: RECONSTRUCTED DATA (214 of 220 interactions)" in said
-    assert re.search(r"^page     file:///.*/reports/output/report\.html$", said, re.MULTILINE)
-    assert "next     " in said
+    output = capsys.readouterr().out
+    assert "delicious: RECONSTRUCTED DATA (214 of 220 interactions)" in output
+    assert re.search(r"^page     file:///.*/reports/output/report\.html$", output, re.MULTILINE)
+    assert "next     " in output
     out = copied.folder / "reports/output"
     before = files_in(out)
     for name in ("paper_against_ours", "missing", "bounds", "user_groups_delicious"):
@@ -82,17 +82,17 @@ def test_a_report_is_made_logged_and_not_made_twice(copied: HandMade, capsys: py
     assert analysis_runs(copied, "user_groups") != []
 
 
-def test_a_report_on_one_experiment_leaves_the_full_one_alone(copied: HandMade, capsys: pytest.CaptureFixture[str]):
+def test_a_report_on_one_experiment_does_not_change_the_full_one(copied: HandMade, capsys: pytest.CaptureFixture[str]):
     out = copied.folder / "reports/output"
     assert main(["report"]) == 0
     before = files_in(out)
     capsys.readouterr()
 
     assert main(["report", "fig_a"]) == 0
-    said = capsys.readouterr().out
-    assert f"tables   {Path('reports/output/fig_a/tables')} " in said
-    assert f"figures  {Path('reports/output/fig_a/figures')} " in said
-    assert re.search(r"^page     file:///.*/reports/output/fig_a/report\.html$", said, re.MULTILINE)
+    output = capsys.readouterr().out
+    assert f"tables   {Path('reports/output/fig_a/tables')} " in output
+    assert f"figures  {Path('reports/output/fig_a/figures')} " in output
+    assert re.search(r"^page     file:///.*/reports/output/fig_a/report\.html$", output, re.MULTILINE)
     partial = files_in(out / "fig_a")
     assert {"report.html", "figures/fig_a.png", "tables/leaderboard_fig_a_simulated-uniform.md"} <= set(partial)
     assert "tables/user_groups_delicious.md" not in partial
@@ -111,24 +111,24 @@ def test_a_folder_is_named_after_the_experiments(names: list[str], folder: str):
     assert folder_of(names) == Path("reports/output") / folder
 
 
-def test_a_folder_of_many_experiments_has_a_short_name_of_its_own():
+def test_the_folder_of_many_experiments_has_a_short_unique_name():
     many = [f"experiment_{number}" for number in range(50)]
     assert len(folder_of(many).name) < 120
     assert folder_of(many) != folder_of(many[:-1])
 
 
-def test_analysis_runs_are_no_runs(copied: HandMade):
+def test_analysis_runs_do_not_count_as_runs(copied: HandMade):
     build(names=["fig_a"], out=copied.folder / "out")
     assert len(finished_runs(copied.store, ["fig_a", "user_groups"])) == 16
     experiment = copied.store.find("fig_a")
     assert experiment is not None
     copied.store.client.create_run(experiment.experiment_id, tags={"fedbandit.kind": ANALYSIS})
     assert not something_is_running(copied.store, ["fig_a"])
-    assert find_experiment(copied.uri, None).name == "user_groups"  # of the latest run, not of the report
+    assert find_experiment(copied.uri, None).name == "fig_a"  # a figure comes before a table of users
     assert build(names=["fig_a"], out=copied.folder / "out").is_unchanged
 
 
-def test_only_the_tables_or_only_the_figures(copied: HandMade, capsys: pytest.CaptureFixture[str]):
+def test_only_tables_or_only_figures_can_be_built(copied: HandMade, capsys: pytest.CaptureFixture[str]):
     out = copied.folder / "out"
     assert main(["report", "fig_a", "--only", "tables", "--out", str(out)]) == 0
     assert {path.parent.name for path in out.rglob("*.*") if path.suffix == ".md"} == {"tables"}
@@ -147,12 +147,12 @@ def test_a_damaged_or_deleted_file_is_made_again(copied: HandMade):
     assert build(out=out, only="tables").is_unchanged
     (out / "tables" / "missing.md").write_text("damaged")
     assert not build(out=out, only="tables").is_unchanged
-    assert (out / "tables" / "missing.md").read_text().startswith("### What is missing")
+    assert (out / "tables" / "missing.md").read_text().startswith("### Missing runs and data")
     (out / ".report.json").write_text("{")
     assert not build(out=out, only="tables").is_unchanged
 
 
-def test_what_a_report_no_longer_has_is_removed(copied: HandMade):
+def test_files_that_a_report_no_longer_has_are_removed(copied: HandMade):
     out = copied.folder / "out"
     build(out=out, only="tables")
     (out / "tables" / "mine.md").write_text("my own")
@@ -161,14 +161,14 @@ def test_what_a_report_no_longer_has_is_removed(copied: HandMade):
     assert (out / "tables" / "mine.md").exists()
 
 
-def test_a_table_that_fails_costs_no_other(copied: HandMade, monkeypatch: pytest.MonkeyPatch):
+def test_a_table_that_fails_does_not_stop_the_others(copied: HandMade, monkeypatch: pytest.MonkeyPatch):
     from reports.tables import leaderboard
 
     with monkeypatch.context() as patch:
         patch.setattr(leaderboard, "tables", lambda results, context: 1 / 0)
         report = build(out=copied.folder / "out", only="tables")
     assert report.failures == (
-        "tables of reports.tables.leaderboard could not be made: ZeroDivisionError: division by zero",
+        "could not create the tables of reports.tables.leaderboard: ZeroDivisionError: division by zero",
     )
     assert report.tables > 3
     assert not build(out=copied.folder / "out", only="tables").is_unchanged
@@ -179,16 +179,16 @@ def test_stand_in_data_are_labelled_in_every_artifact(fresh: HandMade, monkeypat
     write_user_groups(fresh, write_data(data_folder().absolute(), source="stand-in"), seeds=1)
     build()
     out = fresh.folder / "reports/output"
-    made = [path for path in out.rglob("*.*") if "delicious" in path.name and path.suffix != ".png"]
-    assert {path.suffix for path in made} == {".csv", ".md", ".tex", ".svg"}
-    for path in [*made, out / "report.html", *(out / "tables").glob("paper_against_ours.*")]:
+    paths = [path for path in out.rglob("*.*") if "delicious" in path.name and path.suffix != ".png"]
+    assert {path.suffix for path in paths} == {".csv", ".md", ".tex", ".svg"}
+    for path in [*paths, out / "report.html", *(out / "tables").glob("paper_against_ours.*")]:
         assert "STAND-IN DATA" in path.read_text(encoding="utf-8"), path
     (run_id,) = analysis_runs(fresh, "user_groups")
     run = fresh.store.client.get_run(run_id)
     assert "STAND-IN DATA" in run.data.tags["mlflow.note.content"]
 
 
-def test_one_seed_and_no_data_still_make_a_report(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
+def test_a_report_can_be_made_from_one_seed_and_without_data(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
     as_working_directory(fresh, monkeypatch)
     write_fig_a(fresh, seeds=1)
     write_user_groups(fresh, write_data(fresh.folder / "elsewhere"), seeds=1)
@@ -203,11 +203,11 @@ def test_one_seed_and_no_data_still_make_a_report(fresh: HandMade, monkeypatch: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fig_x"], "experiment is 'fig_x'"),
-        (["--out", "mlflow.db"], "--out is 'mlflow.db', a file; allowed is a folder"),
+        (["fig_x"], "unknown experiment 'fig_x'"),
+        (["--out", "mlflow.db"], "--out must be a folder, got the file 'mlflow.db'"),
     ],
 )
-def test_bad_input_is_one_line(
+def test_bad_input_gives_a_one_line_error(
     copied: HandMade, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ):
     assert main(["report", *arguments]) == 2
@@ -216,11 +216,11 @@ def test_bad_input_is_one_line(
     assert error.count("\n") == 1
 
 
-def test_an_empty_store_is_said_to_be_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+def test_an_empty_store_is_reported_as_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["report"]) == 2
     assert capsys.readouterr().err == (
-        "fedbandit: error: sqlite:///mlflow.db has no finished run; run first: fedbandit run\n"
+        "fedbandit: error: no finished runs in sqlite:///mlflow.db; run `fedbandit run` first\n"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -228,5 +228,14 @@ def test_an_empty_store_is_said_to_be_empty(tmp_path: Path, monkeypatch: pytest.
 def test_names_of_files_are_safe():
     assert file_name("../../etc/x y") == "-..-etc-x-y"
     assert file_name("fig_a") == "fig_a"
-    assert experiment_of("fig_ab_over_time", ["fig_a", "fig_ab"]) == "fig_ab"
-    assert experiment_of("users_lastfm", ["fig_a"]) == "user_groups"
+
+
+def test_figures_are_logged_to_the_experiments_that_they_are_about(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
+    as_working_directory(fresh, monkeypatch)
+    for experiment in ("users_test", "user_groups"):
+        for threshold in (1.0, 2.0):
+            fresh.run(experiment, "async-linucb", threshold, 0, regret=10.0, communication=100.0)
+    build()
+    (users_test,), (user_groups,) = analysis_runs(fresh, "users_test"), analysis_runs(fresh, "user_groups")
+    assert "figures/users_test.png" in artifacts(fresh, users_test)
+    assert "figures/users_test.png" not in artifacts(fresh, user_groups)

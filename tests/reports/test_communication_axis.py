@@ -4,14 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.communication_axis import CommunicationAxis
+from reports.drawing.communication_axis import CommunicationAxis
 
 
-def test_zero_stands_apart_at_the_left():
+def test_zero_has_its_own_strip_at_the_left():
     axis = CommunicationAxis.around([0, 1_000, 1_000_000])
     assert axis.left < axis.zero < axis.border < 1_000
     assert axis.ticks()[0] == (axis.zero, "0", "0")
-    np.testing.assert_allclose(axis.place([0, 1_000]), [axis.zero, 1_000])
+    np.testing.assert_allclose(axis.position([0, 1_000]), [axis.zero, 1_000])
 
 
 def test_without_zero_there_is_no_strip():

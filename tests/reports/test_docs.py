@@ -1,15 +1,15 @@
-"""The page of results: its tables are made anew from a store, its words are left alone."""
+"""The page of results: its tables are generated from a store, its text stays as it is."""
 
 import re
 
 import pytest
 
-from docs.renew import BLOCK, DOCS, PICTURES, renewed
-from reports.context import Context
-from reports.results import Results
+from reports.read.context import Context
+from reports.read.results import Results
+from tests.tools.renew import BLOCK, DOCS, PICTURES, renewed
 
 
-def test_tables_are_made_anew_and_words_stay(results: Results, context: Context):
+def test_tables_are_updated_and_the_text_is_kept(results: Results, context: Context):
     names = ("directions", "numbers", "sizes", "fig_a", "user_groups_delicious")
     page = "Before.\n" + "".join(f"<!-- renewed: {name} -->\nold\n<!-- end -->\nAfter {name}.\n" for name in names)
     text = renewed(page, results, context)
@@ -22,14 +22,14 @@ def test_tables_are_made_anew_and_words_stay(results: Results, context: Context)
     assert renewed(text, results, context) == text
 
 
-def test_an_unknown_table_is_no_silent_gap(results: Results, context: Context):
+def test_an_unknown_table_is_an_error(results: Results, context: Context):
     with pytest.raises(StopIteration):
         renewed("<!-- renewed: study_nonsense -->\n<!-- end -->", results, context)
 
 
 def test_the_page_in_the_repository_has_all_its_tables_and_pictures():
     page = (DOCS / "results.md").read_text()
-    blocks = {found["name"]: found.group() for found in BLOCK.finditer(page)}
+    blocks = {block["name"]: block.group() for block in BLOCK.finditer(page)}
     assert len(blocks) == page.count("<!-- renewed: ") == page.count("<!-- end -->")
     assert [name for name, text in blocks.items() if text.count("\n| ") < 3] == []
     pictures = re.findall(r"\(pictures/([^)]+)\)", page)

@@ -1,18 +1,23 @@
-"""Users by principal components, held against a plain computation."""
+"""Users by principal components, compared with a simple computation; and which users are near the centre."""
+
+from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects
+import pytest
 from sklearn.decomposition import PCA
 
-from data_pipelines.features import scale
-from data_pipelines.prepared import Prepared
-from reports.context import Context
-from reports.embedding import embed_users, mean_features
+from data_pipelines.prepare.features import scale
+from data_pipelines.prepare.prepared import Prepared
+from reports.analysis.embedding import embed_users, mean_features
+from reports.analysis.user_directions import nearer_to_centre
 from reports.figures.embedding import figures
-from reports.results import Results
+from reports.read.context import Context
+from reports.read.results import Results
+from tests.reports.made_up import made_up
 
 
-def plainly(prepared: Prepared) -> np.ndarray:
+def simple_means(prepared: Prepared) -> np.ndarray:
     features = scale(prepared.components, "standard")
     users = sorted(set(prepared.users.tolist()))
     return np.array([features[prepared.items[prepared.users == user]].mean(axis=0) for user in users])
@@ -21,21 +26,21 @@ def plainly(prepared: Prepared) -> np.ndarray:
 def test_each_user_is_the_mean_of_its_items(context: Context):
     prepared = context.prepared("delicious")
     means, activity = mean_features(prepared, scale(prepared.components, "standard"))
-    np.testing.assert_allclose(means, plainly(prepared), atol=1e-12)
+    np.testing.assert_allclose(means, simple_means(prepared), atol=1e-12)
     assert activity.tolist() == [4, 15, 15, 85, 95]
 
 
-def test_the_two_components_are_those_of_a_plain_pca(context: Context):
+def test_the_two_components_are_those_of_scikit_learn(context: Context):
     prepared = context.prepared("delicious")
     embedding = embed_users(prepared)
-    pca = PCA(2).fit(plainly(prepared))
-    expected = pca.transform(plainly(prepared))
+    pca = PCA(2).fit(simple_means(prepared))
+    expected = pca.transform(simple_means(prepared))
     ours = embedding.users[["x", "y"]].to_numpy()
     np.testing.assert_allclose(np.abs(ours), np.abs(expected), atol=1e-9)
     np.testing.assert_allclose(embedding.explained, pca.explained_variance_ratio_, atol=1e-12)
 
 
-def test_users_carry_their_group_and_no_name(context: Context):
+def test_users_have_their_group_but_no_identifier(context: Context):
     users = embed_users(context.prepared("delicious")).users
     assert users["label"].tolist() == ["[0, 10)", "[10, 20)", "[10, 20)", "[80, 90)", "[90, 100]"]
     assert users["group"].tolist() == [0, 1, 1, 2, 3]
@@ -53,3 +58,37 @@ def test_the_picture_names_groups_and_variance(results: Results, context: Contex
     assert figure.interactive["data"][0]["name"] == "0: [0, 10)"
     assert sum(len(trace["x"]) for trace in figure.interactive["data"]) == 5
     plotly.graph_objects.Figure(figure.interactive)
+
+
+def users_of_two_kinds(tastes: float) -> Prepared:
+    """Return 20 users of 90 items each and 80 of 10; `tastes` is the distance of the latter's items from the centre."""
+    random = np.random.default_rng(1)
+    activity = np.array([90] * 20 + [10] * 80)
+    users = np.repeat(np.arange(100), activity)
+    centres = np.where(activity > 80, 0, tastes)[:, None] * random.choice([(1, 0), (-1, 0), (0, 1), (0, -1)], 100)
+    return Prepared(
+        manifest={"name": "delicious", "stream_defaults": {"scaling": "pca"}, "groups": "tens"},
+        components=random.standard_normal((len(users), 2)) + centres[users],
+        item_ids=np.arange(len(users)),
+        users=users,
+        items=np.arange(len(users), dtype=np.int32),
+        times=np.zeros(len(users), dtype=np.int64),
+    )
+
+
+@pytest.mark.parametrize(("tastes", "supports_paper"), [(0, None), (3, True)])
+def test_being_near_the_centre_counts_only_if_random_assignments_of_items_differ_less(
+    tastes: float, supports_paper: bool | None
+):
+    results, context = made_up([])
+    context = Context(Path("/nowhere"), context.runs, _opened={"delicious": users_of_two_kinds(tastes)})
+    direction = {"dataset": "delicious", "most_active": [80, 101]}
+    evidence = nearer_to_centre(direction, results.runs, results, context)
+    # Means of many items are nearer to the centre for any user: the difference alone is not evidence.
+    difference = float(evidence.ours.removeprefix("difference ").partition(";")[0])
+    assert difference > 0.2
+    assert "random assignments: 0." in evidence.ours
+    assert evidence.supports_paper is supports_paper
+    assert ("random assignments of items to users produce equally large differences" in evidence.why_not) == (
+        supports_paper is None
+    )

@@ -3,7 +3,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
-from reports.figure import kind_of, make_figure
+from reports.drawing.figure import kind_of, make_figure
 
 LABEL = "delicious: RECONSTRUCTED DATA (1 of 2 users)"
 
@@ -14,40 +14,44 @@ def picture() -> Canvas:
     return canvas
 
 
-def test_a_figure_is_saved_as_png_svg_and_numbers(tmp_path: Path):
-    figure = make_figure("one", "Title", "Caption.", picture, labels=[LABEL], data=pd.DataFrame({"x": [1]}))
+def test_a_figure_is_saved_as_png_svg_caption_and_numbers(tmp_path: Path):
+    figure = make_figure(
+        "one", "Title", "Caption.", picture, labels=[LABEL], experiments=["one"], data=pd.DataFrame({"x": [1]})
+    )
     paths = figure.save(tmp_path / "figures")
-    assert [path.name for path in paths] == ["one.png", "one.svg", "one.csv"]
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["one.csv", "one.png", "one.svg"]
+    assert [path.name for path in paths] == ["one.png", "one.svg", "one.md", "one.csv"]
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {path.name for path in paths}
     assert paths[0].read_bytes().startswith(b"\x89PNG")
-    assert paths[2].read_text() == f"# Title – RECONSTRUCTED DATA\n# Caption. {LABEL}.\nx\n1\n"
+    title = "Title – RECONSTRUCTED DATA"
+    assert paths[2].read_text() == f"### {title}\n\n![{title}](one.svg)\n\nCaption. {LABEL}.\n"
+    assert pd.read_csv(paths[3]).to_dict("list") == {"x": [1], "data_label": [LABEL]}
 
 
-def test_the_label_can_be_searched_in_the_picture():
-    figure = make_figure("one", "Title", "Caption.", picture, labels=[LABEL])
+def test_the_label_is_searchable_text_in_the_picture():
+    figure = make_figure("one", "Title", "Caption.", picture, labels=[LABEL], experiments=["one"])
     assert LABEL in figure.svg.decode()
     assert "Title – RECONSTRUCTED DATA" in figure.svg.decode()
 
 
 def test_a_long_label_is_broken_into_lines_that_fit():
     label = "delicious: RECONSTRUCTED DATA (" + "; ".join(f"part {number} of the data" for number in range(20)) + ")"
-    figure = make_figure("one", "Title", "Caption.", picture, labels=[label])
+    figure = make_figure("one", "Title", "Caption.", picture, labels=[label], experiments=["one"])
     text = figure.svg.decode()
     assert label not in text
     assert all(f"part {number} of" in text for number in range(0, 20, 7))
 
 
 def test_the_same_figure_gives_the_same_bytes():
-    one, other = (make_figure("one", "Title", "Caption.", picture) for _ in range(2))
+    one, other = (make_figure("one", "Title", "Caption.", picture, experiments=["one"]) for _ in range(2))
     assert one.svg == other.svg
     assert one.png == other.png
 
 
 def test_official_data_need_no_label():
-    figure = make_figure("one", "Title", "Caption.", picture)
+    figure = make_figure("one", "Title", "Caption.", picture, experiments=["one"])
     assert (figure.title, figure.caption) == ("Title", "Caption.")
 
 
-def test_the_kind_of_data_is_what_stands_in_capitals():
+def test_the_kind_of_data_is_in_capitals():
     assert kind_of(LABEL) == "RECONSTRUCTED DATA"
-    assert kind_of("movielens: STAND-IN DATA (generated): no result on it is a finding") == "STAND-IN DATA"
+    assert kind_of("movielens: STAND-IN DATA (generated): not a valid result") == "STAND-IN DATA"

@@ -6,33 +6,33 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
 
-from reports.context import Context
+from data_pipelines.data_label import STAND_IN
+from reports.analysis.seeds import over_seeds
+from reports.drawing.front import plan_front
+from reports.drawing.front_picture import draw_front
+from reports.drawing.label_placement import overlap
+from reports.drawing.labels import algorithm_style, curve_styles
+from reports.drawing.style import house_style
 from reports.figures.fronts import figures
-from reports.front import plan_front
-from reports.front_picture import draw_front
-from reports.label_placement import overlap
-from reports.labels import STAND_IN, algorithm_style, curve_styles
-from reports.results import Results
-from reports.seeds import over_seeds
-from reports.style import house_style
+from reports.read.context import Context
+from reports.read.results import Results
 from tests.reports.made_up import GAMMAS, crowded, made_up, run
 
 METRICS = ["communication", "regret", "normalised_reward"]
 
 
 def marks_in(canvas) -> set[tuple[float, float]]:
-    """The places of all marks of a picture, in the units of its axes."""
+    """Return the positions of all marks of a picture, in the units of its axes."""
     (axes,) = canvas.axes
-    scatters = [each for each in axes.collections if isinstance(each, PathCollection)]
-    return {(round(x, 6), round(y, 6)) for each in scatters for x, y in np.asarray(each.get_offsets())}
+    scatters = [collection for collection in axes.collections if isinstance(collection, PathCollection)]
+    return {(round(x, 6), round(y, 6)) for scatter in scatters for x, y in np.asarray(scatter.get_offsets())}
 
 
 def bars_in(canvas) -> list[np.ndarray]:
     (axes,) = canvas.axes
-    lines = [each for each in axes.collections if isinstance(each, LineCollection)]
-    return [
-        segment for each in lines for segment in each.get_segments() if len(segment) == 2 and np.isfinite(segment).all()
-    ]
+    lines = [collection for collection in axes.collections if isinstance(collection, LineCollection)]
+    segments = [segment for line in lines for segment in line.get_segments()]
+    return [segment for segment in segments if len(segment) == 2 and np.isfinite(segment).all()]
 
 
 def drawn(figure):
@@ -40,7 +40,7 @@ def drawn(figure):
         return figure.draw()
 
 
-def test_marks_stand_at_the_means_over_seeds(results: Results, context: Context):
+def test_marks_are_at_the_means_over_seeds(results: Results, context: Context):
     (figure,) = figures(results, context)
     front = plan_front(over_seeds(results.runs[results.runs["experiment"] == "fig_a"], METRICS), "regret")
     zero = round(front.axis.zero, 6)
@@ -48,11 +48,11 @@ def test_marks_stand_at_the_means_over_seeds(results: Results, context: Context)
     assert marks_in(drawn(figure)) == expected
 
 
-def test_intervals_are_those_of_student(results: Results, context: Context):
+def test_intervals_are_student_t_intervals(results: Results, context: Context):
     (figure,) = figures(results, context)
     half = 12.706204736 * np.sqrt(50) / np.sqrt(2)  # two seeds, 10 apart: t of one degree, deviation √50
-    upright = [bar for bar in bars_in(drawn(figure)) if bar[0, 0] == bar[1, 0] == 10_000 and np.ptp(bar[:, 1])]
-    (bar,) = upright
+    vertical = [bar for bar in bars_in(drawn(figure)) if bar[0, 0] == bar[1, 0] == 10_000 and np.ptp(bar[:, 1])]
+    (bar,) = vertical
     np.testing.assert_allclose(sorted(bar[:, 1]), [105 - half, 105 + half], rtol=1e-8)
     assert "Means over 2 seeds with 95 % Student t intervals." in figure.caption
 
@@ -62,7 +62,7 @@ def test_one_seed_has_no_interval():
     (figure,) = figures(*made_up(runs))
     assert bars_in(drawn(figure)) == []
     assert not figure.interactive["data"][0]["error_y"]["visible"]
-    assert "One seed: no intervals." in figure.caption
+    assert "A single seed, so no intervals." in figure.caption
     assert "one seed (0): no interval" in figure.interactive["data"][0]["customdata"][0]
 
 
@@ -75,34 +75,34 @@ def test_every_threshold_has_its_label_and_no_label_overlaps_another_or_a_mark()
         renderer = FigureCanvasAgg(canvas).get_renderer()
         labels = [text for text in canvas.texts if text.get_gid() == "threshold-label"]
         boxes = np.array([text.get_window_extent(renderer).extents for text in labels])
-    said = [part for text in labels for part in text.get_text().split(", ")]  # two marks at one place share a label
+    texts = [part for text in labels for part in text.get_text().split(", ")]  # two marks at one position share a label
     assert len(labels) == len(front.labels)
-    assert len(said) == 3 * len(GAMMAS)
+    assert len(texts) == 3 * len(GAMMAS)
     for number, box in enumerate(boxes):
         assert not overlap(box, np.delete(boxes, number, axis=0)).any(), labels[number].get_text()
     (axes,) = canvas.axes
     radius = 0.7 * 4.2 * canvas.dpi / 72
     for collection in axes.collections:
         if isinstance(collection, PathCollection):
-            for place in axes.transData.transform(np.asarray(collection.get_offsets())):
-                mark = np.concatenate([place - radius, place + radius])
+            for centre in axes.transData.transform(np.asarray(collection.get_offsets())):
+                mark = np.concatenate([centre - radius, centre + radius])
                 assert not overlap(mark, boxes).any()
 
 
-def test_labels_say_the_thresholds(results: Results, context: Context):
+def test_labels_are_the_thresholds(results: Results, context: Context):
     (figure,) = figures(results, context)
     texts = [text.get_text() for text in drawn(figure).texts if text.get_gid() == "threshold-label"]
     assert sorted(texts) == sorted(["γ=1", "2", "γ=∞", "0.1", "10"])
 
 
-def test_a_label_without_room_is_named_in_the_caption(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("reports.front.place_labels", lambda wishes, frame, bars: [None] * len(wishes))
+def test_a_label_that_does_not_fit_is_named_in_the_caption(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("reports.drawing.front.place_labels", lambda boxes, frame, bars: [None] * len(boxes))
     runs = [run("async-linucb", gamma, communication=1000 * gamma) for gamma in (2.0, 3.0)]
     (figure,) = figures(*made_up(runs))
-    assert "No room for the labels of: Async-LinUCB 2, Async-LinUCB 3." in figure.caption
+    assert "Labels omitted for lack of space: Async-LinUCB 2, Async-LinUCB 3." in figure.caption
 
 
-def test_marks_at_one_place_share_a_label():
+def test_marks_at_one_position_share_a_label():
     runs = [run("sync-linucb", 10.0**power, communication=0.0) for power in range(5)]
     runs.append(run("sync-linucb", 0.1, communication=500.0, normalised_reward=3.0))
     results, _ = made_up(runs)
@@ -133,12 +133,12 @@ def test_hovering_shows_algorithm_threshold_values_and_seeds(results: Results, c
     assert (first["x"][1], first["y"][1]) == (1000.0, 205.0)
 
 
-def test_plots_are_what_plotly_understands(results: Results, context: Context):
+def test_plotly_accepts_the_plots(results: Results, context: Context):
     (figure,) = figures(results, context)
     plotly.graph_objects.Figure(figure.interactive)  # refuses unknown names and values
 
 
-def test_a_threshold_free_algorithm_of_ones_own_is_shown_too():
+def test_a_users_algorithm_without_a_threshold_is_shown_too():
     runs = [run("my_module:Mine", np.nan, communication=300.0, normalised_reward=1.5), *crowded()]
     (figure,) = figures(*made_up(runs))
     trace = next(trace for trace in figure.interactive["data"] if trace["name"] == "Mine (my_module)")
@@ -147,7 +147,9 @@ def test_a_threshold_free_algorithm_of_ones_own_is_shown_too():
 
 def with_periods(*periods: int) -> list[dict[str, object]]:
     """Runs of an algorithm without a threshold: the longer its period, the less it communicates."""
-    return [run("gossip:Gossip", np.nan, variant=f"period={each}", communication=5000.0 / each) for each in periods]
+    return [
+        run("gossip:Gossip", np.nan, variant=f"period={period}", communication=5000.0 / period) for period in periods
+    ]
 
 
 def test_settings_of_an_algorithm_without_a_threshold_are_one_curve_by_communication():
@@ -155,14 +157,17 @@ def test_settings_of_an_algorithm_without_a_threshold_are_one_curve_by_communica
     (trace,) = [trace for trace in figure.interactive["data"] if "Gossip" in trace["name"]]
     assert trace["name"] == "Gossip (gossip)"
     assert trace["x"] == [100.0, 500.0, 1000.0]
-    assert [said[1] for said in trace["customdata"]] == ["period=50", "period=10", "period=5"]
+    assert [hover[1] for hover in trace["customdata"]] == ["period=50", "period=10", "period=5"]
     texts = [text.get_text() for text in drawn(figure).texts if text.get_gid() == "threshold-label"]
     assert {"period=5", "period=10", "period=50"} <= set(texts)
-    assert "or when the pointer is over it, its threshold, as the legend names it; without" in figure.caption
+    assert (
+        "labelled with the threshold (see the legend) or, without a threshold, the values of the parameters;"
+        in figure.caption
+    )
 
 
 def test_variants_of_the_stream_are_not_joined():
-    runs = [run("random", np.nan, variant=each, fingerprint=each) for each in ("arms=10", "arms=25")]
+    runs = [run("random", np.nan, variant=arms, fingerprint=arms) for arms in ("arms=10", "arms=25")]
     (figure,) = figures(*made_up(runs))
     assert [trace["name"] for trace in figure.interactive["data"]] == [
         "Random choice (arms=10)",
@@ -170,7 +175,7 @@ def test_variants_of_the_stream_are_not_joined():
     ]
 
 
-def test_variants_of_an_algorithm_are_told_apart_by_colour():
+def test_variants_of_an_algorithm_have_different_colours():
     runs = [
         run(algorithm, gamma, variant=f"ridge={ridge}", communication=100 * gamma)
         for algorithm in ("async-linucb", "sync-linucb")
@@ -192,7 +197,7 @@ def test_two_algorithms_never_look_the_same():
 
 
 @pytest.mark.parametrize("variants", [1, 3, 8])
-def test_the_legend_fits_the_picture_whatever_it_names(variants: int):
+def test_the_legend_fits_the_picture(variants: int):
     runs = [
         run("async-linucb", gamma, variant=f"first_maximum=False, ridge={ridge}, scaling=standard", communication=spent)
         for ridge in range(variants)

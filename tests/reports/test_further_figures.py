@@ -4,10 +4,10 @@ import numpy as np
 import plotly.graph_objects
 import pytest
 
-from reports.context import Context
+from reports.drawing.style import house_style
 from reports.figures import by_global_dim, over_time, user_groups
-from reports.results import Results
-from reports.style import house_style
+from reports.read.context import Context
+from reports.read.results import Results
 from tests.reports.made_up import made_up, run
 
 
@@ -29,7 +29,7 @@ def of_fig_c() -> list[dict[str, object]]:
     ]
 
 
-def test_figure_c_shows_regret_and_communication_against_the_global_share():
+def test_figure_c_shows_regret_and_communication_against_the_number_of_global_features():
     figure, front = by_global_dim.figures(*made_up(of_fig_c()))
     assert (figure.name, front.name) == ("fig_c", "fig_c_front")
     regret, communication = figure.interactive["data"]
@@ -42,7 +42,7 @@ def test_figure_c_shows_regret_and_communication_against_the_global_share():
     assert figure.png.startswith(b"\x89PNG")
 
 
-def test_figure_c_against_communication_is_labelled_by_the_global_share():
+def test_figure_c_against_communication_is_labelled_by_the_number_of_global_features():
     _, front = by_global_dim.figures(*made_up(of_fig_c()))
     with house_style():
         canvas = front.draw()
@@ -50,7 +50,7 @@ def test_figure_c_against_communication_is_labelled_by_the_global_share():
     assert front.interactive["data"][0]["customdata"][0][1] == "d_g = 4"
 
 
-def test_runs_over_time_are_the_least_the_largest_and_the_best_threshold(results: Results, context: Context):
+def test_runs_over_time_are_the_smallest_the_largest_and_the_best_threshold(results: Results, context: Context):
     (figure,) = over_time.figures(results, context)
     assert figure.name == "fig_a_over_time"
     names = {trace["name"]: trace["line"]["dash"] for trace in figure.interactive["data"] if trace["showlegend"]}
@@ -75,14 +75,16 @@ def test_curves_are_means_over_seeds(results: Results, context: Context):
     assert figure.png.startswith(b"\x89PNG")
 
 
-def test_missing_curves_are_said_and_cost_nothing(context: Context, monkeypatch: pytest.MonkeyPatch, results: Results):
+def test_missing_curves_are_reported_and_do_not_stop_the_report(
+    context: Context, monkeypatch: pytest.MonkeyPatch, results: Results
+):
     empty = results.curves([])
     monkeypatch.setattr(Results, "curves", lambda self, run_ids: empty)
     assert over_time.figures(results, context) == []
-    assert "fig_a: no curve over time is recorded, so none is drawn" in context.absent
+    assert "fig_a: no figure over time because the runs have no curves" in context.absent
 
 
-def test_reward_by_group_is_that_of_a_user_and_of_an_interaction(results: Results, context: Context):
+def test_reward_by_group_is_per_user_and_per_interaction(results: Results, context: Context):
     (figure,) = user_groups.figures(results, context)
     assert figure.name == "user_groups_delicious"
     assert "RECONSTRUCTED DATA" in figure.title
@@ -102,7 +104,7 @@ def test_reward_by_group_is_that_of_a_user_and_of_an_interaction(results: Result
     plotly.graph_objects.Figure(figure.interactive)
 
 
-def test_without_the_data_reward_by_group_is_said_to_be_missing():
+def test_without_the_data_reward_by_group_is_reported_as_missing():
     results, context = made_up([run("async-linucb", 3.0, experiment="user_groups")])
     assert user_groups.figures(results, context) == []
     assert any("delicious" in sentence for sentence in context.absent)

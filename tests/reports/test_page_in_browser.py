@@ -1,4 +1,4 @@
-"""The page as people meet it: in a real Chromium, at the width of a desk and of a phone, without a network."""
+"""The page in a real Chromium, at the width of a desktop and of a phone, without a network."""
 
 import json
 import time
@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome
 
-from reports.context import make_context
 from reports.figures import by_global_dim, embedding, fronts, over_time, user_groups
-from reports.page import write_page
-from reports.results import read_results
+from reports.page.page import write_page
+from reports.read.context import make_context
+from reports.read.results import read_results
 from reports.tables import bounds, leaderboard, missing, paper_against_ours
 from tests.benchmark.browser import chromium, looking_at
 from tests.reports.hand_made import HandMade
 from tests.reports.made_up import crowded, made_up, run
 
-SIZES = {"desk": (1280, 900, False), "phone": (390, 844, True)}
+SIZES = {"desktop": (1280, 900, False), "phone": (390, 844, True)}
 FIGURES = (fronts, by_global_dim, over_time, user_groups, embedding)
 TABLES = (paper_against_ours, bounds, leaderboard, missing)
 
@@ -50,7 +50,7 @@ def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
 @pytest.fixture(scope="module", params=list(SIZES))
 def opened(request: pytest.FixtureRequest, chrome: Chrome, real_page: Path) -> Iterator[Chrome]:
-    """The page at one width, every plot of it drawn."""
+    """The page at one width, with all plots drawn."""
     width, height, is_phone = SIZES[request.param]
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone}
     chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -66,7 +66,7 @@ def opened(request: pytest.FixtureRequest, chrome: Chrome, real_page: Path) -> I
 def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
     give_up = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < give_up, "waited in vain"
+        assert time.monotonic() < give_up, "the condition did not become true in time"
         time.sleep(0.05)
 
 
@@ -76,7 +76,7 @@ def requests(chrome: Chrome) -> set[str]:
     return {url for url in sent if not url.startswith(("data:", "blob:", "about:"))}
 
 
-def test_the_page_is_whole_quiet_and_fits(opened: Chrome, real_page: Path):
+def test_the_page_is_complete_without_errors_and_fits(opened: Chrome, real_page: Path):
     assert opened.get_log("browser") == []
     assert requests(opened) == {real_page.as_uri()}
     across, window = opened.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
@@ -104,9 +104,9 @@ def test_hovering_over_a_mark_shows_its_numbers(opened: Chrome):
         opened.execute_cdp_cmd("Input.dispatchMouseEvent", move)
         time.sleep(0.1)
     wait_until(lambda: opened.find_elements("css selector", "[data-plot=fig_a] .hovertext"))
-    said = opened.execute_script("return document.querySelector('[data-plot=fig_a] .hovertext').textContent")
+    hover = opened.execute_script("return document.querySelector('[data-plot=fig_a] .hovertext').textContent")
     for part in ("Async-LinUCB", "γ = 2", "regret 205 [141; 269]", "communication 1,000", "2 seeds (0, 1)"):
-        assert part in said
+        assert part in hover
 
 
 def test_stand_in_data_are_labelled_in_the_title_the_plot_and_the_caption(opened: Chrome):
@@ -132,17 +132,17 @@ def test_no_legend_covers_the_title_of_an_axis(opened: Chrome):
 
 def test_tables_are_sorted_by_a_click_on_their_heading(opened: Chrome):
     table = "document.querySelector('#table-missing table')"
-    place = f"[...{table}.tHead.rows[0].cells].findIndex((cell) => cell.textContent === 'finished')"
-    shown = f"return [...{table}.tBodies[0].rows].map((row) => row.cells[{place}].textContent)"
-    click = f"{table}.tHead.rows[0].cells[{place}].querySelector('button').click()"
+    column = f"[...{table}.tHead.rows[0].cells].findIndex((cell) => cell.textContent === 'finished')"
+    script = f"return [...{table}.tBodies[0].rows].map((row) => row.cells[{column}].textContent)"
+    click = f"{table}.tHead.rows[0].cells[{column}].querySelector('button').click()"
     opened.execute_script(click)
-    rising = opened.execute_script(shown)
-    assert [int(each) for each in rising] == sorted(int(each) for each in rising)
+    rising = opened.execute_script(script)
+    assert [int(count) for count in rising] == sorted(int(count) for count in rising)
     opened.execute_script(click)
-    assert opened.execute_script(shown)[0] == max(rising, key=int)
+    assert opened.execute_script(script)[0] == max(rising, key=int)
 
 
-def test_it_follows_a_dark_screen_and_prints_the_pictures(opened: Chrome):
+def test_it_has_a_dark_mode_and_prints_the_pictures(opened: Chrome):
     def emulate(media: str, scheme: str) -> None:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
@@ -156,8 +156,8 @@ def test_it_follows_a_dark_screen_and_prints_the_pictures(opened: Chrome):
         emulate("screen", "dark")
         assert light == "rgb(255, 255, 255)" != background()
         emulate("print", "light")
-        shown = "return [...document.querySelectorAll(arguments[0])].map((each) => getComputedStyle(each).display)"
-        assert set(opened.execute_script(shown, ".picture img")) == {"block"}
-        assert set(opened.execute_script(shown, ".plot, nav")) == {"none"}
+        script = "return [...document.querySelectorAll(arguments[0])].map((box) => getComputedStyle(box).display)"
+        assert set(opened.execute_script(script, ".picture img")) == {"block"}
+        assert set(opened.execute_script(script, ".plot, nav")) == {"none"}
     finally:
         emulate("", "light")

@@ -1,4 +1,4 @@
-"""Reading a store: every run once, by SQL as through MLflow; means over seeds with honest intervals."""
+"""Reading a store: every run once, the same by SQL and through MLflow; means over seeds with their intervals."""
 
 import math
 
@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reports.results import Results, read_results
-from reports.run_table import as_runs
-from reports.seeds import mean_interval, over_seeds
-from reports.stored_runs import by_search, in_sqlite
+from reports.analysis.seeds import mean_interval, over_seeds
+from reports.read.results import Results, read_results
+from reports.read.run_table import as_runs
+from reports.read.stored_runs import by_search, in_sqlite
 from tests.reports.hand_made import HandMade
 
 
@@ -17,15 +17,15 @@ def test_every_finished_run_is_one_row(results: Results):
     assert results.experiments() == ["fig_a", "user_groups"]
     assert len(results.runs) == 16
     row = results.runs[(results.runs["algorithm"] == "async-linucb") & (results.runs["threshold"] == 2)].iloc[1]
-    found = row[["experiment", "dataset", "source", "seed", "steps", "clients", "arms", "dimension", "variant"]]
-    assert found.tolist() == ["fig_a", "simulated-uniform", "simulated", 1, 214, 5, 25, 3, ""]
+    values = row[["experiment", "dataset", "source", "seed", "steps", "clients", "arms", "dimension", "variant"]]
+    assert values.tolist() == ["fig_a", "simulated-uniform", "simulated", 1, 214, 5, 25, 3, ""]
     assert (row["regret"], row["communication"]) == (210, 1000)
     assert math.isnan(row["reward"])
     assert math.isnan(row["global_dim"])
     assert np.isinf(results.runs["threshold"]).sum() == 4
 
 
-def test_sqlite_and_mlflow_give_the_same_answer(hand_made: HandMade):
+def test_sqlite_and_mlflow_give_the_same_runs(hand_made: HandMade):
     file = hand_made.folder / "mlflow.db"
     direct, asked = in_sqlite(file), by_search(hand_made.uri)
     assert [run.run_id for run in direct] == [run.run_id for run in asked]
@@ -33,13 +33,13 @@ def test_sqlite_and_mlflow_give_the_same_answer(hand_made: HandMade):
     pd.testing.assert_frame_equal(as_runs(direct), as_runs(asked))
 
 
-def test_a_store_that_is_not_there_has_no_runs(tmp_path):
+def test_a_store_that_does_not_exist_has_no_runs(tmp_path):
     results = read_results(f"sqlite:///{tmp_path / 'none.db'}")
     assert results.runs.empty
     assert not (tmp_path / "none.db").exists()
 
 
-def test_of_two_runs_with_one_key_the_latest_counts(fresh: HandMade):
+def test_the_latest_of_two_runs_with_the_same_key_counts(fresh: HandMade):
     fresh.run("fig_a", "async-linucb", 2, 0, key="same", regret=1.0)
     latest = fresh.run("fig_a", "async-linucb", 2, 0, key="same", regret=2.0)
     fresh.run("fig_b", "async-linucb", 2, 0, key="same", regret=3.0)
@@ -48,31 +48,31 @@ def test_of_two_runs_with_one_key_the_latest_counts(fresh: HandMade):
     assert results.runs.loc[results.runs["experiment"] == "fig_a", "run_id"].tolist() == [latest]
 
 
-def test_runs_that_failed_are_told_apart_from_those_finished_since(fresh: HandMade):
+def test_runs_that_failed_are_listed_unless_they_were_finished_later(fresh: HandMade):
     fresh.run("fig_a", "async-linucb", 2, 0, key="again", status="FAILED")
     fresh.run("fig_a", "async-linucb", 2, 0, key="again", regret=1.0)
     fresh.run("fig_a", "async-linucb", 3, 0, key="never", status="FAILED")
     results = read_results(fresh.uri)
     assert len(results.runs) == 1
-    assert results.failed["error"].tolist() == ["RuntimeError: as it was told"]
+    assert results.failed["error"].tolist() == ["RuntimeError: made by hand"]
 
 
-def test_what_else_differs_names_a_variant(fresh: HandMade):
-    plain = {"alpha": "0.3", "gamma": "2.0", "gamma_upload": "2.0"}
+def test_runs_that_differ_in_other_parameters_are_variants(fresh: HandMade):
+    plain = {"alpha": "0.3", "gamma": "2", "gamma_upload": "2"}
     fresh.run("fig_a", "async-linucb", 2, 0, parameters=plain)
-    fresh.run("fig_a", "async-linucb", 3, 0, parameters={**plain, "gamma": "3.0", "gamma_upload": "3.0"})
+    fresh.run("fig_a", "async-linucb", 3, 0, parameters={**plain, "gamma": "3", "gamma_upload": "3"})
     assert read_results(fresh.uri).runs["variant"].tolist() == ["", ""]
     fresh.run("fig_a", "async-linucb", 2, 0, parameters={**plain, "alpha": "0.5"})
-    fresh.run("fig_a", "async-linucb", 2, 0, parameters={**plain, "gamma_upload": "9.0"})
+    fresh.run("fig_a", "async-linucb", 2, 0, parameters={**plain, "gamma_upload": "9"})
     assert read_results(fresh.uri).runs["variant"].tolist() == [
         "alpha=0.3",
         "alpha=0.3",
         "alpha=0.5",
-        "alpha=0.3, gamma_upload=9.0",
+        "alpha=0.3, gamma_upload=9",
     ]
 
 
-def test_clients_and_curves_of_a_run(results: Results):
+def test_client_totals_and_curves_of_a_run_can_be_read(results: Results):
     run_id = results.runs.loc[results.runs["threshold"] == 6001, "run_id"].iloc[0]
     assert results.client_totals(run_id)["reward"].tolist() == [10] * 5
     curves = results.curves([run_id])

@@ -1,25 +1,25 @@
-"""Tables of studies, from a store made by hand: differences are paired by seed, all else equal."""
+"""Tables of studies, from a store made by hand: differences are paired by seed, with all other settings equal."""
 
 import math
 
 import pytest
 
-from reports.context import make_context
-from reports.results import read_results
+from reports.read.context import make_context
+from reports.read.results import read_results
 from reports.tables import leaderboard, studies
 from tests.reports.hand_made import HandMade
 
 TIES = "study_ties"
 
 
-def write_ties(made: HandMade) -> None:
-    """Unit-norm features: the positive first and the first maximum are worth 1 in seed 0 and 0.5 in seed 1."""
+def write_ties(store: HandMade) -> None:
+    """With unit-norm features, the positive first and the first maximum add 1 in seed 0 and 0.5 in seed 1."""
     for seed, gain in ((0, 1.0), (1, 0.5)):
         for scaling, reward in (("standard", 1.5), ("unit", 2.0)):
             for positive, first_maximum, more in (("", False, 0.0), ("first", True, gain if scaling == "unit" else 0)):
                 parameters = {"stream_scaling": scaling, "first_maximum": str(first_maximum)}
                 parameters |= {"stream_positive": positive} if positive else {}
-                made.run(
+                store.run(
                     TIES,
                     "async-linucb-as-published",
                     3,
@@ -32,14 +32,14 @@ def write_ties(made: HandMade) -> None:
                 )
 
 
-def test_a_study_compares_with_the_first_of_its_file_all_else_equal(fresh: HandMade):
+def test_a_study_compares_with_its_baseline_all_else_held_constant(fresh: HandMade):
     write_ties(fresh)
     results = read_results(fresh.uri)
     context = make_context(results, fresh.folder / "data")
     (table,) = studies.tables(results, context)
     frame = table.frame
     assert table.name == TIES
-    assert frame["held equal"].tolist() == ["scaling=standard"] * 2 + ["scaling=unit"] * 2
+    assert frame["held constant"].tolist() == ["scaling=standard"] * 2 + ["scaling=unit"] * 2
     assert (
         frame["setting"].tolist()
         == ["positive=anywhere, first_maximum=False", "positive=first, first_maximum=True"] * 2

@@ -1,4 +1,4 @@
-"""The pages answer to their own names only, on loopback unless asked otherwise."""
+"""The pages only accept requests for their own names, and listen on loopback by default."""
 
 import http.client
 import os
@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.ui import LOOPBACK, Server, running_server
-from benchmark.ui_hosts import allowed_hosts, is_loopback
+from benchmark.ui.hosts import allowed_hosts, is_loopback
+from benchmark.ui.server import LOOPBACK, Server, running_server
 from tests.benchmark.sweeps import make_store
 from tests.benchmark.test_ui import any_free_port
 
@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Server]:
     with pytest.MonkeyPatch.context() as patch:
-        # What opens up another server must not open up ours.
+        # Settings for another server must not weaken the protection of ours.
         patch.setenv("MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE", "true")
         patch.setenv("MLFLOW_SERVER_ALLOWED_HOSTS", "*")
         patch.setenv("MLFLOW_SERVER_CORS_ALLOWED_ORIGINS", "*")
@@ -58,7 +58,7 @@ def port_of(server: Server) -> int:
     return int(server.address.rpartition(":")[2])
 
 
-def answer(port: int, path: str, host: str, *, method: str = "GET", **headers: str) -> int:
+def status(port: int, path: str, host: str, *, method: str = "GET", **headers: str) -> int:
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=20)
     try:
         connection.putrequest(method, path, skip_host=True)
@@ -72,24 +72,24 @@ def answer(port: int, path: str, host: str, *, method: str = "GET", **headers: s
 
 
 @pytest.mark.parametrize("host", FOREIGN)
-def test_requests_meant_for_another_host_get_403(server: Server, host: str):
+def test_requests_for_another_host_get_403(server: Server, host: str):
     port = port_of(server)
-    codes = {(path, name): answer(port, path, name) for path in PATHS for name in (host, f"{host}:{port}")}
+    codes = {(path, name): status(port, path, name) for path in PATHS for name in (host, f"{host}:{port}")}
     assert set(codes.values()) == {403}
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
-def test_its_own_names_get_an_answer_with_its_own_port_only(server: Server, name: str):
+def test_the_machines_own_names_are_accepted_only_with_the_right_port(server: Server, name: str):
     port = port_of(server)
-    assert answer(port, SEARCH, f"{name}:{port}") == 200
-    assert answer(port, SEARCH, f"{name}:{port % 65_535 + 1}") == 403
-    assert answer(port, SEARCH, f"evil.example@{name}:{port}") == 403
+    assert status(port, SEARCH, f"{name}:{port}") == 200
+    assert status(port, SEARCH, f"{name}:{port % 65_535 + 1}") == 403
+    assert status(port, SEARCH, f"evil.example@{name}:{port}") == 403
 
 
-def test_a_page_from_elsewhere_cannot_change_anything(server: Server):
-    port, path = port_of(server), "/ajax-api/2.0/mlflow/experiments/create"
+def test_a_page_of_another_origin_cannot_change_anything(server: Server):
+    port, path = port_of(server), "/ajax-api/2.0/mlflow/experiments/set-experiment-tag"
     for origin in ("http://evil.example", "http://10.attacker.example", "null"):
-        code = answer(
+        code = status(
             port,
             path,
             f"{LOOPBACK}:{port}",
@@ -103,22 +103,22 @@ def test_a_page_from_elsewhere_cannot_change_anything(server: Server):
 
 def test_the_store_is_not_on_the_command_line(server: Server):
     if not Path("/proc").is_dir():
-        pytest.skip("NOT RUN: there is no /proc here")
-    shown = Path(f"/proc/{server.process.pid}/cmdline").read_bytes()
-    assert b"mlflow" in shown
-    assert b"sqlite" not in shown
+        pytest.skip("NOT RUN: this system has no /proc")
+    command_line = Path(f"/proc/{server.process.pid}/cmdline").read_bytes()
+    assert b"mlflow" in command_line
+    assert b"sqlite" not in command_line
 
 
 def test_telemetry_is_off_in_the_server(server: Server):
     if not Path("/proc").is_dir():
-        pytest.skip("NOT RUN: there is no /proc here")
+        pytest.skip("NOT RUN: this system has no /proc")
     environment = Path(f"/proc/{server.process.pid}/environ").read_bytes().split(b"\0")
     assert {b"MLFLOW_DISABLE_TELEMETRY=true", b"DO_NOT_TRACK=true"} <= set(environment)
 
 
 @contextmanager
 def ui(folder: Path, *options: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
-    """`fedbandit ui` as somebody types it, and the link that it prints."""
+    """Run `fedbandit ui` as a user does; yield the link that it prints, and the process."""
     command = [sys.executable, "-m", "benchmark", "ui", "--no-browser", "--port", str(any_free_port()), *options]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     environment.pop("MLFLOW_TRACKING_URI", None)
@@ -130,22 +130,22 @@ def ui(folder: Path, *options: str) -> Iterator[tuple[str, "subprocess.Popen[str
         yield process.stdout.readline().strip(), process
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(20)
+        process.wait(60)
 
 
-def test_for_other_machines_it_warns_says_how_to_have_passwords_and_still_knows_its_names(folder: Path):
+def test_with_a_public_host_it_warns_explains_passwords_and_accepts_only_its_own_names(folder: Path):
     with ui(folder, "--host", "0.0.0.0") as (link, process):
         port = int(link.partition("/#/")[0].rpartition(":")[2])
         with socket.socket() as probe:
             probe.settimeout(5)
-            assert probe.connect_ex(("127.0.0.2", port)) == 0  # on every address, as was asked
-        assert answer(port, SEARCH, f"{socket.gethostname()}:{port}") == 200
-        assert answer(port, SEARCH, f"{LOOPBACK}:{port}") == 200
+            assert probe.connect_ex(("127.0.0.2", port)) == 0  # on every address, as requested
+        assert status(port, SEARCH, f"{socket.gethostname()}:{port}") == 200
+        assert status(port, SEARCH, f"{LOOPBACK}:{port}") == 200
         for host in ("10.attacker.example", "192.168.evil.com", "evil.example", "0.0.0.0", "10.255.255.254"):
-            assert answer(port, SEARCH, host) == 403
-            assert answer(port, SEARCH, f"{host}:{port}") == 403
+            assert status(port, SEARCH, host) == 403
+            assert status(port, SEARCH, f"{host}:{port}") == 403
     _, errors = process.communicate()
-    assert errors.startswith("warning: --host 0.0.0.0: whoever reaches this machine can read, change and delete")
+    assert errors.startswith("warning: --host 0.0.0.0: anyone who can reach this machine can read, change and delete")
     for word in (
         "mlflow[auth]",
         "--app-name basic-auth",
@@ -158,14 +158,14 @@ def test_for_other_machines_it_warns_says_how_to_have_passwords_and_still_knows_
 @pytest.mark.parametrize(
     "host", ["evil.example,*", "*", "", "-x", "203.0.113.7", "no such host", "127.0.0.1:80", "a" * 300]
 )
-def test_a_host_that_is_not_of_this_machine_is_refused(host: str, capsys: pytest.CaptureFixture[str]):
+def test_a_host_of_another_machine_is_refused(host: str, capsys: pytest.CaptureFixture[str]):
     assert main(["ui", f"--host={host}"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("fedbandit: error: --host is ")
+    assert error.startswith("fedbandit: error: --host must be an address of this machine")
     assert error.count("\n") == 1
 
 
-def test_names_are_written_out_and_hold_no_pattern():
+def test_allowed_hosts_are_names_and_not_patterns():
     assert allowed_hosts(LOOPBACK, 5000) == "127.0.0.1:5000,localhost:5000"
     for host in ("0.0.0.0", "::", "::1", LOOPBACK):
         assert "*" not in allowed_hosts(host, 5000)

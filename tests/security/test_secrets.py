@@ -1,4 +1,4 @@
-"""Passwords and tokens never reach output, records or files: a real server, and a look at every byte of it."""
+"""Passwords and tokens never reach output, records or files: a real server, of which every byte is searched."""
 
 import os
 from collections.abc import Iterator
@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 import requests
 
-from benchmark.ui import running_server
-from data_pipelines.secrets import shown_address, without_secrets, without_user
+from benchmark.records.store import stored_error
+from data_pipelines.support.secrets import shown_address, without_secrets, without_user
+from tests.benchmark.test_cluster import background, wait_for
 from tests.benchmark.test_ui import any_free_port
 from tests.benchmark.tiny_sweeps import fedbandit, rows, write_tiny
 
 USER, PASSWORD, TOKEN = "ann-the-user", "hush%2Fhush-pass", "tok-hush-en"
 SECRETS = ("hush", USER)
-TELLING = """
+LEAKING = """
 import os
-class Telling:
+class Leaking:
     def __init__(self, gamma=1.0):
         pass
     def choose(self, client, contexts, rng):
@@ -28,15 +29,14 @@ class Telling:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """A real server that knows nothing of the secrets but what it is told."""
+    """A real server, and the folder with its database and artifacts."""
     folder = tmp_path_factory.mktemp("server")
-    before = Path.cwd()
-    os.chdir(folder)  # where it keeps artifacts
-    try:
-        with running_server(f"sqlite:///{folder / 'mlflow.db'}", any_free_port(), folder / "server.log") as server:
-            yield server.address, folder
-    finally:
-        os.chdir(before)
+    address = f"http://127.0.0.1:{(port := any_free_port())}"
+    store = ("--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}", "--workers", "1")
+    artifacts = ("--artifacts-destination", str(folder / "artifacts"))
+    with background(folder, "mlflow", "server", "--port", str(port), *store, *artifacts):
+        wait_for(address)
+        yield address, folder
 
 
 def with_password(address: str) -> str:
@@ -53,43 +53,43 @@ def files_with_secrets(folder: Path) -> list[str]:
     return [str(path) for path in files if any(secret.encode() in path.read_bytes() for secret in SECRETS)]
 
 
-def test_a_sweep_onto_a_server_with_a_password_leaves_it_nowhere(server: tuple[str, Path], tmp_path: Path):
-    address, kept = server
+def test_a_sweep_on_a_server_with_a_password_does_not_store_it(server: tuple[str, Path], tmp_path: Path):
+    address, server_folder = server
     write_tiny(tmp_path, steps=50, seeds=1)
-    (tmp_path / "telling.py").write_text(TELLING)
+    (tmp_path / "leaking.py").write_text(LEAKING)
     secret = {"MLFLOW_TRACKING_URI": with_password(address), "MLFLOW_TRACKING_TOKEN": TOKEN}
-    swept = fedbandit(tmp_path, "run", "tiny.toml", "--algorithm", "telling:Telling", "--jobs", "1", **secret)
-    assert swept.returncode == 1, swept.stderr  # the class that tells fails
-    assert "FAILED tiny: telling:Telling" in swept.stdout
-    shown = fedbandit(tmp_path, "ui", "tiny", "--no-browser", **secret)
-    assert shown.stdout.startswith(f"{address}/#/experiments/"), shown.stderr
-    listed = fedbandit(tmp_path, "list", **secret)
-    assert listed.returncode == 0
-    for done in (swept, shown, listed):
+    sweep = fedbandit(tmp_path, "run", "tiny.toml", "--algorithm", "leaking:Leaking", "--jobs", "1", **secret)
+    assert sweep.returncode == 1, sweep.stderr  # the runs of the leaking class fail
+    assert "FAILED tiny: leaking:Leaking" in sweep.stdout
+    page = fedbandit(tmp_path, "ui", "tiny", "--no-browser", **secret)
+    assert page.stdout.startswith(f"{address}/#/experiments/"), page.stderr
+    listing = fedbandit(tmp_path, "list", **secret)
+    assert listing.returncode == 0
+    for done in (sweep, page, listing):
         assert leaks(done.stdout + done.stderr) == []
-    (tmp_path / "telling.py").unlink()
-    statuses = dict(rows(kept, "select status, count(*) from runs group by status"))
+    (tmp_path / "leaking.py").unlink()
+    statuses = dict(rows(server_folder, "select status, count(*) from runs group by status"))
     assert statuses["FINISHED"] >= 8
     assert statuses["FAILED"] >= 1
-    assert files_with_secrets(kept) == []
+    assert files_with_secrets(server_folder) == []
     assert files_with_secrets(tmp_path) == []
 
 
-def test_a_name_and_password_of_the_environment_are_left_nowhere(server: tuple[str, Path], tmp_path: Path):
-    address, kept = server
+def test_a_user_and_password_from_the_environment_are_not_stored(server: tuple[str, Path], tmp_path: Path):
+    address, server_folder = server
     write_tiny(tmp_path, "other", steps=50, seeds=1)
     secret = {"MLFLOW_TRACKING_USERNAME": USER, "MLFLOW_TRACKING_PASSWORD": PASSWORD, "MLFLOW_TRACKING_URI": address}
     done = fedbandit(tmp_path, "run", "other.toml", "--jobs", "1", **secret)
     assert done.returncode == 0, done.stderr
     assert leaks(done.stdout + done.stderr) == []
-    assert files_with_secrets(kept) == files_with_secrets(tmp_path) == []
+    assert files_with_secrets(server_folder) == files_with_secrets(tmp_path) == []
 
 
 @pytest.mark.parametrize(
     ("scheme", "arguments"),
     [("http", ("list",)), ("http", ("ui",)), ("postgresql", ("ui",)), ("bogus", ("run", "tiny.toml", "--dry-run"))],
 )
-def test_a_server_that_cannot_be_had_is_named_without_its_password(
+def test_the_error_for_an_unreachable_server_does_not_contain_its_password(
     tmp_path: Path, arguments: tuple[str, ...], scheme: str
 ):
     write_tiny(tmp_path)
@@ -101,12 +101,15 @@ def test_a_server_that_cannot_be_had_is_named_without_its_password(
     assert done.stderr.count("\n") == 1
 
 
-def test_a_mirror_and_a_proxy_with_passwords_are_named_without(tmp_path: Path):
+def test_a_mirror_and_a_proxy_are_shown_without_their_passwords(tmp_path: Path):
     port = any_free_port()
     secret = {
         "FEDBANDIT_MIRROR": f"https://{USER}:{PASSWORD}@127.0.0.1:{port}/files?token={TOKEN}",
         "HTTPS_PROXY": f"http://{USER}:{PASSWORD}@127.0.0.1:{port}",
         "NO_PROXY": "",
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_INDEX_URL": f"https://{USER}:{PASSWORD}@127.0.0.1:{port}/simple",
+        "PIP_RETRIES": "0",
     }
     done = fedbandit(tmp_path, "data", "lastfm", **secret)
     assert done.returncode == 1
@@ -126,8 +129,22 @@ def test_addresses_are_shown_without_user_password_and_query(monkeypatch: pytest
     assert text == "Bearer ***: postgresql://host/db, password '***', mail a@b.c"
 
 
-def test_a_server_is_really_asked_with_the_password(server: tuple[str, Path]):
-    """So that the tests above are about something: requests takes user and password from the address."""
+@pytest.mark.parametrize("piece", ["a", "a.", "://", "://a", "a://b:c", "@", "://@", "a b://"])
+def test_texts_of_five_megabytes_are_filtered_in_one_pass(piece: str):
+    """Each of these could take minutes when the time grew with the square of the length."""
+    text = piece * (5_000_000 // len(piece))
+    assert without_secrets(f"{text} https://u:hush@host/") == f"{without_user(text)} https://host/"
+
+
+def test_escaping_or_shortening_a_text_does_not_reveal_a_secret(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", TOKEN)
+    assert TOKEN not in stored_error(f"{TOKEN[:5]}\0{TOKEN[5:]}", 100)
+    for max_length in range(20, 40):  # wherever the text is cut, no half of the token remains
+        assert "hush" not in stored_error(f"{'x' * 10} {TOKEN} {'y' * 100}", max_length)
+
+
+def test_requests_to_a_server_contain_the_password(server: tuple[str, Path]):
+    """Otherwise the tests above would prove nothing: requests takes user and password from the address."""
     address, _ = server
     prepared = requests.Request("GET", with_password(address)).prepare()
     assert prepared.headers["Authorization"].startswith("Basic ")

@@ -1,0 +1,1 @@
+"""Algorithm 1, compiled: which clients upload and download, and when."""

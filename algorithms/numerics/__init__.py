@@ -1,0 +1,1 @@
+"""Compiled linear algebra, tie-breaking and the compiler's options."""

@@ -1,0 +1,102 @@
+"""Compilation: decorators for kernels, and a disk cache that never returns an outdated kernel.
+
+Numba's own cache checks only the file of the function itself and misses changes of helpers in other files. So the
+name of the cache folder contains a hash of all files of this package. Inside it, kernels are found by the name of their
+module, not by its path: another copy of the same package compiles nothing again.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba.core.caching import UserProvidedCacheLocator
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "reassoc", "nsz"},  # sums in any order, but correct NaN and infinity
+    "_nrt": False,  # no reference counting, which took a third of the time; kernels must not allocate
+}
+
+
+def cache_folder(package: Path) -> Path:
+    """Return the folder for compiled kernels, named after the contents of a package."""
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "fedbandit" / f"kernels-{digest.hexdigest()[:16]}"
+
+
+CACHE_FOLDER = cache_folder(Path(__file__).parents[1])
+
+
+def _can_write(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+OPTIONS["cache"] = _can_write(CACHE_FOLDER)  # otherwise every process compiles the kernels again
+
+
+class KernelLocator(UserProvidedCacheLocator):
+    """Tells Numba the cache folder of a kernel."""
+
+    folder = "kernels"
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        self._py_file = py_file
+        self._lineno = py_func.__code__.co_firstlineno
+        self._cache_path = str(CACHE_FOLDER / self.folder / py_func.__module__)
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> "KernelLocator":
+        """Accept every function: `_can_write` has checked the folder already."""
+        return cls(py_func, py_file)
+
+
+class EntryPointLocator(KernelLocator):
+    """The same for kernels that Python calls: a function can be compiled both ways."""
+
+    folder = "entry_points"
+
+
+def compiled(function: Function) -> Function:
+    """Compile a kernel that only other kernels call, for one thread.
+
+    With NUMBA_DISABLE_JIT=1 it stays Python, for debuggers and coverage.
+    """
+    return _decorated(function, KernelLocator, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+
+
+def inlined(function: Function) -> Function:
+    """Make a kernel part of the kernels that call it: a large one with one caller is then compiled once, not twice."""
+    return _decorated(function, KernelLocator, {"inline": "always"})
+
+
+def entry_point(function: Function) -> Function:
+    """Compile a kernel that Python calls; the conversion of its many arrays takes as long to compile as the kernel."""
+    return _decorated(function, EntryPointLocator, {"no_cfunc_wrapper": True})
+
+
+def _decorated(function: Function, locator: type[KernelLocator], options: dict[str, Any]) -> Function:
+    config: Any = numba.config
+    if config.DISABLE_JIT:
+        interpreted: Function = np.errstate(all="ignore")(function)  # integers wrap around, as in machine code
+        return interpreted
+    previous_locators = config.CACHE_LOCATOR_CLASSES
+    config.CACHE_LOCATOR_CLASSES = f"{__name__}.{locator.__name__}"
+    try:
+        decorated: Function = numba.njit(**OPTIONS | options)(function)
+        return decorated
+    finally:
+        config.CACHE_LOCATOR_CLASSES = previous_locators

@@ -1,0 +1,184 @@
+"""Speed of the engine: relative to the floor and to the literal methods, by number of clients, and in FLOP/s."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from algorithms import AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB
+from algorithms.literal import literal
+from algorithms.numerics.elimination import System, eliminate, new_system
+from algorithms.numerics.jit import compiled, entry_point
+from benchmark.bench.floor import floor
+from benchmark.execution.replay import replay, replay_learner
+from data_pipelines import EventStream, simulate
+
+Algorithm = AsyncLinUCB | AsyncLinUCBAM | SyncLinUCB
+
+GAMMAS = (np.inf, 1000.0, 5.0, 1.5, 1.05, 1.01, 1.0)
+THRESHOLDS = (0.01, 1.0, 100.0, 1000.0)
+SIMULATION = {"alpha": "theory", "ridge": 0.1, "sigma": 0.1, "delta": 0.1}
+REPEATS = 5
+PREFIX = 600
+
+
+def lastfm_shaped() -> EventStream:
+    """Simulate a stream with the paper's numbers of clients, steps and items for LastFM."""
+    return simulate(seed=0, steps=96_733, clients=1_892, table=17_632)
+
+
+def methods() -> list[tuple[Algorithm, float]]:
+    """Return every method and threshold, with its maximum time as a multiple of the floor."""
+    rows: list[tuple[Algorithm, float]] = []
+    for gamma in GAMMAS:
+        rows.append((AsyncLinUCB(gamma=gamma, **SIMULATION), 0.9))  # type: ignore[arg-type]
+    for threshold in THRESHOLDS:
+        rows.append((SyncLinUCB(threshold=threshold, **SIMULATION), 0.9))  # type: ignore[arg-type]
+    for warm_start in (False, True):
+        for gamma in GAMMAS:
+            algorithm = AsyncLinUCBAM(gamma=gamma, warm_start=warm_start, **SIMULATION)  # type: ignore[arg-type]
+            rows.append((algorithm, 2.5 if warm_start else 2.0))
+    return rows
+
+
+def label(algorithm: Algorithm) -> str:
+    """Return the name of an algorithm with its threshold."""
+    if isinstance(algorithm, SyncLinUCB):
+        return f"{algorithm.name} D={algorithm.threshold:g}"
+    start = " warm start" if isinstance(algorithm, AsyncLinUCBAM) and algorithm.warm_start else ""
+    return f"{algorithm.name}{start} γ={algorithm.gamma:g}"
+
+
+def use_one_core() -> None:
+    """Pin this process to one core, if the system supports it."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def best_of(repeats: int, *tasks: Callable[[], object]) -> list[float]:
+    """Return the shortest CPU time of each task in seconds: the one least disturbed by other processes.
+
+    The tasks alternate, so that all are subject to the same disturbances.
+    """
+    times: list[list[float]] = [[] for _ in tasks]
+    for _ in range(repeats):
+        for task, task_times in zip(tasks, times, strict=True):
+            start = time.process_time()
+            task()
+            task_times.append(time.process_time() - start)
+    return [min(task_times) for task_times in times]
+
+
+@dataclass(frozen=True)
+class SpeedRow:
+    """A row of the main table."""
+
+    label: str
+    microseconds: float
+    floor: float
+    max_multiple: float
+    speed_up: float
+
+    @property
+    def multiple(self) -> float:
+        """The time per step as a multiple of the floor."""
+        return self.microseconds / self.floor
+
+
+def measure_methods(stream: EventStream) -> Iterator[SpeedRow]:
+    """Measure each method, alternating with the floor, and both implementations on a prefix of the stream."""
+    run_floor = partial(floor, stream.items, stream.pools, stream.rewards, stream.noise, 0.1, 0.3)
+    run_floor()  # compile
+    prefix = EventStream(
+        items=stream.items,
+        clients=stream.clients[:PREFIX],
+        pools=stream.pools[:PREFIX],
+        rewards=stream.rewards[:PREFIX],
+        noise=stream.noise[:PREFIX],
+    )
+    for algorithm, max_multiple in methods():
+        replay(algorithm, prefix)  # compile
+        seconds, floor_seconds = best_of(REPEATS, partial(replay, algorithm, stream), run_floor)
+        [compiled_seconds] = best_of(REPEATS, partial(replay, algorithm, prefix))
+        [literal_seconds] = best_of(1, partial(replay_learner, literal(algorithm), prefix, 0))
+        scale = 1e6 / stream.steps
+        speed_up = literal_seconds / compiled_seconds
+        yield SpeedRow(label(algorithm), seconds * scale, floor_seconds * scale, max_multiple, speed_up)
+
+
+@dataclass(frozen=True)
+class GrowthRow:
+    """The time per step with few and with many clients."""
+
+    gamma: float
+    few: float
+    many: float
+    max_ratio: float = 1.3
+
+    @property
+    def ratio(self) -> float:
+        """The time with many clients divided by the time with few."""
+        return self.many / self.few
+
+
+def measure_growth() -> Iterator[GrowthRow]:
+    """Compare N=1,000 with N=100,000 for Async-LinUCB at T=200,000 with the same number of items."""
+    streams = [simulate(seed=0, steps=200_000, clients=clients, table=17_632) for clients in (1_000, 100_000)]
+    for stream in streams:
+        _ = stream.client_numbers  # cached before the time is measured
+    for gamma in (np.inf, 1.01, 1.0):
+        algorithm = AsyncLinUCB(gamma=gamma, **SIMULATION)  # type: ignore[arg-type]
+        few, many = best_of(REPEATS, *(partial(replay, algorithm, stream) for stream in streams))
+        yield GrowthRow(gamma, few / streams[0].steps * 1e6, many / streams[1].steps * 1e6)
+
+
+def scoring_rate(d: int = 25, arms: int = 25, repeats: int = 20_000) -> float:
+    """Return the GFLOP/s of the elimination that scores one decision, counting only necessary operations.
+
+    These are d³/3 for the factor, d² for each of the K + 1 right-hand sides, and 4d for each arm's width and mean.
+    """
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((4 * d, d))
+    system = new_system(d, arms)
+    fresh = rng.standard_normal(system.rows.shape)
+    fresh[:, :d] = data.T @ data
+    _score_often(system, fresh, d, arms, 10)
+    copying, both = best_of(
+        REPEATS,
+        partial(_copy_often, system, fresh, repeats),
+        partial(_score_often, system, fresh, d, arms, repeats),
+    )
+    return (d**3 / 3 + (arms + 1) * d**2 + 4 * d * arms) * repeats / (both - copying) / 1e9
+
+
+@entry_point
+def _score_often(system: System, fresh: np.ndarray, d: int, arms: int, repeats: int) -> None:
+    for _ in range(repeats):
+        _copy(system, fresh)
+        eliminate(system, d, arms, 0.1)
+
+
+@entry_point
+def _copy_often(system: System, fresh: np.ndarray, repeats: int) -> None:
+    for _ in range(repeats):
+        _copy(system, fresh)
+
+
+@compiled
+def _copy(system: System, fresh: np.ndarray) -> None:
+    for i in range(fresh.shape[0]):
+        row, fresh_row = system.rows[i], fresh[i]
+        for j in range(row.size):
+            row[j] = fresh_row[j]
+
+
+def dgemm_rate(size: int = 1000) -> float:
+    """Return the GFLOP/s of this machine's matrix product on one thread."""
+    matrix = np.random.default_rng(0).random((size, size))
+    with threadpool_limits(1):
+        matrix @ matrix
+        return 2 * size**3 / best_of(REPEATS, lambda: matrix @ matrix)[0] / 1e9

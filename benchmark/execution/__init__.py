@@ -1,0 +1,1 @@
+"""One run, and many runs on processes or a cluster."""

@@ -1,0 +1,136 @@
+"""Compilation by Numba: announced before a long wait, and not part of the recorded time of a run.
+
+Numba itself reports every compilation (`numba.core.event`), so we need not guess from files on disk.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from numba.core import event
+
+from algorithms.compiled_run import CompiledRun
+from algorithms.numerics.jit import OPTIONS
+from algorithms.stream import Stream
+from benchmark.plan.algorithm_names import GRID_OFFSETS, parameter_names
+
+BUSY = "numba:compiler_lock"
+"""Numba compiles a kernel, or loads it from disk."""
+
+COMPILES = "numba:compile"
+"""Numba compiles a kernel because it is not on disk."""
+
+
+@runtime_checkable
+class CompiledMethod(Protocol):
+    """A method that declares how long its kernels take to compile."""
+
+    name: ClassVar[str]
+    compile_seconds: ClassVar[int]
+
+    def start(self, stream: Stream, seed: int) -> CompiledRun:
+        """Prepare a run over a stream."""
+
+
+class _NotCompiledError(Exception):
+    """A kernel would have to be compiled."""
+
+
+class _Listener(event.Listener):
+    """For each thread, adds up the time that Numba takes, and announces or prevents compilation."""
+
+    def __init__(self) -> None:
+        self.thread = threading.local()
+
+    def on_start(self, report: Any) -> None:
+        if report.kind == COMPILES:
+            self._before_compilation()
+            return
+        self.thread.depth = getattr(self.thread, "depth", 0) + 1
+        if self.thread.depth == 1:
+            self.thread.since = time.perf_counter(), time.thread_time()
+
+    def on_end(self, report: Any) -> None:
+        if report.kind == COMPILES:
+            return
+        self.thread.depth -= 1
+        if self.thread.depth == 0:
+            seconds, cpu_seconds = self.spent()
+            since, cpu_since = self.thread.since
+            self.thread.spent = seconds + time.perf_counter() - since, cpu_seconds + time.thread_time() - cpu_since
+
+    def spent(self) -> tuple[float, float]:
+        spent: tuple[float, float] = getattr(self.thread, "spent", (0.0, 0.0))
+        return spent
+
+    def _before_compilation(self) -> None:
+        if getattr(self.thread, "refuses", False):
+            raise _NotCompiledError
+        if announcement := getattr(self.thread, "announcement", ""):
+            print(announcement, file=sys.stderr, flush=True)
+            self.thread.announcement = ""  # a method has many kernels; one line is enough
+
+
+_listener = _Listener()
+for _kind in (BUSY, COMPILES):
+    event.register(_kind, _listener)  # type: ignore[no-untyped-call]
+
+
+def running_time() -> tuple[float, float]:
+    """Return the wall time and the processor time of this thread, excluding the time that Numba took."""
+    seconds, cpu_seconds = _listener.spent()
+    return time.perf_counter() - seconds, time.thread_time() - cpu_seconds
+
+
+def announcement(method: CompiledMethod) -> str:
+    """Return the line to show when the kernels of a method are compiled."""
+    name = " with ".join([method.name, *(setting for setting, value in kernel_settings(method).items() if value)])
+    if OPTIONS["cache"]:
+        return f"Compiling {name} (first run only, about {method.compile_seconds} s)"
+    return (
+        f"Compiling {name} (about {method.compile_seconds} s in every process, because the compiler cache "
+        "cannot be written; see `fedbandit doctor`)"
+    )
+
+
+@contextmanager
+def announced(method: object) -> Iterator[None]:
+    """Print a line on stderr if the kernels of a method are compiled inside the block."""
+    _listener.thread.announcement = announcement(method) if isinstance(method, CompiledMethod) else ""
+    try:
+        yield
+    finally:
+        _listener.thread.announcement = ""
+
+
+def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
+    """Return the settings that select the kernels of a method, as its class lists them in `kernel_settings`."""
+    return {name: getattr(method, name) for name in getattr(method, "kernel_settings", ())}
+
+
+def with_defaults(method: type[CompiledMethod], **settings: Any) -> CompiledMethod:
+    """Make a method with some threshold, the given settings and defaults: kernels are the same for all others."""
+    thresholds = {name: 1.0 for name in parameter_names(method) if name in GRID_OFFSETS}
+    return method(**thresholds | settings)
+
+
+def is_compiled(method: CompiledMethod, short: Stream) -> bool:
+    """Return whether all kernels of a method are on disk, by a run over a short stream that refuses to compile."""
+    _listener.thread.refuses = True
+    try:
+        compile_method(method, short)
+    except _NotCompiledError:
+        return False
+    finally:
+        _listener.thread.refuses = False
+    return True
+
+
+def compile_method(method: CompiledMethod, short: Stream) -> None:
+    """Compile the kernels of a method, or load them, by a run over a short stream."""
+    run = method.start(short, 0)
+    run.advance()
+    run.trace()

@@ -1,0 +1,191 @@
+"""Processes on this machine. A stream is written to disk once, and every process maps it into memory."""
+
+import multiprocessing
+import os
+import pickle
+import runpy
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Future
+from contextlib import contextmanager
+from functools import lru_cache
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from benchmark.execution.compilation import CompiledMethod, compile_method, is_compiled
+from benchmark.execution.executors import one_thread_each, usable_cores
+from benchmark.execution.pool import Pool
+from benchmark.execution.run_result import RunResult, run_algorithm
+from benchmark.import_order import folder_searched_last, search_last
+from benchmark.plan.stream_source import StreamSource
+from benchmark.records.processes import process_is_alive
+from data_pipelines import EventStream
+from data_pipelines.support.files import save_array
+
+PREFIX = "fedbandit-streams-"
+START = Path(__file__).with_name("worker_start.py")
+START_UP_ERROR = "start-up-error"
+ARRAYS = ("items", "clients", "pools", "rewards", "noise")
+
+
+class LocalExecutor:
+    """Worker processes on this machine, one BLAS thread each. They start when they are first needed.
+
+    Args:
+        jobs: the number of processes; all cores by default.
+    """
+
+    def __init__(self, jobs: int | None = None) -> None:
+        _remove_folders_of_dead_processes()
+        self._jobs = jobs or usable_cores()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        self._pool = self._new_pool()
+
+    def __enter__(self) -> Self:
+        """Enter the context."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End all workers."""
+        self.close()
+
+    @property
+    def compiler(self) -> Self:
+        """The executor itself: its processes share a disk."""
+        return self
+
+    def capacity(self) -> int:
+        """Return two runs per process, one running and one waiting, and some more while the parent writes records."""
+        self._pool.check()
+        return 2 * self._jobs + 2
+
+    def open_stream(self, source: StreamSource) -> "Future[Path]":
+        """Let a worker build the stream and write its arrays."""
+        return self._submit(_write_stream, source, self._folder / source.fingerprint)
+
+    def submit(self, stream: Path, algorithm: Any, seed: int) -> "Future[RunResult]":
+        """Run an algorithm in a worker."""
+        return self._submit(_run_algorithm, stream, _Packed(algorithm), seed)
+
+    def is_compiled(self, stream: Path, method: CompiledMethod) -> "Future[bool]":
+        """Let a worker tell whether the kernels of a method are on disk."""
+        return self._submit(_is_compiled, stream, method)
+
+    def compile(self, stream: Path, method: CompiledMethod) -> "Future[None]":
+        """Compile the kernels of a method in a worker."""
+        return self._submit(_compile, stream, method)
+
+    def close_stream(self, stream: Path) -> None:
+        """Remove the stream's files."""
+        shutil.rmtree(stream, ignore_errors=True)
+
+    def close(self) -> None:
+        """End all workers at once and remove the streams they shared."""
+        self._pool.end()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        with one_thread_each(), _ctrl_c_deferred():  # the pool starts its processes when they are first needed
+            try:
+                return self._pool.submit(function, *arguments)
+            except BrokenExecutor:
+                self._replace_pool()
+                return self._pool.submit(function, *arguments)
+
+    def _replace_pool(self) -> None:
+        """Make a new pool after the death of a worker; an OSError gives the reason if workers cannot start at all."""
+        self._pool.end()
+        if (error := self._folder / START_UP_ERROR).is_file():
+            raise OSError(f"worker processes cannot start: {error.read_text()}")
+        self._pool = self._new_pool()
+
+    def _new_pool(self) -> Pool:
+        values = {"error_file": self._folder / START_UP_ERROR, "folder_of_the_user": folder_searched_last()}
+        # `run_path` needs none of our packages: if one of them cannot be imported, that is the first error.
+        return Pool(self._jobs, runpy.run_path, (str(START), values))
+
+
+@contextmanager
+def _ctrl_c_deferred() -> Iterator[None]:
+    """Defer Ctrl-C inside the block; processes that start there have it blocked until they can ignore it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def begin_worker(folder_of_the_user: Path | None) -> None:
+    """Set up a worker: ignore Ctrl-C, end with the parent, and search the same folder for modules."""
+    if folder_of_the_user is not None:
+        search_last(folder_of_the_user)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
+
+
+def _write_stream(source: StreamSource, folder: Path) -> Path:
+    stream = source.build()
+    shutil.rmtree(folder, ignore_errors=True)  # a worker that died may have left a part
+    folder.mkdir(parents=True)
+    for name in ARRAYS:
+        save_array(folder / f"{name}.npy", getattr(stream, name))
+    (folder / "about").write_text(f"{stream.name}\n{stream.fingerprint}\n{stream.source}")
+    return folder
+
+
+@lru_cache(maxsize=2)
+def _read_stream(folder: Path) -> EventStream:
+    arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
+    name, fingerprint, source = (folder / "about").read_text().split("\n")
+    return EventStream(**arrays, name=name, fingerprint=fingerprint, source=source)
+
+
+class _Packed:
+    """An algorithm that reaches a worker as bytes: an error in unpacking fails the run, not the worker."""
+
+    def __init__(self, algorithm: Any) -> None:
+        self._algorithm = algorithm
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return bytes, (pickle.dumps(self._algorithm),)
+
+
+def _run_algorithm(folder: Path, packed: bytes, seed: int) -> RunResult:
+    return run_algorithm(_read_stream(folder), _unpacked(packed), seed)
+
+
+def _unpacked(packed: bytes) -> Any:
+    try:
+        return pickle.loads(packed)
+    except BaseException as error:  # a user's module may end with SystemExit, too
+        raise ImportError(f"a worker cannot import the algorithm: {type(error).__name__}: {error}") from None
+
+
+def _is_compiled(folder: Path, method: CompiledMethod) -> bool:
+    return is_compiled(method, _read_stream(folder))
+
+
+def _compile(folder: Path, method: CompiledMethod) -> None:
+    compile_method(method, _read_stream(folder))
+
+
+def _remove_folders_of_dead_processes() -> None:
+    """Remove the streams of processes that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if pid.isdigit() and not process_is_alive(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,158 @@
+"""The result of a run: final metrics, short curves and files, or an error."""
+
+import inspect
+import io
+import math
+import os
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from algorithms import Trace
+from benchmark.execution.compilation import running_time
+from benchmark.execution.replay import replay
+from benchmark.records.provenance import provenance
+from data_pipelines import EventStream
+
+CURVE_POINTS = 100
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The result of one run; `error` is not empty if it failed. `started` and `ended` are seconds since the epoch."""
+
+    started: float
+    ended: float
+    host: str
+    metrics: dict[str, float] = field(default_factory=dict)
+    curves: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    error: str = ""
+    details: str = ""
+    provenance: Mapping[str, str] | None = None
+    """The versions of the code, as reported by the process that ran it."""
+
+
+def run_algorithm(stream: EventStream, algorithm: Any, seed: int) -> RunResult:
+    """Run an algorithm over a stream and measure it; any exception becomes a failed result."""
+    started, clock = time.time(), time.perf_counter()
+    try:
+        _ = stream.client_numbers
+        kernel, cpu = running_time()
+        trace = replay(algorithm, stream, seed)
+        seconds, cpu_seconds = (now - before for now, before in zip(running_time(), (kernel, cpu), strict=True))
+        metrics = {**final_metrics(trace, stream, seconds), "cpu_seconds": cpu_seconds}
+        curves = {
+            "reward_curve": curve(trace.rewards),
+            "communication_curve": curve(trace.uploads + trace.downloads),
+        }
+        files = {"curve.parquet": full_curve(trace), "clients.parquet": client_totals(trace)}
+        ended = started + time.perf_counter() - clock  # even if the system time is changed meanwhile
+        facts = stream_size(stream)
+        return RunResult(started, ended, platform.node(), metrics, curves, files, facts, provenance=provenance())
+    except BaseException as error:  # also SystemExit, KeyboardInterrupt and GeneratorExit: workers ignore Ctrl-C
+        return failed_result(f"{error_text(error)}{_where(error, algorithm)}", started, time.perf_counter() - clock)
+
+
+def failed_result(error: str, started: float | None = None, seconds: float = 0.0) -> RunResult:
+    """Return the result of a run that failed; inside an `except` block, its details are the traceback."""
+    started = time.time() if started is None else started
+    details = traceback.format_exc() if sys.exc_info()[0] else error
+    return RunResult(started, started + seconds, platform.node(), error=error, details=details, provenance=provenance())
+
+
+def error_text(error: BaseException) -> str:
+    """Return the name and message of an exception, even if its own `__str__` fails."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except BaseException:
+        return f"{type(error).__name__}: (its message cannot be shown)"
+
+
+def _where(error: BaseException, algorithm: Any) -> str:
+    """Return the line of the algorithm's own file in which the error occurred; empty if it occurred elsewhere."""
+    file = inspect.getsourcefile(type(algorithm)) if type(algorithm).__module__ in sys.modules else None
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
+
+
+def final_metrics(trace: Trace, stream: EventStream, seconds: float) -> dict[str, float]:
+    """Return the final metrics of a run; normalised reward only if no payoff is negative, as in real data."""
+    reward = float(trace.rewards.sum())
+    by_chance = float(stream.rewards.sum()) / stream.arms if stream.rewards.min() >= 0 else 0.0
+    metrics = {
+        "reward": reward,
+        "normalised_reward": reward / by_chance if by_chance else float("nan"),
+        "regret": float(trace.regret.sum()),
+        "uploads": float(trace.uploads.sum()),
+        "downloads": float(trace.downloads.sum()),
+        "communication": float(trace.communication),
+        "log10_communication": math.log10(1 + trace.communication),  # MLflow's scatter has no logarithmic axis
+        "scalars_moved": float(trace.scalars_moved),
+        "am_unsettled": float(trace.am_unsettled),
+        "microseconds_per_step": seconds / stream.steps * 1e6,
+        "kernel_seconds": seconds,
+    }
+    return {name: value for name, value in metrics.items() if np.isfinite(value)}
+
+
+def stream_size(stream: EventStream) -> dict[str, str]:
+    """Return the sizes of a stream, and the process that ran it."""
+    return {
+        "steps": str(stream.steps),
+        "clients": str(len(stream.client_ids)),
+        "arms": str(stream.arms),
+        "dimension": str(stream.dimension),
+        "worker": f"{platform.node()}:{os.getpid()}",
+    }
+
+
+def curve(per_step: NDArray[Any]) -> list[tuple[int, float]]:
+    """Return about 100 points (t, sum up to and including step t) of a per-step series, the last one included."""
+    total = np.cumsum(per_step)
+    steps = np.unique(np.linspace(1, len(total), min(CURVE_POINTS, len(total))).round().astype(np.int64))
+    return [(int(t), float(total[t - 1])) for t in steps]
+
+
+def full_curve(trace: Trace) -> bytes:
+    """Return every step as Parquet: the choice, its reward and regret, and the uploads and downloads it caused."""
+    return _parquet(
+        {
+            "choice": trace.choices.astype(np.int16 if trace.choices.max() < 1 << 15 else np.int32),
+            "reward": trace.rewards,
+            "regret": trace.regret,
+            "uploads": trace.uploads.astype(np.int32),
+            "downloads": trace.downloads.astype(np.int32),
+        }
+    )
+
+
+def client_totals(trace: Trace) -> bytes:
+    """Return the totals per client as Parquet."""
+    return _parquet(
+        {
+            "client": trace.client_ids,
+            "reward": trace.client_rewards,
+            "uploads": trace.client_uploads,
+            "downloads": trace.client_downloads,
+        }
+    )
+
+
+def _parquet(columns: dict[str, NDArray[Any]]) -> bytes:
+    buffer = io.BytesIO()
+    # A dictionary makes counts small, as they repeat; for real numbers it would only take time.
+    counts = [name for name, column in columns.items() if column.dtype.kind == "i"]
+    pq.write_table(pa.table(columns), buffer, compression="zstd", write_statistics=False, use_dictionary=counts)
+    return buffer.getvalue()

@@ -1,0 +1,1 @@
+"""From experiment files and options to a list of runs."""

@@ -1,0 +1,219 @@
+"""Algorithms by name: built-in ones, entry points, users' own classes, and filters such as `name[gamma=5]`."""
+
+import hashlib
+import importlib
+import inspect
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from benchmark.import_order import PACKAGES, hidden_file, search_last
+from benchmark.plan.own_modules import helper_modules
+from benchmark.plan.unknown_name import unknown_name
+from data_pipelines.support.messages import one_line
+
+GRID_OFFSETS = {"gamma": 1.0, "threshold": 0.0}
+"""The parameters that a threshold grid sets: its values are γ-1 and D."""
+
+ENTRY_POINTS = "fedbandit.algorithms"
+MAX_FILTER_LENGTH = 2000
+VALUE_OR_LIST = re.compile(r"\[\s*([^\[\],\s][^\[\],]*(?:,\s*[^\[\],\s][^\[\],]*)*)\]|[^\[\],]+")
+"""A value, or a list of values, none of them empty."""
+
+
+@dataclass(frozen=True)
+class AlgorithmFilter:
+    """The value of `--algorithm`: a name, and parameter values that replace those of the experiment."""
+
+    name: str
+    values: Mapping[str, tuple[Any, ...]]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it names a class that is not built in: `module:Class`, or an entry point of another package."""
+        return self.name not in _built_in()
+
+
+def algorithm_names() -> list[str]:
+    """Return the names of all installed algorithms."""
+    return sorted([*_built_in(), *(point.name for point in entry_points(group=ENTRY_POINTS))])
+
+
+def broken_algorithms() -> dict[str, str]:
+    """Return the algorithms of other packages that fail to load, each with a one-line error that names the package."""
+    broken = {}
+    for name in algorithm_names():
+        try:
+            find_algorithm(name)
+        except ValueError as error:
+            broken[name] = str(error)
+    return broken
+
+
+def find_algorithm(name: str) -> type:
+    """Return the class behind a name, or behind `module:Class`."""
+    if ":" in name:
+        return _own_class(name)
+    built_in = _built_in()
+    if name in built_in:
+        return built_in[name]
+    loaded = _installed(name)
+    if loaded is None:
+        raise unknown_name("algorithm", name, algorithm_names())
+    return loaded
+
+
+@lru_cache(maxsize=64)
+def _installed(name: str) -> type | None:
+    """Return the class of an entry point. Cached: searching all installed packages takes milliseconds."""
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        try:
+            loaded = point.load()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a module may even exit while it is imported
+            raise _broken(point, f"{type(error).__name__}: {error}") from None
+        if not isinstance(loaded, type):
+            raise _broken(point, "it is not a class")
+        return loaded
+    return None
+
+
+def _broken(point: EntryPoint, reason: str) -> ValueError:
+    package = f"the package {point.dist.name} {point.dist.version}" if point.dist else "an installed package"
+    return ValueError(one_line(f"algorithm {point.name} of {package} cannot be loaded from {point.value}: {reason}"))
+
+
+def parameter_names(algorithm: type) -> list[str]:
+    """Return the hyper-parameters that a class takes."""
+    return list(_parameter_names(algorithm))
+
+
+@lru_cache(maxsize=256)
+def _parameter_names(algorithm: type) -> tuple[str, ...]:
+    """Inspect each class once: a plan of 10,000 runs asks 20,000 times."""
+    return tuple(name for name in inspect.signature(algorithm).parameters if name not in ("args", "kwargs"))
+
+
+def make_algorithm(name: str, parameters: Mapping[str, Any]) -> Any:
+    """Create an algorithm; a wrong parameter raises a ValueError with its name, its value and what is expected."""
+    algorithm = find_algorithm(name)
+    known_parameters = parameter_names(algorithm)
+    for parameter in parameters:
+        if parameter not in known_parameters:
+            raise unknown_name(f"parameter of {name}", parameter, known_parameters)
+    try:
+        return algorithm(**parameters)
+    except (TypeError, ArithmeticError) as error:
+        raise ValueError(one_line(f"{name} with {dict(parameters)} cannot be created: {error}")) from None
+    except (SystemExit, GeneratorExit) as error:
+        text = f"{name} with {dict(parameters)} cannot be created: {type(error).__name__}: {error}"
+        raise ValueError(one_line(text)) from None
+
+
+def hyper_parameters(algorithm: Any) -> dict[str, Any]:
+    """Return the hyper-parameters of an algorithm, including those left at their defaults."""
+    return {name: getattr(algorithm, name) for name in parameter_names(type(algorithm)) if hasattr(algorithm, name)}
+
+
+def identity(name: str) -> str:
+    """Return the part of a run key that identifies an algorithm: its name, and its source hash if it is not built in.
+
+    The source is the file of the class, followed by its helper modules, if it has any.
+    """
+    if name in _built_in():
+        return name
+    algorithm = find_algorithm(name)
+    source = inspect.getsourcefile(algorithm)
+    digest = hashlib.sha256(Path(source).read_bytes() if source else b"")
+    for helper, file in helper_modules(algorithm).items():
+        digest.update(f"\0{helper}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return f"{name}@{digest.hexdigest()[:16]}"
+
+
+def parse_filter(text: str) -> AlgorithmFilter:
+    """Read `name`, `name[gamma=5]`, `name[gamma=[1,5,inf],alpha=theory]` or `module:Class[…]`."""
+    match = re.fullmatch(r"\s*([^\[\]\s]+)\s*(?:\[(.*)\])?\s*", text) if len(text) <= MAX_FILTER_LENGTH else None
+    if match is None:
+        raise ValueError(f"--algorithm must be NAME, NAME[parameter=value,…] or module:Class, got {text[:100]!r}")
+    name, settings = match.group(1), match.group(2)
+    known_parameters = parameter_names(find_algorithm(name))
+    values: dict[str, tuple[Any, ...]] = {}
+    # A comma inside brackets separates values, any other comma separates settings.
+    for setting in [] if settings is None else re.split(r",(?![^\[\]]*\])", settings):
+        key, _, value = (part.strip() for part in setting.partition("="))
+        value_match = VALUE_OR_LIST.fullmatch(value)
+        if value_match is None or not key:
+            raise ValueError(f"--algorithm {text!r}: expected parameter=value, got {setting.strip()!r}")
+        if key not in known_parameters:
+            raise unknown_name(f"parameter of {name}", key, known_parameters)
+        if key in values:
+            raise ValueError(f"--algorithm {text!r} sets {key} twice; write a list, such as {key}=[1,2]")
+        values[key] = tuple(_value(part) for part in (value_match.group(1) or value).split(","))
+        if "" in values[key]:
+            raise ValueError(f"--algorithm {text!r}: parameter {key} has no value")
+    return AlgorithmFilter(name, values)
+
+
+def number_text(value: Any) -> str:
+    """Write a value in its short form: 5, 1.01, inf."""
+    if isinstance(value, float):
+        return f"{value:g}" if math.isclose(value, float(f"{value:g}"), rel_tol=1e-12) else repr(value)
+    return str(value)
+
+
+def _value(text: str) -> Any:
+    text = text.strip().strip("\"'")
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _built_in() -> dict[str, type]:
+    import algorithms
+
+    classes = [getattr(algorithms, name) for name in algorithms.__all__]
+    return {cls.name: cls for cls in classes if hasattr(cls, "name") and hasattr(cls, "start")}
+
+
+def _own_class(reference: str) -> type:
+    """Import a user's class. The working directory is searched last; the error names a file hidden by a module."""
+    module_name, _, class_name = reference.partition(":")
+    here = Path.cwd()
+    search_last(here)
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        hint = f"; write {module_name.removesuffix('.py')}:{class_name}" if module_name.endswith(".py") else ""
+        where = f" (searched {here} and the installed packages)" if isinstance(error, ModuleNotFoundError) else ""
+        hidden = _hidden((error.name if isinstance(error, ImportError) else None) or module_name, here)
+        text = f"algorithm {reference!r}: {module_name} cannot be imported: {error}{where}{hint}{hidden}"
+        raise ValueError(one_line(text)) from None
+    if (file := hidden_file(module_name, here)) and file.is_file():
+        raise ValueError(f"algorithm {reference!r}{_hidden(module_name, here)}")
+    algorithm = getattr(module, class_name, None)
+    if not isinstance(algorithm, type):
+        classes = [name for name, value in vars(module).items() if isinstance(value, type)]
+        raise unknown_name(f"class in {module_name}", class_name, classes)
+    if not (hasattr(algorithm, "start") or (hasattr(algorithm, "choose") and hasattr(algorithm, "learn"))):
+        raise ValueError(f"algorithm must be a class with the methods choose and learn, got {reference!r}")
+    return algorithm
+
+
+def _hidden(module_name: str, folder: Path) -> str:
+    """Return the text that names a file in the user's folder hidden by another module; empty if there is none."""
+    file = hidden_file(module_name, folder)
+    top = module_name.partition(".")[0]
+    other = "a fedbandit package" if top in PACKAGES else "a module of Python or of an installed package"
+    return f"; {file} is ignored because {top} is the name of {other}; rename the file" if file else ""

@@ -1,0 +1,48 @@
+"""The expected time of runs: from earlier runs of the same kind, or from the usual time per step."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean
+
+from benchmark.plan.plan import Run
+from benchmark.records.finished import FinishedRun
+
+MICROSECONDS = {
+    "async-linucb": 6.0,
+    "async-linucb-as-published": 9.0,
+    "async-linucb-am": 18.0,
+    "sync-linucb": 6.0,
+    "random": 0.1,
+}
+"""Per step of each method, before anything was measured here; a class in plain Python takes far longer."""
+
+PLAIN_PYTHON = 100.0
+USUAL_STEPS = {"lastfm": 92_834, "delicious": 104_799, "movielens": 214_729}
+OVERHEAD = 1.2
+"""The total time of a run, relative to the time of its kernels."""
+
+
+def expected_seconds(runs: Iterable[Run], finished: Sequence[FinishedRun]) -> Mapping[str, float]:
+    """Return the seconds of one core that each run is expected to take, by its key."""
+    measured: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for record in finished:
+        kind = (record.parameters["dataset"], record.parameters["algorithm"])
+        measured[kind].append(record.metrics.get("kernel_seconds", 0.0))
+    usual = {kind: mean(seconds) for kind, seconds in measured.items()}
+    return {
+        run.key: OVERHEAD * usual.get((run.source.name, run.algorithm_name), _by_steps(run))
+        for run in {run.key: run for run in runs}.values()
+    }
+
+
+def _by_steps(run: Run) -> float:
+    steps = dict(run.source.settings).get("steps") or USUAL_STEPS.get(run.source.name, 100_000)
+    return MICROSECONDS.get(run.algorithm_name, PLAIN_PYTHON) * steps / 1e6
+
+
+def duration(seconds: float) -> str:
+    """Format a duration for display: 40 s, 12 min, 3 h 5 min."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

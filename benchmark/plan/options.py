@@ -1,0 +1,65 @@
+"""The options of a sweep: which experiments, which of their runs, and how a user writes them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from benchmark.plan.algorithm_names import AlgorithmFilter
+from benchmark.plan.experiment import MAX_SEEDS, Experiment, experiment_names, load_experiment
+from benchmark.plan.unknown_name import unknown_name
+
+SEED = re.compile(r"[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Which runs of the experiments to plan. An empty filter keeps everything."""
+
+    profile: str = "quick"
+    algorithms: tuple[AlgorithmFilter, ...] = ()
+    datasets: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+
+
+def find_experiments(names: Sequence[str]) -> list[Experiment]:
+    """Load experiments by name, pattern or path; without names, all experiments that are shipped."""
+    shipped = experiment_names()
+    selection: list[str] = [] if names else shipped
+    for name in names:
+        matches = [candidate for candidate in shipped if fnmatchcase(candidate, name)]
+        if not matches and not name.endswith(".toml"):
+            files = [path.name for path in Path.cwd().glob("*.toml") if path.stem == name]
+            raise _missing_suffix(name, files[0]) if files else unknown_name("experiment", name, shipped)
+        selection += matches or [name]
+    return [load_experiment(name) for name in dict.fromkeys(selection)]
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Read `3` (the first three), `0,5` or `0-9`."""
+    seeds: dict[int, None] = {}
+    count = int(text) if SEED.fullmatch(text) else None
+    parts = text.split(",") if count is None else [f"0-{count - 1}"] if count else []
+    for part in parts:
+        first, dash, last = (piece.strip() for piece in part.partition("-"))
+        if not SEED.fullmatch(first) or (dash and not SEED.fullmatch(last)):
+            raise _wrong_seeds(text)
+        interval = range(int(first), int(last if dash else first) + 1)
+        if not interval or len(interval) + len(seeds) > MAX_SEEDS:
+            raise _wrong_seeds(text)
+        seeds.update(dict.fromkeys(interval))
+    if not seeds:
+        raise _wrong_seeds(text)
+    return tuple(seeds)
+
+
+def _missing_suffix(name: str, file: str) -> ValueError:
+    return ValueError(f"unknown experiment {name!r}; did you mean the file {file}?")
+
+
+def _wrong_seeds(text: str) -> ValueError:
+    return ValueError(
+        f"--seeds must be a number of seeds (3), a list (0,5) or a range (0-9, or 5-5 for one seed), "
+        f"at most {MAX_SEEDS:,} seeds, got {text[:100]!r}"
+    )

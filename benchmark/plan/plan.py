@@ -1,0 +1,249 @@
+"""From experiments and options to a plan: the list of runs."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from benchmark.plan.algorithm_names import (
+    GRID_OFFSETS,
+    AlgorithmFilter,
+    find_algorithm,
+    hyper_parameters,
+    identity,
+    make_algorithm,
+    number_text,
+    parameter_names,
+)
+from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, Stream, expanded
+from benchmark.plan.options import RunOptions
+from benchmark.plan.run_key import run_key
+from benchmark.plan.stream_source import StreamSource, prepared_source, simulated_source
+from benchmark.plan.unknown_name import unknown_name
+from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, NotPreparedError, data_folder
+
+SYMBOLS = {"gamma": "γ", "threshold": "D"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one experiment: everything needed to do it, to name it and to find it again."""
+
+    experiment: str
+    source: StreamSource
+    algorithm_name: str
+    algorithm: Any
+    parameters: dict[str, Any]
+    seed: int
+    key: str
+
+    @property
+    def threshold(self) -> str:
+        """γ or D as text; empty if the algorithm has neither."""
+        for parameter in GRID_OFFSETS:
+            if self.parameters.get(parameter) is not None:
+                return number_text(self.parameters[parameter])
+        return ""
+
+    @property
+    def setting(self) -> str:
+        """A name for all its seeds: algorithm and threshold."""
+        symbols = [symbol for name, symbol in SYMBOLS.items() if self.parameters.get(name) is not None]
+        if symbols:
+            return f"{self.algorithm_name} {symbols[0]}={float(self.threshold):g}"
+        return " ".join([self.algorithm_name, *(f"{name}={value}" for name, value in self.parameters.items())])
+
+    @property
+    def name(self) -> str:
+        """The name to display: algorithm, threshold and seed."""
+        return f"{self.setting} seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of a sweep.
+
+    Args:
+        experiments: those that have runs.
+        profile: the name of the profile that the runs are from.
+        runs: all runs, finished ones included, each (experiment, key) once.
+        missing: for each data set that is not prepared, one line on how to prepare it.
+    """
+
+    experiments: tuple[Experiment, ...] = ()
+    profile: str = "quick"
+    runs: tuple[Run, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = None) -> Plan:
+    """Expand experiments into runs."""
+    options = options or RunOptions()
+    experiments = list(experiments)
+    _check_filters(experiments, options)
+    runs: dict[tuple[str, str], Run] = {}
+    missing: dict[str, str] = {}
+    identities: dict[str, str] = {}
+    for experiment in experiments:
+        profile = experiment.profile(options.profile)
+        entries = list(_entries(experiment, profile, options.algorithms))
+        for stream in experiment.streams:
+            for seed in options.seeds or profile.seed_list():
+                for source, global_dim in _sources(stream, seed, options.datasets, missing):
+                    for name, parameters in entries:
+                        run = _run(experiment.name, source, global_dim, name, parameters, identities)
+                        runs.setdefault((run.experiment, run.key), run)
+    used = {experiment for experiment, _ in runs}
+    return Plan(
+        tuple(experiment for experiment in experiments if experiment.name in used),
+        options.profile,
+        tuple(runs.values()),
+        missing,
+    )
+
+
+def unfinished(runs: Iterable[Run], finished: Collection[tuple[str, str]]) -> list[Run]:
+    """Return the runs whose (experiment, key) is not among the finished ones."""
+    return [run for run in runs if (run.experiment, run.key) not in finished]
+
+
+def prepared_of(runs: Iterable[Run]) -> dict[str, str]:
+    """Return the fingerprints of the prepared data behind runs, by data set."""
+    return {run.source.name: run.source.prepared for run in runs if run.source.prepared}
+
+
+def stream_names(experiment: Experiment) -> list[str]:
+    """Return the names of an experiment's streams, as `--dataset` takes them."""
+    from data_pipelines.streams.simulated import simulation_name
+
+    names = []
+    for stream in experiment.streams:
+        if stream.dataset is not None:
+            names.append(stream.dataset)
+        else:
+            dims: Sequence[int | None] = stream.global_dim or [None]
+            names += [simulation_name(str(stream.simulated), global_dim) for global_dim in dims]
+    return names
+
+
+def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> None:
+    """A filter that can never match is a mistake, and is reported as an error."""
+    streams = {name for experiment in experiments for name in stream_names(experiment)}
+    for pattern in options.datasets:
+        if not any(fnmatchcase(name, pattern) for name in streams):
+            raise unknown_name("dataset", pattern, streams)
+    used = {entry.name for experiment in experiments for entry in experiment.algorithms}
+    for algorithm in options.algorithms:
+        if not algorithm.is_own and algorithm.name not in used:
+            raise unknown_name("algorithm of these experiments", algorithm.name, used)
+
+
+def _run(
+    experiment: str,
+    source: StreamSource,
+    global_dim: int | None,
+    name: str,
+    parameters: dict[str, Any],
+    identities: dict[str, str],
+) -> Run:
+    """Make one run; `identities` caches the identity of each algorithm of this plan."""
+    algorithm, complete = with_all_parameters(name, parameters, global_dim)
+    if name not in identities:
+        identities[name] = identity(name)
+    key = run_key(source.fingerprint, identities[name], complete, source.seed)
+    return Run(experiment, source, name, algorithm, complete, source.seed, key)
+
+
+def with_all_parameters(name: str, parameters: dict[str, Any], global_dim: int | None) -> tuple[Any, dict[str, Any]]:
+    """Make an algorithm for a stream; return it and all its parameters, including those left at their defaults."""
+    if parameters.get("global_dim") == OF_STREAM:
+        parameters = {**parameters, "global_dim": global_dim}
+    algorithm = make_algorithm(name, parameters)
+    return algorithm, {**parameters, **hyper_parameters(algorithm)}
+
+
+def _sources(
+    stream: Stream, seed: int, patterns: Sequence[str], missing: dict[str, str]
+) -> Iterator[tuple[StreamSource, int | None]]:
+    if stream.dataset is not None:
+        if not _matches(stream.dataset, patterns):
+            return
+        try:
+            ((settings, _),) = stream_settings(stream)
+            yield prepared_source(stream.dataset, settings, seed, Path(data_folder()).resolve()), None
+        except NotPreparedError as error:
+            name = stream.dataset
+            missing[name] = (
+                f"{str(error).partition('; run:')[0]} (searched {data_folder().resolve()}); run "
+                f"`fedbandit data {name}`, with --mirror DIR_OR_URL for a copy or --stand-in for generated data"
+            )
+        return
+    for settings, global_dim in stream_settings(stream):
+        source = simulated_source(settings, seed)
+        if _matches(source.name, patterns):
+            yield source, global_dim
+
+
+def stream_settings(stream: Stream) -> Iterator[tuple[dict[str, Any], int | None]]:
+    """Yield the settings of each stream of an entry of an experiment, with its d_g."""
+    if stream.dataset is not None:
+        settings: dict[str, Any] = {"arms": stream.arms, "scaling": stream.scaling, "dimension": stream.dimension}
+        if stream.positive != "anywhere":
+            settings["positive"] = stream.positive
+        yield settings, None
+        return
+    dims: Sequence[int | None] = stream.global_dim or [None]
+    for global_dim in dims:
+        settings = {
+            "steps": stream.steps,
+            "clients": stream.clients,
+            "arms": stream.arms,
+            "dimension": stream.dimension or DEFAULT_DIMENSION,
+            "client_distribution": stream.simulated,
+            "global_dim": global_dim,
+            "noise": stream.noise,
+            "table": stream.table,
+        }
+        yield settings, global_dim
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _entries(
+    experiment: Experiment, profile: Profile, filters: Sequence[AlgorithmFilter]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each algorithm of the experiment with its values, after the filters.
+
+    A filter by name keeps that algorithm and replaces the values it gives. A class that is not built in is added
+    to the others, so that it can be compared with them.
+    """
+    by_name = [algorithm for algorithm in filters if not algorithm.is_own]
+    for entry in experiment.algorithms:
+        for algorithm in by_name or [AlgorithmFilter(entry.name, {})]:
+            if algorithm.name == entry.name:
+                values = {name: _snapped(name, numbers, entry, profile) for name, numbers in algorithm.values.items()}
+                for parameters in expanded({**entry.parameters, **values}, profile):
+                    yield entry.name, parameters
+    for algorithm in filters:
+        if algorithm.is_own:
+            names = parameter_names(find_algorithm(algorithm.name))
+            grids = {name: GRID for name in GRID_OFFSETS if name in names}
+            for parameters in expanded({**grids, **algorithm.values}, profile):
+                yield algorithm.name, parameters
+
+
+def _snapped(name: str, values: Sequence[Any], entry: AlgorithmEntry, profile: Profile) -> list[Any]:
+    """Replace numbers typed with the precision of our output by the exact numbers of the grid."""
+    grid = {
+        number
+        for parameters in expanded(entry.parameters, profile)
+        if isinstance(number := parameters.get(name), float)
+    }
+    return [
+        next((exact for exact in grid if isinstance(value, float) and math.isclose(exact, value, rel_tol=1e-5)), value)
+        for value in values
+    ]

@@ -1,0 +1,1 @@
+"""Records in MLflow: written by one process, read by all others."""

@@ -1,0 +1,150 @@
+"""Which data a recorded run used. Results on different data with the same name are never shown together."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from benchmark.records.tags import FINGERPRINT, PREPARED, SOURCE
+
+STREAM = ("seed", "arms", "dimension", "stream_scaling", "stream_positive")
+"""Parameters that distinguish the streams of one data set."""
+
+
+class Recorded(Protocol):
+    """The attributes of a recorded run that identify its data."""
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """Parameters by name."""
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """Tags by name."""
+
+
+RecordedRun = TypeVar("RecordedRun", bound=Recorded)
+
+
+def split_by_data(
+    runs: Sequence[RecordedRun], prepared: Mapping[str, str]
+) -> tuple[list[RecordedRun], list[RecordedRun]]:
+    """Split runs into those to show and those on other data; `runs` are in the order in which they ended.
+
+    For each data set, runs on the currently prepared data are shown: `prepared` holds their fingerprints by name. For a
+    data set that is not prepared, runs on the same data as the newest run are shown. All simulations are shown: their
+    parameters fully determine their data.
+    """
+    by_name: dict[str, list[RecordedRun]] = defaultdict(list)
+    for run in runs:
+        if run.tags.get(SOURCE) != "simulated":
+            by_name[run.parameters.get("dataset", "")].append(run)
+    hidden_ids: set[int] = set()
+    for name, dataset_runs in by_name.items():
+        if name in prepared:
+            visibility = [is_made_from(run, prepared[name]) for run in dataset_runs]
+        else:
+            versions = _data_versions(dataset_runs)
+            visibility = [version == versions[-1] for version in versions]
+        hidden_ids |= {id(run) for run, is_shown in zip(dataset_runs, visibility, strict=True) if not is_shown}
+    return [run for run in runs if id(run) not in hidden_ids], [run for run in runs if id(run) in hidden_ids]
+
+
+def is_made_from(run: Recorded, prepared: str) -> bool:
+    """Return whether a run used the prepared data with this fingerprint.
+
+    A run without a tag for its data is recognised by the fingerprint of its stream, which depends on that of the data.
+    """
+    if PREPARED in run.tags:
+        return run.tags[PREPARED] == prepared
+    seed, arms, dimension = (_whole_number(run, name) for name in ("seed", "arms", "dimension"))
+    return run.tags.get(FINGERPRINT) in stream_fingerprints(prepared, seed, arms, dimension)
+
+
+@lru_cache(maxsize=4096)
+def stream_fingerprints(prepared: str, seed: int, arms: int, dimension: int) -> frozenset[str]:
+    """Return the fingerprints of all streams that prepared data can yield with this seed and these sizes."""
+    from data_pipelines.prepare.features import SCALINGS
+    from data_pipelines.streams.recorded import POSITIONS, stream_fingerprint
+
+    return frozenset(
+        stream_fingerprint(
+            {"fingerprint": prepared}, seed=seed, arms=arms, dimension=dimension, scaling=scaling, positive=positive
+        )
+        for scaling, positive in product(SCALINGS, POSITIONS)
+    )
+
+
+def fingerprints_prepared_now(names: Iterable[str], folder: Path) -> dict[str, str]:
+    """Return the fingerprints of the named data sets, as far as they are prepared in the folder."""
+    from data_pipelines.prepare.prepared import NotPreparedError, read_sealed_manifest
+
+    fingerprints = {}
+    for name in names:
+        try:
+            fingerprints[name] = str(read_sealed_manifest(folder / name)["fingerprint"])
+        except NotPreparedError:
+            continue
+    return fingerprints
+
+
+def data_sets_of(runs: Iterable[Recorded]) -> set[str]:
+    """Return the names of the data sets used by runs; simulations are not data sets."""
+    return {run.parameters.get("dataset", "") for run in runs if run.tags.get(SOURCE) != "simulated"} - {""}
+
+
+def describe_data(run: Recorded) -> str:
+    """Describe the data of a run: their source and size."""
+    sizes = [(name, run.parameters.get(name, "")) for name in ("clients", "steps")]
+    known_sizes = [f"{int(text):,} {name}" for name, text in sizes if text.isdecimal()]
+    return ", ".join([run.tags.get(SOURCE, "unknown source"), *known_sizes])
+
+
+def left_out_sentences(rows: Iterable[tuple[str, str, int]], prepared: Iterable[str]) -> list[str]:
+    """Return one sentence per data set about runs left out; each row has data set, description and number of runs."""
+    by_name: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, description, count in rows:
+        by_name[name][description] += count
+    prepared_names, sentences = set(prepared), []
+    for name, counts in sorted(by_name.items()):
+        total = counts.total()
+        details = "; ".join(f"{count:,} on {data}" if len(counts) > 1 else data for data, count in counts.items())
+        reason = (
+            "only runs on the currently prepared data are shown"
+            if name in prepared_names
+            else f"{name} is not prepared on this machine, so only runs on the data of the newest run are shown"
+        )
+        sentences.append(f"{name}: {total:,} run{'s' * (total > 1)} on other data ({details}) left out; {reason}")
+    return sentences
+
+
+def _data_versions(runs: Sequence[Recorded]) -> list[str]:
+    """Return a label for the data of each run of one data set: the fingerprint if known, otherwise an inferred one.
+
+    Without a fingerprint, data are distinguished by source and sizes; and if the same stream has two fingerprints, the
+    data were prepared again between the two runs. Runs on new data that ended before the first such pair count as runs
+    on the old data: they are left out, not mixed in.
+    """
+    fingerprints = list(dict.fromkeys(run.tags[PREPARED] for run in runs if PREPARED in run.tags))
+    streams: dict[str, dict[tuple[str, ...], str]] = defaultdict(dict)
+    renewals: Counter[str] = Counter()
+    versions = []
+    for run in runs:
+        version = next((prepared for prepared in fingerprints if is_made_from(run, prepared)), "")
+        if not version:
+            description, stream = describe_data(run), tuple(run.parameters.get(name, "") for name in STREAM)
+            fingerprint = run.tags.get(FINGERPRINT, "")
+            if streams[description].setdefault(stream, fingerprint) != fingerprint:
+                renewals[description] += 1
+                streams[description] = {stream: fingerprint}
+            version = f"{description}, version {renewals[description] + 1}"
+        versions.append(version)
+    return versions
+
+
+def _whole_number(run: Recorded, name: str) -> int:
+    """Return a size of a run; failed runs have it only as an option of their stream."""
+    text = run.parameters.get(name, run.parameters.get(f"stream_{name}", ""))
+    return int(text) if text.isdecimal() else -1

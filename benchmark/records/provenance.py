@@ -1,0 +1,59 @@
+"""The code and machine of a process, recorded with each run by the process that executed it."""
+
+import hashlib
+import importlib.util
+import os
+import platform
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from benchmark.extras import installed_version
+from benchmark.plan.run_key import ENGINE_VERSION
+
+OUR_PACKAGES = ("algorithms", "benchmark", "data_pipelines")
+"""The packages that a run depends on, installed on every worker."""
+
+RECORDED = ("fedbandit-bench", "numpy", "numba", "scipy")
+ENGINE, SOURCE = "fedbandit.engine_version", "fedbandit.source_hash"
+MUST_BE_EQUAL = {ENGINE: "engine version", SOURCE: "source hash"}
+
+
+def provenance() -> dict[str, str]:
+    """Return the versions, source hash and machine of this process, by tag."""
+    return dict(_provenance())
+
+
+@lru_cache(maxsize=1)
+def _provenance() -> Mapping[str, str]:
+    """Computed once per process: later changes on disk do not affect the code already loaded."""
+    return {
+        **{f"fedbandit.version.{name}": installed_version(name) for name in RECORDED},
+        "fedbandit.version.mlflow": installed_version("mlflow-skinny"),  # part of MLflow, with the same version
+        "fedbandit.version.python": platform.python_version(),
+        "fedbandit.machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        ENGINE: str(ENGINE_VERSION),
+        SOURCE: source_hash(),
+    }
+
+
+def difference(theirs: Mapping[str, str]) -> str:
+    """Describe why results of other code must not be mixed with ours; empty if the code is the same."""
+    ours = provenance()
+    return ", ".join(
+        f"its {name} is {theirs.get(tag, 'unknown')[:16]}, expected {ours[tag][:16]}"
+        for tag, name in MUST_BE_EQUAL.items()
+        if theirs.get(tag) != ours[tag]
+    )
+
+
+def source_hash() -> str:
+    """Hash the source files of our packages as installed for this process."""
+    digest = hashlib.sha256()
+    for name in OUR_PACKAGES:
+        spec = importlib.util.find_spec(name)
+        for folder in map(Path, spec.submodule_search_locations or () if spec else ()):
+            for file in sorted(folder.rglob("*.py")):
+                digest.update(f"{name}/{file.relative_to(folder).as_posix()}\0".encode())
+                digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()

@@ -1,0 +1,17 @@
+"""Names of the tags that identify runs."""
+
+KEY = "fedbandit.run_key"
+"""The key of a run; see `plan/run_key.py`."""
+
+KIND = "fedbandit.kind"
+"""`run`, `sweep` (the parent of runs) or `analysis` (figures and tables of a report); for an MLflow experiment,
+`experiment`."""
+
+SOURCE = "fedbandit.source"
+"""The source of the data: `official`, `mirror`, `stand-in`, `imported` or `simulated`."""
+
+FINGERPRINT = "fedbandit.fingerprint"
+"""The fingerprint of the stream."""
+
+PREPARED = "fedbandit.prepared"
+"""The fingerprint of the prepared data set behind the stream; simulations and older runs have none."""

@@ -1,0 +1,142 @@
+"""Access to MLflow: no log output, retries while a server is unreachable, and one-line errors."""
+
+import logging
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from data_pipelines.support.secrets import without_secrets, without_user
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+DEFAULT_URI = "sqlite:///mlflow.db"
+ENVIRONMENT = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # it would print the address of each run, including the password
+}
+PATIENCE = 180.0
+"""Seconds for which a write is retried when the server does not respond."""
+
+Result = TypeVar("Result")
+
+
+class StoreError(OSError):
+    """The store cannot be reached, read or written; the message is one line."""
+
+
+def tracking_uri() -> str:
+    """Return where records go: `MLFLOW_TRACKING_URI`, or a SQLite file in the working directory."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
+
+
+def sqlite_file(uri: str) -> Path | None:
+    """Return the file of a SQLite store, or None for any other."""
+    if not uri.startswith("sqlite:///"):
+        return None
+    return Path(uri.removeprefix("sqlite:///").partition("?")[0]).absolute()
+
+
+def absolute_uri(uri: str) -> str:
+    """Return the address of a store, with the absolute path of a SQLite file.
+
+    MLflow keeps connections per address. After a change of the working directory, a relative one would lead to the
+    database of the folder before.
+    """
+    file = sqlite_file(uri)
+    if file is None:
+        return uri
+    _, mark, query = uri.partition("?")
+    return f"sqlite:///{file}{mark}{query}"
+
+
+def make_client(uri: str) -> "MlflowClient":
+    """Open a store, creating the database of a SQLite one."""
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    if (file := sqlite_file(uri)) is not None:
+        _require_writable(file)
+    from mlflow.tracking import MlflowClient
+
+    for name in ("mlflow", "alembic"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are also raised, and shown in one line
+    return once(uri, lambda: MlflowClient(absolute_uri(uri)))
+
+
+def once(uri: str, call: Callable[[], Result]) -> Result:
+    """Call MLflow; errors become a `StoreError` of one line."""
+    try:
+        return call()
+    except Exception as error:
+        raise as_store_error(uri, error) from error
+
+
+def patiently(uri: str, call: Callable[[], Result], *, patience: float = PATIENCE) -> Result:
+    """Call MLflow, and retry with growing pauses while a server is unreachable or a database is locked."""
+    pause, deadline = 0.2, time.monotonic() + patience
+    while True:
+        try:
+            return call()
+        except Exception as error:
+            if not _is_transient(uri, error) or time.monotonic() + pause > deadline:
+                raise as_store_error(uri, error) from error
+            time.sleep(pause)
+            pause = min(pause * 1.6, 5.0)
+
+
+def _is_transient(uri: str, error: Exception) -> bool:
+    if sqlite_file(uri) is not None:
+        return "database is locked" in str(error)
+    from mlflow.exceptions import MlflowException
+    from requests.exceptions import RequestException
+
+    permanent = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST", "PERMISSION_DENIED", "UNAUTHENTICATED")
+    code = getattr(error, "error_code", "")
+    return isinstance(error, MlflowException | RequestException) and code not in permanent
+
+
+def as_store_error(uri: str, error: Exception) -> StoreError:
+    """Return an error of MLflow or a database as a `StoreError` of one line."""
+    if isinstance(error, StoreError):
+        return error
+    address = without_user(uri)
+    text = without_secrets(" ".join(str(getattr(error, "orig", None) or error).split()))
+    if "Max retries exceeded" in text or "Connection refused" in text or "Connection aborted" in text:
+        return StoreError(f"the tracking server {address} does not respond; start it, or set MLFLOW_TRACKING_URI")
+    if "disk is full" in text or "No space left" in text or "disk I/O error" in text or "File too large" in text:
+        return StoreError(f"no space left for {address} and its artifacts; free some space and run the command again")
+    if "readonly database" in text or "unable to open database" in text or "Read-only" in text:
+        return StoreError(f"{address} cannot be written; run from another directory, or set MLFLOW_TRACKING_URI")
+    if match := re.search(r"out-of-date database schema \(found version (\S+), but expected (\S+)\)", text):
+        return StoreError(
+            f"{address} was created by a different version of MLflow (schema {match[1]}, expected {match[2]}); "
+            f"use that version, or upgrade a copy of the database: mlflow db upgrade {address}"
+        )
+    return StoreError(f"MLflow at {address}: {text[:300]}")
+
+
+def _require_writable(file: Path) -> None:
+    """Check immediately, without MLflow, whether the database can be written."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(file, timeout=30)
+        try:
+            connection.execute("begin immediate").close()
+            connection.rollback()
+        finally:
+            connection.close()
+    except (sqlite3.Error, OSError) as error:
+        text = str(error)
+        if "not a database" in text:
+            raise StoreError(
+                f"{file} is not a SQLite database; move it elsewhere, or set MLFLOW_TRACKING_URI"
+            ) from None
+        raise StoreError(
+            f"{file} cannot be written ({text}); run from another directory, or set MLFLOW_TRACKING_URI"
+        ) from None

@@ -1,0 +1,172 @@
+"""A sweep as a function: `run` does the runs of a plan that are not finished, and records each in MLflow.
+
+    plan = make_plan(find_experiments(["fig_a"]), RunOptions(seeds=(0, 1)))
+    with LocalExecutor(jobs=2) as executor:
+        result = session.run(plan, Store(), executor)
+
+It prints nothing: an observer receives the progress.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmark.execution.executors import Executor
+from benchmark.execution.run_result import RunResult
+from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
+from benchmark.execution.warm_up import compile_kernels
+from benchmark.observer import Observer, silent
+from benchmark.plan.estimate import expected_seconds
+from benchmark.plan.experiment import experiment_names
+from benchmark.plan.plan import Plan, Run, unfinished
+from benchmark.records.finished import FinishedRun, finished_runs
+from benchmark.records.recovery import mark_dead_runs, mark_strays, single_writer_lock
+from benchmark.records.store import Store
+from data_pipelines.support.messages import one_line
+from data_pipelines.support.secrets import without_secrets
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that failed: its experiment, its name and its stream, and the error in one line, secrets removed."""
+
+    experiment: str
+    run: str
+    stream: str
+    error: str
+
+    def __str__(self) -> str:
+        """Return everything in one line."""
+        return f"{self.experiment}: {self.run} on {self.stream}: {self.error}"
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """The outcome of a sweep.
+
+    Args:
+        finished: the records of runs that this sweep finished, including those copied from other experiments.
+        failed: the runs that failed; the next sweep repeats them.
+        skipped: the records of runs that were finished before.
+        interrupted: whether Ctrl-C or SIGTERM ended it; the next sweep does the remaining runs.
+    """
+
+    finished: tuple[FinishedRun, ...] = ()
+    failed: tuple[Failure, ...] = ()
+    skipped: tuple[FinishedRun, ...] = ()
+    interrupted: bool = False
+
+
+def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silent) -> SweepResult:
+    """Run and record all unfinished runs; the store is consistent even after an error.
+
+    In the main thread, Ctrl-C and SIGTERM end it between two records. Errors that end the whole sweep, such as a full
+    disk or a lost cluster, raise OSError or ValueError; finished runs are already recorded.
+    """
+    with single_writer_lock(store):
+        if killed_count := mark_dead_runs(store, plan.experiments):
+            observer.note(
+                f"{killed_count} unfinished runs from a crashed process were marked KILLED and will be run again"
+            )
+        planned_keys = {(run.experiment, run.key) for run in plan.runs}
+        # Equal runs of other experiments are copied, not run; those of users' own experiments if they are planned too.
+        names = sorted({*experiment_names(), *(experiment.name for experiment in plan.experiments)})
+        earlier_runs = finished_runs(store, names)
+        skipped_runs = tuple(record for record in earlier_runs if (record.experiment, record.key) in planned_keys)
+        remaining_runs = unfinished(plan.runs, {(record.experiment, record.key) for record in skipped_runs})
+        if not remaining_runs:
+            return SweepResult(skipped=skipped_runs)
+        recorder = _Recorder(plan, store, observer, expected_seconds(remaining_runs, earlier_runs))
+        observer.started(len(remaining_runs), len(skipped_runs), sum(recorder.seconds.values()))
+        try:
+            was_interrupted = _sweep(recorder, remaining_runs, earlier_runs, executor)
+        finally:
+            observer.ended()
+        new_ids = set(recorder.run_ids)
+        records = finished_runs(store, [experiment.name for experiment in plan.experiments])
+        new_runs = tuple(record for record in records if record.run_id in new_ids)
+        return SweepResult(new_runs, tuple(recorder.failures), skipped_runs, was_interrupted)
+
+
+def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[FinishedRun], executor: Executor) -> bool:
+    """Do the runs; return whether a signal interrupted it."""
+    with stopping_at_signals() as stop:
+        recorder.begin(runs)
+        status = "KILLED"
+        try:
+            fresh = _reuse(recorder, runs, before, stop)
+            if executor.compiler is not None:
+                compile_kernels(executor.compiler, fresh, recorder.observer, stop)
+            Sweep(executor, recorder, jobs_by_stream(fresh)).go(stop)
+            status = "FINISHED"
+        except (Interrupted, KeyboardInterrupt):
+            return True
+        finally:
+            recorder.close(status)
+    return False
+
+
+def _reuse(
+    recorder: "_Recorder", runs: Sequence[Run], before: Sequence[FinishedRun], stop: threading.Event
+) -> list[Run]:
+    """Copy the runs that another experiment has finished; return the others."""
+    elsewhere = {record.key: record for record in before}
+    fresh = []
+    for run in runs:
+        result = recorder.store.outcome_of(elsewhere[run.key].run_id) if run.key in elsewhere else None
+        if result is None:
+            fresh.append(run)
+        else:
+            recorder.record([run], result, is_reused=True)
+        if stop.is_set():
+            raise Interrupted
+    return fresh
+
+
+class _Recorder:
+    """Writes every result to MLflow, under one parent run per experiment, and reports it to the observer."""
+
+    def __init__(self, plan: Plan, store: Store, observer: Observer, seconds: Mapping[str, float]) -> None:
+        self.store, self.observer, self.seconds = store, observer, seconds
+        self.failures: list[Failure] = []
+        self.run_ids: list[str] = []
+        self._profile = plan.profile
+        self._experiments = {experiment.name: experiment for experiment in plan.experiments}
+        self._parents: dict[str, str] = {}
+        self._finished: Counter[str] = Counter()
+        self._failed: Counter[str] = Counter()
+
+    def begin(self, runs: Sequence[Run]) -> None:
+        """Create the parent runs."""
+        for name, count in Counter(run.experiment for run in runs).items():
+            self._parents[name] = self.store.begin_sweep(self._experiments[name], self._profile, count)
+
+    def done(self, runs: Sequence[Run], result: RunResult) -> None:
+        """Record the result of a run, which may belong to several experiments."""
+        self.record(runs, result, is_reused=False)
+
+    def record(self, runs: Sequence[Run], result: RunResult, *, is_reused: bool) -> None:
+        """Record a result for each of these runs."""
+        for run in runs:
+            experiment = self._experiments[run.experiment]
+            self.run_ids.append(self.store.record(self._parents[run.experiment], experiment, run, result))
+            (self._failed if result.error else self._finished)[run.experiment] += 1
+            if result.error:
+                error = one_line(without_secrets(result.error))
+                self.failures.append(Failure(run.experiment, one_line(run.name), one_line(run.source.name), error))
+            seconds = self.seconds[run.key] if run is runs[0] else 0.0  # a run that experiments share is done once
+            self.observer.run_done(run, result, seconds, is_reused=is_reused)
+
+    def tick(self) -> None:
+        """Pass the tick on to the observer."""
+        self.observer.tick()
+
+    def close(self, status: str) -> None:
+        """Close the parents: KILLED, or FAILED where a run failed, or FINISHED."""
+        for name, parent in self._parents.items():
+            ended = "FAILED" if status == "FINISHED" and self._failed[name] else status
+            counts = {"runs_finished": self._finished[name], "runs_failed": self._failed[name]}
+            self.store.end_sweep(parent, ended, counts)
+            self.store.save_chart_view(self._experiments[name])
+            mark_strays(self.store, self._experiments[name])

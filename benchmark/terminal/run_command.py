@@ -1,0 +1,93 @@
+"""`fedbandit run` on a terminal: options, plan, sweep, summary, exit code."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.options import RunOptions, find_experiments, parse_seeds
+from benchmark.plan.plan import Plan, make_plan, unfinished
+from benchmark.records.finished import FinishedRun, finished_runs, something_is_running
+from benchmark.records.store import Store
+from benchmark.terminal.summary import print_dry_run, print_summary
+
+if TYPE_CHECKING:
+    from benchmark.session import SweepResult
+
+INTERRUPTED = 130
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    """Run what is requested and not finished; return the exit code."""
+    _check_executor(arguments)
+    plan = make_plan(find_experiments(arguments.experiments), options_of(arguments))
+    for message in plan.missing.values():
+        print(f"MISSING: {message}", file=sys.stderr)
+    store = Store()
+    names = sorted(experiment.name for experiment in plan.experiments)
+    finished = finished_runs(store, names)
+    remaining = unfinished(plan.runs, {(record.experiment, record.key) for record in finished})
+    if arguments.dry_run:
+        print_dry_run(plan.runs, remaining, finished, _jobs(arguments))
+        return 1 if plan.missing else 0
+    if not plan.runs:
+        print("Nothing to run: none of the requested data sets has been prepared.", file=sys.stderr)
+        return 1
+    if not remaining and not something_is_running(store, names):
+        print(f"{len(plan.runs)} runs, all finished. Nothing to do.")
+        return _summarise(store, plan, finished, failures=())
+    result = _sweep(plan, store, arguments)
+    if result.interrupted:
+        print("Interrupted. Finished runs are saved; run the same command again to continue.", file=sys.stderr)
+        return INTERRUPTED
+    records = {record.run_id: record for record in (*finished, *result.skipped, *result.finished)}
+    return _summarise(store, plan, list(records.values()), result.failed)
+
+
+def options_of(arguments: argparse.Namespace) -> RunOptions:
+    """Read the filters."""
+    return RunOptions(
+        profile=arguments.profile,
+        algorithms=tuple(parse_filter(text) for text in arguments.algorithm),
+        datasets=tuple(arguments.dataset),
+        seeds=parse_seeds(arguments.seeds) if arguments.seeds is not None else (),
+    )
+
+
+def _sweep(plan: Plan, store: Store, arguments: argparse.Namespace) -> "SweepResult":
+    from benchmark import session
+    from benchmark.terminal.sweep_display import SweepDisplay
+
+    display = SweepDisplay()
+    if arguments.executor == "dask":
+        from benchmark.execution.dask_cluster import DaskExecutor
+
+        with DaskExecutor(arguments.scheduler, display.note) as cluster:
+            return session.run(plan, store, cluster, display)
+    from benchmark.execution.local import LocalExecutor
+
+    with LocalExecutor(arguments.jobs) as processes:
+        return session.run(plan, store, processes, display)
+
+
+def _summarise(store: Store, plan: Plan, finished: list[FinishedRun], failures: "tuple[object, ...]") -> int:
+    print_summary(store, plan, finished, failures)
+    return 1 if failures or plan.missing else 0
+
+
+def _check_executor(arguments: argparse.Namespace) -> None:
+    is_dask = arguments.executor == "dask"
+    if arguments.jobs is not None and arguments.jobs < 1:
+        raise ValueError(f"--jobs must be a positive integer, got {arguments.jobs}")
+    if is_dask and not arguments.scheduler:
+        raise ValueError("--executor dask requires --scheduler ADDRESS, such as tcp://10.0.0.1:8786")
+    if not is_dask and arguments.scheduler:
+        raise ValueError(f"--scheduler must only be used with --executor dask, got {arguments.scheduler!r}")
+    if is_dask and arguments.jobs:
+        raise ValueError("--jobs must only be used with --executor local; a Dask cluster has its own number of workers")
+
+
+def _jobs(arguments: argparse.Namespace) -> int:
+    from benchmark.execution.executors import usable_cores
+
+    return arguments.jobs or usable_cores()

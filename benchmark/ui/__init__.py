@@ -1,0 +1,1 @@
+"""The MLflow UI on this machine."""

@@ -1,0 +1,212 @@
+"""The MLflow UI on this machine: on loopback by default, opened on the chart view of an experiment."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import requests
+from mlflow import MlflowClient
+from mlflow.entities import Experiment, Run
+
+from benchmark.plan.unknown_name import unknown_name
+from benchmark.records.store import ARTIFACTS
+from benchmark.records.telemetry import TELEMETRY_OFF
+from benchmark.records.tracking import absolute_uri, sqlite_file
+from benchmark.ui.app import ROOT_VARIABLE
+from benchmark.ui.chart import chart_link, save_chart_view
+from benchmark.ui.first_look import first_to_show
+from benchmark.ui.hosts import LOOPBACK, address_to_open, allowed_hosts
+from data_pipelines.support.secrets import without_secrets, without_user
+
+FIRST_PORT = 5000
+PORTS_TRIED = 100
+SECONDS_TO_START = 60.0
+SECONDS_TO_STOP = 5.0
+APPLICATION = "fedbandit-ui"
+"""The entry point of this package that leads to `benchmark/ui/app.py`."""
+ONLY_SWEEPS = "tags.`fedbandit.kind` = 'sweep'"
+MAX_SWEEPS = 100
+"""The number of latest sweeps that are searched for those of one process: it starts one per experiment."""
+
+# Background jobs are not used here, and would double the number of server processes.
+ENVIRONMENT = {**TELEMETRY_OFF, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+UNSAFE_VARIABLES = (
+    "MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE",
+    "MLFLOW_SERVER_CORS_ALLOWED_ORIGINS",
+    "MLFLOW_DEPLOYMENTS_TARGET",
+)
+"""Environment variables set for another server must not weaken the protection of this one."""
+
+
+def is_server(store: str) -> bool:
+    """Return whether a store is a server, which has its own UI, and not a database."""
+    return store.startswith(("http://", "https://"))
+
+
+def find_experiment(store: str, name: str | None) -> Experiment:
+    """Return the experiment of this name; without a name, the one to show after the latest sweep."""
+    _refuse_missing_database(store)
+    client = MlflowClient(absolute_uri(store))
+    experiments = {each.name: each for each in client.search_experiments() if each.name != "Default"}
+    if not experiments:
+        raise ValueError(f"no experiments in {without_user(store)} yet; run `fedbandit run` first")
+    if name is None:
+        return _latest(client, experiments)
+    if name not in experiments:
+        raise unknown_name("experiment", name, experiments)
+    return experiments[name]
+
+
+def _latest(client: MlflowClient, experiments: Mapping[str, Experiment]) -> Experiment:
+    """Return the experiment that the summary of the latest `fedbandit run` suggests to view."""
+    names = {experiment.experiment_id: name for name, experiment in experiments.items()}
+    newest_first = ["attributes.start_time DESC"]
+    sweeps = client.search_runs(list(names), ONLY_SWEEPS, order_by=newest_first, max_results=MAX_SWEEPS)
+    latest_sweeps = [sweep for sweep in sweeps if _process(sweep) == _process(sweeps[0])]
+    latest_names = [names[sweep.info.experiment_id] for sweep in reversed(latest_sweeps)]
+    return experiments[first_to_show(latest_names or list(experiments))]
+
+
+def _process(sweep: Run) -> list[str | None]:
+    return [sweep.data.tags.get(f"fedbandit.{name}") for name in ("host", "pid", "process_started")]
+
+
+def _refuse_missing_database(store: str) -> None:
+    """Raise a ValueError for a missing database, which MLflow would otherwise create."""
+    file = sqlite_file(store)
+    if file is not None and not file.is_file():
+        raise ValueError(f"no results yet ({file} does not exist); run `fedbandit run` first")
+
+
+def landing_link(store: str, experiment: Experiment, base_url: str) -> str:
+    """Update the chart view of the experiment, and return its address."""
+    return chart_link(base_url, experiment.experiment_id, save_chart_view(store, experiment.name))
+
+
+def free_port(first: int = FIRST_PORT, host: str = LOOPBACK) -> int:
+    """Return the first free port, starting at `first`."""
+    last = min(first + PORTS_TRIED, 65_536) - 1
+    for port in range(first, last + 1):
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError:
+                continue
+            return port
+    raise ValueError(f"no free port from {first} to {last}")
+
+
+def artifact_root(store: str) -> Path:
+    """Return the folder of the artifacts that the UI serves: next to a SQLite file, or in the working directory."""
+    file = sqlite_file(store)
+    return (Path.cwd() if file is None else file.parent) / ARTIFACTS
+
+
+def server_command(port: int, root: Path, host: str = LOOPBACK) -> list[str]:
+    """Return the command that starts MLflow's server, which refuses requests for other hosts."""
+    options = {
+        "--app-name": APPLICATION,
+        "--artifacts-destination": str(root),
+        "--host": host,
+        "--port": str(port),
+        "--workers": "1",
+        "--allowed-hosts": allowed_hosts(host, port),
+    }
+    return [sys.executable, "-m", "mlflow", "server", *(part for pair in options.items() for part in pair)]
+
+
+@dataclass(frozen=True)
+class Server:
+    """An MLflow server that we started."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def wait(self) -> None:
+        """Wait until the server ends, and raise OSError: it should not end by itself."""
+        self.process.wait()
+        raise OSError(self._exit_message())
+
+    def wait_until_ready(self) -> None:
+        """Return once the UI is available; raise OSError if it does not become available."""
+        deadline = time.monotonic() + SECONDS_TO_START
+        with requests.Session() as session:
+            session.trust_env = False  # loopback needs no proxy
+            while time.monotonic() < deadline:
+                if self.process.poll() is not None:
+                    raise OSError(self._exit_message())
+                try:
+                    if session.get(f"{self.address}/health", timeout=2).ok:
+                        return
+                except requests.RequestException:
+                    time.sleep(0.1)
+        raise OSError(f"the MLflow server did not respond at {self.address} within {SECONDS_TO_START:.0f} s")
+
+    def _exit_message(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "no output")
+        return f"the MLflow server ended with code {self.process.returncode}: {without_secrets(last)}"
+
+
+@contextmanager
+def running_server(store: str, port: int, log: Path, host: str = LOOPBACK) -> Iterator[Server]:
+    """Run MLflow's server until the block ends, and yield it once it is ready."""
+    with _signals_as_interrupts(), log.open("wb") as output:
+        # The server gets its own session: Ctrl-C only reaches this process, which then ends all of the server's
+        # processes. The store is not on the command line, because every user of this machine can read command lines,
+        # and its address may contain a password.
+        root = artifact_root(store)
+        environment = {name: value for name, value in os.environ.items() if name not in UNSAFE_VARIABLES}
+        process = subprocess.Popen(
+            server_command(port, root, host),
+            env={**environment, **ENVIRONMENT, "MLFLOW_BACKEND_STORE_URI": store, ROOT_VARIABLE: str(root)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            server = Server(address_to_open(host, port), process, log)
+            server.wait_until_ready()
+            yield server
+        finally:
+            _stop(process)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End all processes of the server's session, first with SIGTERM, then with SIGKILL."""
+    for number, seconds in ((signal.SIGTERM, SECONDS_TO_STOP), (signal.SIGKILL, None)):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            continue
+    process.wait()
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that the server is stopped as well."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    previous = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

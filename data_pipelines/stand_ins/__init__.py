@@ -1,0 +1,1 @@
+"""Generated archives in the official formats."""

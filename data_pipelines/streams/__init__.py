@@ -1,0 +1,1 @@
+"""From prepared data, or a simulation, to an `EventStream`."""

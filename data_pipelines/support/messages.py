@@ -1,0 +1,27 @@
+"""One-line messages without control characters, and texts that every database can store."""
+
+import re
+
+MAX_LENGTH = 2000
+NOT_STORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+"""NUL, which PostgreSQL refuses, lone surrogates, which cannot be encoded, and controls other than tab and newline."""
+
+
+def one_line(text: object) -> str:
+    """Return a message with control characters escaped, cut at `MAX_LENGTH` characters."""
+    message = str(text)
+    line = "".join(char if char.isprintable() else _escaped(char) for char in message[: MAX_LENGTH + 1])
+    return line if len(line) <= MAX_LENGTH else f"{line[:MAX_LENGTH]}… ({len(message):,} characters)"
+
+
+def storable(text: str) -> str:
+    """Return a text that every database stores: characters that some refuse are escaped, such as `\\x00` for NUL.
+
+    Nothing is removed, because the remaining parts could join into a secret that was not there when secrets were
+    filtered.
+    """
+    return NOT_STORABLE.sub(lambda match: _escaped(match[0]), text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()

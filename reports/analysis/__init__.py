@@ -1,0 +1,1 @@
+"""Numbers: means over seeds, fronts, rankings, verdicts, user groups."""

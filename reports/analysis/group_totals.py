@@ -1,0 +1,76 @@
+"""Uploads and reward of each activity group, in every run of the study of user groups."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from data_pipelines.activity_groups import ActivityGroup, group_users
+from data_pipelines.prepare.prepared import Prepared
+from reports.read.context import Context, made_from
+from reports.read.results import Results
+
+EXPERIMENT = "user_groups"
+COLUMNS = ("run_id", "dataset", "source", "algorithm", "variant", "threshold", "seed")
+
+
+def group_totals(results: Results, context: Context, dataset: str) -> pd.DataFrame:
+    """Return uploads and reward per run of the study on a data set and per group.
+
+    Columns: run_id, dataset, source, algorithm, variant, threshold, seed, group (its label), least (its least
+    activity), users, interactions, uploads, reward. Empty if the data set or the runs are not available.
+    """
+    if dataset not in context.group_totals:
+        context.group_totals[dataset] = _read(results, context, dataset)
+    return context.group_totals[dataset]
+
+
+def _read(results: Results, context: Context, dataset: str) -> pd.DataFrame:
+    prepared = context.prepared(dataset)
+    runs = results.runs[(results.runs["experiment"] == EXPERIMENT) & (results.runs["dataset"] == dataset)]
+    parts = []
+    if prepared is not None:
+        groups = groups_of(prepared)
+        for run in runs[made_from(runs, prepared.manifest)].itertuples(index=False):
+            try:
+                clients = results.client_totals(str(run.run_id))
+            except (OSError, ValueError) as error:
+                context.note_absent(f"{dataset}: clients.parquet of run {run.run_id} cannot be read ({error})")
+                continue
+            totals = totals_by_group(clients, prepared, groups)
+            parts.append(totals.assign(**{name: getattr(run, name) for name in COLUMNS}))
+    if not parts:
+        return pd.DataFrame(columns=[*COLUMNS, "group", "least", "users", "interactions", "uploads", "reward"])
+    return pd.concat(parts, ignore_index=True)
+
+
+def groups_of(prepared: Prepared) -> list[ActivityGroup]:
+    """Return the activity groups that have users, in tens or by quantiles, as specified in the data set's manifest."""
+    return [group for group in group_users(prepared.activity, prepared.manifest["groups"]) if group.users]
+
+
+def group_of_each(activity: NDArray[np.int64], groups: Sequence[ActivityGroup]) -> NDArray[np.int64]:
+    """Return the number of the group that each activity belongs to."""
+    return np.searchsorted([group.least for group in groups], activity, side="right") - 1
+
+
+def totals_by_group(clients: pd.DataFrame, prepared: Prepared, groups: Sequence[ActivityGroup]) -> pd.DataFrame:
+    """Add up the clients of each group."""
+    users, activity = np.unique(prepared.users, return_counts=True)
+    numbers = group_of_each(activity[np.searchsorted(users, clients["client"].to_numpy())], groups)
+
+    def sums(column: str) -> NDArray[np.float64]:
+        weights = clients[column].to_numpy(dtype=float)
+        return np.bincount(numbers, weights, minlength=len(groups)).astype(float)
+
+    return pd.DataFrame(
+        {
+            "group": [group.label for group in groups],
+            "least": [group.least for group in groups],
+            "users": [group.users for group in groups],
+            "interactions": [group.interactions for group in groups],
+            "uploads": sums("uploads"),
+            "reward": sums("reward"),
+        }
+    )

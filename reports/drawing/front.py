@@ -1,0 +1,213 @@
+"""The plan of a front: regret or reward of each algorithm against communication, with one mark per threshold."""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from reports.drawing.communication_axis import CommunicationAxis
+from reports.drawing.label_placement import Array, Bools, LabelBox, Placement, place_labels
+from reports.drawing.labels import AlgorithmStyle, algorithm_label, curve_styles, threshold_text
+from reports.drawing.style import WIDTH, text_size
+
+LABEL_SIZE = 6.5
+MARK_RADIUS = 4.2
+SAME_POSITION = 2.5
+"""Marks of one curve that are nearer to each other (points) share a label."""
+
+LEFT, RIGHT, PLOT_HEIGHT = 0.85, 0.2, 4.7
+AXIS_NAMES = {"regret": "cumulative regret $R_T$, log scale", "normalised_reward": "normalised reward"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The marks of one algorithm in order of threshold, or of communication if it has none.
+
+    `marks` has the columns text, x, x_low, x_high, y, y_low, y_high, seeds, seed_list, threshold.
+    """
+
+    algorithm: str
+    variant: str
+    meaning: str
+    marks: pd.DataFrame
+    style: AlgorithmStyle
+
+    @property
+    def label(self) -> str:
+        """The algorithm's name and variant."""
+        return algorithm_label(self.algorithm) + (f" ({self.variant})" if self.variant else "")
+
+    @property
+    def legend(self) -> str:
+        """The label, and the meaning of the small numbers next to the marks."""
+        return f"{self.label}  ({self.meaning})" if self.meaning else self.label
+
+    @property
+    def no_communication(self) -> Bools:
+        """Mask of the extreme that the paper draws as a red dot: Async-LinUCB at γ=∞."""
+        return self._at(np.inf)
+
+    @property
+    def always(self) -> Bools:
+        """Mask of the other extreme: Async-LinUCB at γ=1."""
+        return self._at(1.0)
+
+    def _at(self, threshold: float) -> Bools:
+        return np.asarray((self.marks["threshold"] == threshold) & (self.algorithm == "async-linucb"))
+
+
+@dataclass(frozen=True)
+class Label:
+    """The text of one mark, or of several at one position, and its placement (points from the plot's corner)."""
+
+    curve: int
+    text: str
+    placement: Placement | None
+
+
+@dataclass(frozen=True)
+class Front:
+    """Everything needed to draw a front."""
+
+    curves: tuple[Curve, ...]
+    metric: str
+    axis: CommunicationAxis
+    bottom: float
+    top: float
+    labels: tuple[Label, ...]
+    size: tuple[float, float]
+    """Size of the plot itself in points."""
+
+    @property
+    def is_log(self) -> bool:
+        """Whether the vertical axis is logarithmic: regret differs by decades between the two extremes."""
+        return self.bottom > 0 and self.metric == "regret"
+
+    def height(self, values: ArrayLike) -> Array:
+        """Return the heights of values in points above the lower edge of the plot."""
+        numbers = np.asarray(values, dtype=float)
+        if self.is_log:
+            shares = np.log(np.maximum(numbers, self.bottom) / self.bottom) / np.log(self.top / self.bottom)
+        else:
+            shares = (numbers - self.bottom) / (self.top - self.bottom)
+        return np.asarray(shares * self.size[1])
+
+    @property
+    def left_out(self) -> list[str]:
+        """Labels for which there is no space; the caption lists them."""
+        return [f"{self.curves[label.curve].label} {label.text}" for label in self.labels if label.placement is None]
+
+    @property
+    def cut_intervals(self) -> bool:
+        """Whether an interval reaches outside the plot."""
+        marks = pd.concat([curve.marks for curve in self.curves])
+        return bool((marks["y_low"] < self.bottom).any() or (marks["y_high"] > self.top).any())
+
+
+def plan_front(rows: pd.DataFrame, metric: str, by: str = "threshold", joined: Collection[str] = ()) -> Front:
+    """Plan a front from rows of `over_seeds`, labelled by their threshold or another column.
+
+    Each variant of an algorithm is a curve, but all variants of an algorithm in `joined` are one curve.
+    """
+    variants = rows["variant"].mask(rows["algorithm"].isin(joined), "")
+    parts = [
+        (str(name), str(variant), part)
+        for (name, variant), part in rows.groupby([rows["algorithm"], variants], sort=True)
+    ]
+    styles = curve_styles([name for name, _, _ in parts])
+    curves = tuple(_curve(*part, metric, by, style) for part, style in zip(parts, styles, strict=True))
+    marks = pd.concat([curve.marks for curve in curves])
+    axis = CommunicationAxis.around(marks["x"])
+    bottom, top = _regret_range(marks) if metric == "regret" and (marks["y"] > 0).all() else _reward_range(marks)
+    size = ((WIDTH - LEFT - RIGHT) * 72, PLOT_HEIGHT * 72)
+    front = Front(curves, metric, axis, bottom, top, (), size)
+    return Front(curves, metric, axis, bottom, top, _labels(front), size)
+
+
+def positions(front: Front, curve: Curve) -> Array:
+    """Return the positions of a curve's marks in points from the plot's lower left corner."""
+    return np.column_stack([front.axis.share(curve.marks["x"]) * front.size[0], front.height(curve.marks["y"])])
+
+
+def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: str, style: AlgorithmStyle) -> Curve:
+    rows = rows.sort_values([by, "communication"])
+    symbol = "D" if algorithm.startswith("sync") else "γ"
+    meaning = "" if rows[by].isna().all() else "d_g" if by == "global_dim" else symbol
+    values = {
+        "text": [
+            threshold_text(value) or setting or algorithm_label(algorithm)
+            for value, setting in zip(rows[by], rows["variant"], strict=True)
+        ],
+        "threshold": rows["threshold"] if by == "threshold" else np.nan,
+        "seeds": rows["seeds"],
+        "seed_list": rows["seed_list"],
+    }
+    for end in ("", "_low", "_high"):
+        values[f"x{end}"], values[f"y{end}"] = rows[f"communication{end}"], rows[f"{metric}{end}"]
+    marks = pd.DataFrame(values).reset_index(drop=True)
+    for extreme in (1.0, np.inf):
+        marks.loc[(marks["threshold"] == extreme) & (symbol == "γ"), "text"] = f"γ={threshold_text(extreme)}"
+    return Curve(algorithm, variant, meaning, marks, style)
+
+
+def _regret_range(marks: pd.DataFrame) -> tuple[float, float]:
+    """Return a range with all means on a logarithmic axis, and intervals up to a factor of 2 beyond them."""
+    low, high = float(marks["y"].min()), float(marks["y"].max())
+    bottom = max(np.nanmin([low, marks["y_low"].min()]), low / 2)
+    top = min(np.nanmax([high, marks["y_high"].max()]), high * 2)
+    margin = max((top / bottom) ** 0.06, 1.05)
+    return float(bottom / margin), float(top * margin)
+
+
+def _reward_range(marks: pd.DataFrame) -> tuple[float, float]:
+    """Return a range with all means, and intervals as long as the means fill at least half of the height."""
+    low, high = float(marks["y"].min()), float(marks["y"].max())
+    span = high - low or abs(high) * 0.1 or 1.0
+    bottom = max(np.nanmin([low, marks["y_low"].min()]), low - span / 2)
+    top = min(np.nanmax([high, marks["y_high"].max()]), high + span / 2)
+    return float(bottom - 0.07 * span), float(top + 0.09 * span)
+
+
+def _labels(front: Front) -> tuple[Label, ...]:
+    boxes, texts = [], []
+    for number, curve in enumerate(front.curves):
+        points = positions(front, curve)
+        for cluster in _clusters(points):
+            text = _joint_text([curve.marks["text"].iloc[mark] for mark in cluster])
+            width, height = text_size(text, LABEL_SIZE)
+            x, y = points[cluster].mean(axis=0)
+            boxes.append(LabelBox(float(x), float(y), width, height, MARK_RADIUS))
+            texts.append((number, text))
+    bars = np.vstack([_interval_boxes(front, curve) for curve in front.curves])
+    placements = place_labels(boxes, front.size, bars)
+    return tuple(Label(number, text, placement) for (number, text), placement in zip(texts, placements, strict=True))
+
+
+def _clusters(points: Array) -> list[list[int]]:
+    """Return the numbers of the marks, those at nearly the same position together."""
+    clusters = [[0]] if len(points) else []
+    for number in range(1, len(points)):
+        if math.dist(points[clusters[-1][0]], points[number]) < SAME_POSITION:
+            clusters[-1].append(number)
+        else:
+            clusters.append([number])
+    return clusters
+
+
+def _joint_text(texts: list[str]) -> str:
+    return ", ".join(texts) if len(texts) < 4 else f"{texts[0]} … {texts[-1]}"
+
+
+def _interval_boxes(front: Front, curve: Curve) -> Array:
+    """Return the thin boxes around the bars of the intervals."""
+    points, marks, width = positions(front, curve), curve.marks, front.size[0]
+    low, high = front.height(marks["y_low"]), front.height(marks["y_high"])
+    vertical = np.column_stack([points[:, 0] - 1.2, low, points[:, 0] + 1.2, high])
+    first = np.maximum(marks["x_low"], front.axis.border)
+    left, right = (front.axis.share(ends) * width for ends in (first, marks["x_high"]))
+    horizontal = np.column_stack([left, points[:, 1] - 1.2, right, points[:, 1] + 1.2])[(marks["x"] > 0).to_numpy()]
+    boxes = np.vstack([vertical, horizontal])
+    return np.asarray(boxes[np.isfinite(boxes).all(axis=1)])

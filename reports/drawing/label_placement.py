@@ -1,0 +1,154 @@
+"""Placement of labels next to their marks: deterministic geometry, done before a picture is drawn.
+
+All lengths are points (1/72 inch), the origin is the lower left corner of the plot. A label never overlaps another
+label or a mark, and never leaves the frame; it avoids intervals and the lines of other labels if that costs little.
+Labels that fit nowhere are reported.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+DIRECTIONS = np.deg2rad([90, 45, 0, 135, 315, 180, 270, 225, *(15.0 * step for step in range(24) if step % 3)])
+DISTANCES = (2.0, 4.5, 8.0, 12.0, 17.0, 23.0, 30.0, 38.0, 47.0, 58.0, 70.0, 85.0, 100.0, 120.0, 145.0, 170.0)
+LEADER_FROM = 6.0
+"""A label that is further away from its mark is connected to it by a line."""
+
+COST_BEHIND, COST_CROSSED, COST_ON_BAR, COST_OVER_MARK = 70.0, 30.0, 12.0, 8.0
+"""Costs in points of distance: line behind a label, two crossing lines, label on a bar, line over another mark."""
+
+Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LabelBox:
+    """The size of a label, and its mark: a circle at (x, y)."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    radius: float = 4.0
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The centre of a label, and its leader line (from the mark, to the label) if it is far away."""
+
+    x: float
+    y: float
+    leader: tuple[float, float, float, float] | None = None
+
+
+def place_labels(
+    labels: Sequence[LabelBox], frame: tuple[float, float], bars: Array | None = None
+) -> list[Placement | None]:
+    """Return the placement of each label, `None` if it fits nowhere.
+
+    Args:
+        labels: the sizes of the labels, and their marks.
+        frame: width and height of the plot.
+        bars: thin boxes (left, bottom, right, top) of intervals, which labels avoid if possible.
+    """
+    if not labels:
+        return []
+    marks = np.array([_mark(label) for label in labels])
+    plan = _Plan(frame, marks, np.empty((0, 4)) if bars is None else bars)
+    placements: list[Placement | None] = [None] * len(labels)
+    for number in _most_crowded_first(marks):
+        placements[number] = plan.add(labels[number])
+    return placements
+
+
+def _mark(label: LabelBox) -> list[float]:
+    return [label.x - label.radius, label.y - label.radius, label.x + label.radius, label.y + label.radius]
+
+
+def overlap(boxes: Array, others: Array) -> Bools:
+    """Return which pairs of boxes overlap; a common edge is not an overlap."""
+    apart = (boxes[..., :2] >= others[..., 2:]) | (others[..., :2] >= boxes[..., 2:])
+    return ~np.asarray(apart.any(axis=-1))
+
+
+class _Plan:
+    """Occupied space so far: boxes of marks and labels, and leader lines."""
+
+    def __init__(self, frame: tuple[float, float], marks: Array, bars: Array) -> None:
+        self.frame = frame
+        self.marks = self.occupied = marks
+        self.bars = bars
+        self.labels = np.empty((0, 4))
+        self.leaders = np.empty((0, 4))
+
+    def add(self, label: LabelBox) -> Placement | None:
+        """Place a label at the cheapest free position: near its mark, off the bars, its line away from others."""
+        boxes, distances = _candidates(label)
+        inside = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2:] <= self.frame).all(axis=1)
+        free = inside & ~overlap(boxes[:, None], self.occupied).any(axis=1)
+        boxes, far = boxes[free], distances[free] > LEADER_FROM
+        if not len(boxes):
+            return None
+        leaders = _leaders(label, boxes)
+        cost = distances[free] + COST_ON_BAR * overlap(boxes[:, None], self.bars).sum(axis=1)
+        cost += COST_BEHIND * _run_through(self.leaders, boxes[:, None]).sum(axis=1)
+        cost += far * COST_BEHIND * _run_through(leaders[:, None], self.labels).sum(axis=1)
+        cost += far * COST_CROSSED * _cross(leaders[:, None], self.leaders).sum(axis=1)
+        cost += far * COST_OVER_MARK * (_run_through(leaders[:, None], self.marks).sum(axis=1) - 1)
+        best = int(np.argmin(cost))
+        box, leader = boxes[best], leaders[best]
+        self.labels = np.vstack([self.labels, box])
+        self.occupied = np.vstack([self.occupied, box])
+        x, y = (float(value) for value in (box[:2] + box[2:]) / 2)
+        if not far[best]:
+            return Placement(x, y)
+        self.leaders = np.vstack([self.leaders, leader])
+        return Placement(x, y, (float(leader[0]), float(leader[1]), float(leader[2]), float(leader[3])))
+
+
+def _most_crowded_first(marks: Array) -> list[int]:
+    """Return the order of placement: labels with many neighbours have the fewest free positions."""
+    centres = (marks[:, :2] + marks[:, 2:]) / 2
+    near = (np.abs(centres[:, None] - centres[None]).max(axis=2) < 40).sum(axis=1)
+    return [int(number) for number in np.argsort(-near, kind="stable")]
+
+
+def _candidates(label: LabelBox) -> tuple[Array, Array]:
+    """Return boxes around the mark and their distances: near ones first, above and to the right first."""
+    distances = np.repeat(DISTANCES, len(DIRECTIONS))
+    directions = np.tile(np.column_stack([np.cos(DIRECTIONS), np.sin(DIRECTIONS)]).round(9), (len(DISTANCES), 1))
+    half = np.array([label.width, label.height]) / 2
+    centres = (label.x, label.y) + directions * (label.radius + distances)[:, None] + np.sign(directions) * half
+    return np.hstack([centres - half, centres + half]), distances
+
+
+def _leaders(label: LabelBox, boxes: Array) -> Array:
+    """Return lines from the edge of the mark to the nearest points of the boxes."""
+    mark = np.array([label.x, label.y])
+    ends = np.clip(mark, boxes[:, :2], boxes[:, 2:])
+    directions = ends - mark
+    return np.hstack([mark + directions / np.hypot(*directions.T)[:, None] * label.radius * 0.8, ends])
+
+
+def _run_through(lines: Array, boxes: Array) -> Bools:
+    """Return which lines run through which boxes (Liang and Barsky: clip the line to the box)."""
+    start, direction = lines[..., :2], lines[..., 2:] - lines[..., :2]
+    direction = np.where(np.abs(direction) < 1e-12, 1e-12, direction)
+    low, high = (boxes[..., :2] - start) / direction, (boxes[..., 2:] - start) / direction
+    enter = np.minimum(low, high).max(axis=-1)
+    leave = np.maximum(low, high).min(axis=-1)
+    return np.asarray(np.maximum(enter, 0.0) < np.minimum(leave, 1.0) - 1e-9)
+
+
+def _cross(lines: Array, others: Array) -> Bools:
+    """Return which lines cross each other."""
+    a, b, c, d = lines[..., :2], lines[..., 2:], others[..., :2], others[..., 2:]
+    return np.asarray((_side(a, b, c) * _side(a, b, d) < 0) & (_side(c, d, a) * _side(c, d, b) < 0))
+
+
+def _side(start: Array, end: Array, point: Array) -> Array:
+    """Return a number whose sign is the side of a line on which a point is."""
+    along, to_point = end - start, point - start
+    return np.asarray(along[..., 0] * to_point[..., 1] - along[..., 1] * to_point[..., 0])

@@ -1,0 +1,1 @@
+"""Read stored runs and prepared data into tables."""

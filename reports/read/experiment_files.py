@@ -1,0 +1,23 @@
+"""Title, streams and purpose of an experiment, from its file if it is shipped."""
+
+from functools import cache
+
+from benchmark.plan.experiment import experiment_names, load_experiment
+from benchmark.plan.plan import stream_names
+
+
+def experiment_title(name: str) -> str:
+    """Return the title of a shipped experiment, or the name of any other."""
+    return load_experiment(name).title if name in experiment_names() else name
+
+
+@cache
+def effects_of(name: str) -> tuple[str, ...]:
+    """Return the settings whose effect a study measures; none if the experiment is not a study."""
+    return tuple(load_experiment(name).effects_of) if name in experiment_names() else ()
+
+
+@cache
+def datasets_of(name: str) -> tuple[str, ...]:
+    """Return the streams of a shipped experiment; those of any other are unknown."""
+    return tuple(stream_names(load_experiment(name))) if name in experiment_names() else ()

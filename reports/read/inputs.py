@@ -1,0 +1,46 @@
+"""One hash of all inputs of a report: runs, data, code, versions. While it stays the same, outputs are reused."""
+
+import hashlib
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmark.plan.experiment import FOLDER as EXPERIMENTS
+from reports.read.context import Context
+from reports.read.results import Results
+
+CODE = Path(__file__).parents[1]
+KINDS = (".py", ".toml", ".html", ".css", ".js")
+PACKAGES = ("fedbandit-bench", "matplotlib", "numpy", "pandas", "plotly", "scipy")
+
+
+def inputs_hash(results: Results, context: Context) -> str:
+    """Hash all inputs of the tables, figures and page of these results."""
+    content = {
+        "runs": sorted(zip(results.runs["experiment"], results.runs["key"], results.runs["run_id"], strict=True)),
+        "sweeps": results.sweeps.astype(str).to_numpy().tolist(),
+        "failed": results.failed.astype(str).to_numpy().tolist(),
+        "left out": results.left_out_sentences(),
+        "superseded": results.superseded,
+        "uri": results.uri,
+        "experiments": context.experiments,
+        "data": {name: manifest["arrays"] for name, manifest in context.manifests.items()},
+        "absent": context.absent,
+        "code": code_hash(),
+    }
+    return digest(content)
+
+
+def code_hash() -> str:
+    """Hash the code of the reports, the experiments, and the versions of the libraries."""
+    files = [path for path in CODE.rglob("*") if path.suffix in KINDS and "output" not in path.relative_to(CODE).parts]
+    hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in EXPERIMENTS.glob("*.toml")}
+    hashes |= {str(path.relative_to(CODE)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return digest({"files": hashes, "versions": {name: version(name) for name in PACKAGES}})
+
+
+def digest(content: Any) -> str:
+    """Hash any value that JSON can represent."""
+    text = json.dumps(content, sort_keys=True, default=str, allow_nan=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Tables as files, the output folder, and the report's record in MLflow."""

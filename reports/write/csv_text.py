@@ -1,0 +1,21 @@
+"""CSV that `pandas.read_csv`, R and spreadsheets read without options: a header and rows only."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+
+def csv_text(frame: pd.DataFrame, labels: Sequence[str] = ()) -> str:
+    """Return a table as CSV; several values in a cell, such as seeds, are separated by spaces: 0 1 2.
+
+    The labels of the data are a column, so that they stay with the numbers.
+    """
+    cells = frame.map(_cell)
+    if labels:
+        cells = cells.assign(data_label="; ".join(labels))
+    return cells.to_csv(index=False, lineterminator="\n")
+
+
+def _cell(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value

@@ -1,0 +1,153 @@
+"""A table and its four formats: Markdown, LaTeX and HTML with title, caption and notes; CSV with numbers and labels."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from numbers import Real
+from typing import Any
+
+import pandas as pd
+
+from data_pipelines.data_label import is_data_label
+from reports.drawing.labels import threshold_text
+from reports.subjects import FURTHER, Subject
+from reports.write.csv_text import csv_text
+from reports.write.latex import latex_table
+
+ONE_SEED = "(one seed)"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with title, caption and notes; the labels of its data are in the title or the notes.
+
+    Columns `m`, `m_low` and `m_high` are a mean and its interval. They are rendered as one column; CSV keeps all three.
+    `experiments` are those that the table is about; none means all of them. `subject` is its section of the page.
+    """
+
+    name: str
+    title: str
+    caption: str
+    frame: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    experiments: tuple[str, ...] = ()
+    subject: Subject = FURTHER
+
+    @cached_property
+    def readable(self) -> pd.DataFrame:
+        """The table for readers: all cells are texts, with intervals next to their means."""
+        intervals = {name for name in map(str, self.frame) if {f"{name}_low", f"{name}_high"} <= {*self.frame}}
+        ends = {f"{name}{end}" for name in intervals for end in ("_low", "_high")}
+        columns: dict[str, list[str]] = {}
+        for name in map(str, self.frame):
+            if name in intervals:
+                values = zip(self.frame[name], self.frame[f"{name}_low"], self.frame[f"{name}_high"], strict=True)
+                columns[heading(name)] = [interval_text(*value) for value in values]
+            elif name not in ends:
+                to_text = setting_text if name.endswith(("threshold", "setting")) else cell_text
+                columns[heading(name)] = [to_text(value) for value in self.frame[name]]
+        return pd.DataFrame(columns)
+
+    def markdown(self) -> str:
+        """Return the table as Markdown."""
+        lines = [f"### {self.title}", "", self.caption, ""]
+        lines.append(_markdown_row(self.readable.columns))
+        lines.append(
+            "|" + "|".join("---:" if self._is_numeric(name) else "---" for name in map(str, self.readable)) + "|"
+        )
+        lines += [_markdown_row(row) for row in self.readable.itertuples(index=False)]
+        return "\n".join([*lines, "", *(f"- {note}" for note in self.notes)]).rstrip() + "\n"
+
+    def latex(self) -> str:
+        """Return the table for a LaTeX document with the packages booktabs, graphicx and longtable."""
+        numeric = [self._is_numeric(name) for name in map(str, self.readable)]
+        return latex_table(self.name, self.title, self.caption, self.readable, numeric, self.notes)
+
+    def html(self) -> str:
+        """Return the table as a section of a page."""
+        numeric = [self._is_numeric(name) for name in map(str, self.readable)]
+        head = "".join(
+            _html_cell("th", name, is_number) for name, is_number in zip(map(str, self.readable), numeric, strict=True)
+        )
+        body = "\n".join(
+            "<tr>"
+            + "".join(_html_cell("td", cell, is_number) for cell, is_number in zip(row, numeric, strict=True))
+            + "</tr>"
+            for row in self.readable.itertuples(index=False)
+        )
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return (
+            f'<section class="table" id="table-{escape(self.name)}">\n<h3>{escape(self.title)}</h3>\n'
+            f'<p class="caption">{escape(self.caption)}</p>\n<div class="scroll"><table>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n"
+            + (f'<ul class="notes">{notes}</ul>\n' if notes else "")
+            + "</section>\n"
+        )
+
+    def csv(self) -> str:
+        """Return all numbers in full precision and the labels of their data, without title, caption and notes."""
+        return csv_text(self.frame, [note for note in self.notes if is_data_label(note)])
+
+    def _is_numeric(self, column: str) -> bool:
+        name = next(name for name in map(str, self.frame) if heading(name) == column)
+        cells = [cell for cell in self.frame[name] if not _is_missing(cell)]
+        return bool(cells) and all(isinstance(cell, Real) and not isinstance(cell, bool) for cell in cells)
+
+
+def heading(column: str) -> str:
+    """Return a column's heading."""
+    return column.replace("_", " ") if column.islower() and "=" not in column else column
+
+
+def interval_text(mean: Any, low: Any, high: Any) -> str:
+    """Return a mean with its interval as text; a mean without one is of one seed."""
+    if isinstance(mean, str) or _is_missing(mean):
+        return cell_text(mean)
+    if _is_missing(low):
+        return f"{cell_text(mean)} {ONE_SEED}"
+    half = (float(high) - float(low)) / 2
+    if not 1e-9 < half < math.inf:
+        return f"{cell_text(mean)} [{cell_text(low)}; {cell_text(high)}]"
+    digits = max(0, 1 - math.floor(math.log10(half)))  # two significant digits of the interval
+    texts = [f"{float(value):,.{digits}f}".replace("-", "−", 1) for value in (mean, low, high)]
+    return f"{texts[0]} [{texts[1]}; {texts[2]}]"
+
+
+def setting_text(value: Any) -> str:
+    """Return a threshold or another setting as text."""
+    return threshold_text(value) if isinstance(value, float) else cell_text(value)
+
+
+def cell_text(value: Any) -> str:
+    """Return a cell as text: integers with thousands separators, other numbers in full or with four digits."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if _is_missing(value):
+        return "–"
+    if not isinstance(value, Real):
+        return str(value)
+    value = float(value)
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value.is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}".replace("-", "−")
+    if abs(value) >= 1e15:
+        return f"{value:.3e}".replace("e+", "e")
+    if value == float(f"{value:.5g}") and 1e-4 <= abs(value) < 1e5:  # in full, such as 1.8322 and 1.01
+        return f"{value:,.5g}".replace("-", "−", 1)
+    digits = max(0, 3 - math.floor(math.log10(abs(value))))
+    return (f"{value:,.{digits}f}" if digits < 8 else f"{value:.3e}").replace("-", "−", 1)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _markdown_row(cells: Any) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _html_cell(tag: str, text: str, is_number: bool) -> str:
+    kind = ' class="number"' if is_number else ""
+    return f"<{tag}{kind}>{escape(text)}</{tag}>"

@@ -1,0 +1,158 @@
+"""Elimination in blocks of registers gives the same results as the plain one, on every processor."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from algorithms import AsyncLinUCB
+from algorithms.literal import literal
+from algorithms.numerics.elimination import System, new_system, place_arms, reduce_in_blocks, reduce_plainly
+from benchmark import EventStream
+from benchmark.execution.replay import replay
+from tests.algorithms.inspection import python_callable
+
+SEEDS = st.integers(0, 2**32 - 1)
+KINDS = ("random", "near singular", "huge", "tiny", "scales", "duplicates", "empty")
+RIDGE = 0.2
+
+blocked, plain = python_callable(reduce_in_blocks), python_callable(reduce_plainly)
+
+
+def statistics(kind: str, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a matrix V = XᵀX of the given kind."""
+    X = rng.standard_normal((3 * d + 2, d))
+    if kind == "near singular":
+        X = np.outer(X[:, 0], np.ones(d)) + 1e-7 * X
+    elif kind == "duplicates":
+        X = X[rng.integers(max(1, d // 3), size=len(X))]
+    elif kind == "scales":
+        X *= 10.0 ** rng.uniform(-8, 8, (len(X), 1))
+    elif kind == "empty":
+        X *= 0.0
+    else:
+        X *= {"random": 1.0, "huge": 1e40, "tiny": 1e-40}[kind]
+    return X.T @ X
+
+
+def prepared(V: np.ndarray, arms: np.ndarray, b: np.ndarray) -> System:
+    """Return a system that is ready to be reduced, as `eliminate` makes it."""
+    d, count = len(V), len(arms)
+    system = new_system(d, count)
+    system.rows[:, :d], system.rows[:, d : d + count], system.rows[:, d + count] = V + RIDGE * np.eye(d), arms.T, b
+    system.inverse_pivots[:] = np.maximum(RIDGE, 1e-14 * np.diag(system.rows))
+    return system
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(SEEDS, st.integers(1, 64), st.integers(1, 200))
+def test_blocked_and_plain_elimination_agree(kind: str, seed: int, d: int, arms: int) -> None:
+    rng = np.random.default_rng(seed)
+    V, X, b = statistics(kind, d, rng), rng.standard_normal((arms, d)), rng.standard_normal(d)
+    ours, theirs = prepared(V, X, b), prepared(V, X, b)
+    blocked(ours, d, arms)
+    plain(theirs, d, arms)
+    # the rounding errors of both grow with the condition of V(λ), which rounding itself bounds
+    condition = min(np.trace(V) / RIDGE + d, 1e14)
+    tolerance = 1e-14 * d * max(condition, 10.0)
+    for field, largest in (("squared_widths", arms), ("means", arms), ("inverse_pivots", d)):
+        left, right = getattr(ours, field)[:largest], getattr(theirs, field)[:largest]
+        assert np.isfinite(left).all()
+        np.testing.assert_allclose(left, right, rtol=min(tolerance, 1e-2), atol=tolerance * np.abs(right).max())
+
+
+@given(SEEDS, st.integers(1, 64), st.integers(1, 200))
+def test_well_conditioned_systems_agree_to_the_last_digits(seed: int, d: int, arms: int) -> None:
+    rng = np.random.default_rng(seed)
+    V, X, b = statistics("random", d, rng), rng.standard_normal((arms, d)), rng.standard_normal(d)
+    ours, theirs = prepared(V, X, b), prepared(V, X, b)
+    blocked(ours, d, arms)
+    plain(theirs, d, arms)
+    inverse = np.linalg.inv(V + RIDGE * np.eye(d))
+    for system in (ours, theirs):
+        np.testing.assert_allclose(system.squared_widths[:arms], np.einsum("ki,ij,kj->k", X, inverse, X), rtol=1e-9)
+        np.testing.assert_allclose(system.means[:arms], X @ inverse @ b, rtol=1e-9, atol=1e-9)
+
+
+def test_a_pivot_is_at_least_its_minimum_despite_rounding() -> None:
+    V = np.full((9, 9), 1e30)
+    for reduce in (blocked, plain):
+        system = prepared(V, np.ones((3, 9)), np.ones(9))
+        reduce(system, 9, 3)
+        assert (system.inverse_pivots[1:] <= 1.0 / RIDGE).all()
+        assert (system.inverse_pivots > 0).all()
+        assert np.isfinite(system.squared_widths[:3]).all()
+
+
+def test_nan_is_passed_on() -> None:
+    for reduce in (blocked, plain):
+        system = prepared(np.eye(6), np.full((5, 6), np.nan), np.ones(6))
+        reduce(system, 6, 5)
+        assert np.isnan(system.means[:5]).all()
+
+
+@given(SEEDS, st.integers(1, 40), st.integers(1, 60), st.integers(0, 3))
+def test_arms_are_placed_in_their_columns(seed: int, d: int, arms: int, first: int) -> None:
+    rng = np.random.default_rng(seed)
+    items = rng.standard_normal((30, d + 3))
+    pool = rng.integers(30, size=arms).astype(np.int32)
+    system = new_system(d, arms)
+    system.rows[:] = 7.0
+    python_callable(place_arms)(system, items, pool, first, d)
+    np.testing.assert_array_equal(system.rows[:, d : d + arms], items[pool, first : first + d].T)
+    assert (system.rows[:, :d] == 7.0).all()
+    assert (system.rows[:, d + arms :] == 7.0).all()
+
+
+def test_arms_that_are_equal_stay_tied() -> None:
+    """Equal arms in different lanes and tiles must get scores within the tolerance, so that the draw decides."""
+    rng = np.random.default_rng(3)
+    items = np.repeat(rng.standard_normal((6, 13)) * 1e2, 5, axis=0)
+    stream = EventStream(
+        items=items,
+        clients=rng.integers(3, size=400),
+        pools=np.stack([rng.permutation(30) for _ in range(400)]),
+        rewards=rng.random((400, 30)),
+        noise=np.zeros(400),
+    )
+    for gamma in (1.0, 1.3, np.inf):
+        algorithm = AsyncLinUCB(gamma=gamma)
+        ours, theirs = replay(algorithm, stream, 1), replay(literal(algorithm), stream, 1)
+        np.testing.assert_array_equal(ours.choices, theirs.choices)
+        np.testing.assert_array_equal(ours.uploads, theirs.uploads)
+        np.testing.assert_array_equal(ours.downloads, theirs.downloads)
+
+
+CHILD = """
+import json, sys
+import numpy as np
+from algorithms import AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB
+from algorithms.numerics.elimination_blocked import processor_has_vectors
+from benchmark.execution.replay import replay
+from data_pipelines import simulate
+stream = simulate(seed=4, steps=400, clients=9, arms=11, dimension=13)
+results = []
+for algorithm in (AsyncLinUCB(gamma=1.3), SyncLinUCB(threshold=0.5)):
+    trace = replay(algorithm, stream, 2)
+    results.append([trace.choices.tolist(), trace.uploads.tolist(), trace.downloads.tolist()])
+print(json.dumps([processor_has_vectors(), results]))
+"""
+
+
+def test_another_processor_gets_its_own_code_and_makes_the_same_choices() -> None:
+    """Both child processes use one cache on disk, which must not return the code of one processor to the other."""
+    here, generic = (
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-c", CHILD], env=os.environ | setting, capture_output=True, text=True, check=True
+            ).stdout
+        )
+        for setting in ({}, {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""})
+    )
+    assert generic[0] is False
+    assert here[1] == generic[1]

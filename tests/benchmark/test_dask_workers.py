@@ -1,0 +1,146 @@
+"""A real Dask scheduler, with workers that have our code, other code or none, and that die."""
+
+import importlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from algorithms import RandomChoice
+from benchmark.execution.dask_cluster import DaskExecutor
+from benchmark.execution.run_result import RunResult, run_algorithm
+from benchmark.execution.sweep import Sweep, jobs_by_stream
+from benchmark.plan.plan import Run
+from benchmark.plan.stream_source import simulated_source
+from benchmark.records.provenance import provenance
+from tests.benchmark.test_cluster import background, free_port, stale_code, worker
+from tests.benchmark.test_dying_workers import Never, Notes
+
+SMALL = {"steps": 50, "clients": 3, "arms": 3, "dimension": 2}
+OWN = """
+import os
+from dataclasses import dataclass
+from algorithms import Transfers
+from parts.shapes import middle
+
+@dataclass
+class Own:
+    how: str = "fine"
+
+    def choose(self, client, contexts, rng):
+        import lazy
+        if self.how == "dies":
+            os._exit(3)
+        if self.how in lazy.RAISED:
+            raise lazy.RAISED[self.how]
+        return middle(contexts)
+
+    def learn(self, client, context, reward):
+        return Transfers()
+"""
+LAZY = """
+RAISED = {"exit": SystemExit(0), "interrupt": KeyboardInterrupt("not Ctrl-C"), "close": GeneratorExit()}
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """A class with helpers, in a folder that is on the path of this process only."""
+    folder = tmp_path / "user"
+    (folder / "parts").mkdir(parents=True)
+    (folder / "own_with_helpers.py").write_text(OWN)
+    (folder / "lazy.py").write_text(LAZY)
+    (folder / "parts" / "__init__.py").write_text("import parts.shapes\n")
+    (folder / "parts" / "shapes.py").write_text(
+        "import parts.numbers\ndef middle(of):\n    return len(of) // parts.numbers.TWO\n"
+    )
+    (folder / "parts" / "numbers.py").write_text("TWO = 2\n")
+    monkeypatch.syspath_prepend(str(folder))
+    made: Callable[[str], Any] = importlib.import_module("own_with_helpers").Own
+    return made
+
+
+@contextmanager
+def scheduler(folder: Path) -> Iterator[str]:
+    address = f"tcp://127.0.0.1:{free_port()}"
+    with background(folder, "dask", "scheduler", "--host", address, "--no-dashboard"):
+        yield address
+
+
+def sweep(executor: DaskExecutor, algorithms: dict[str, Any]) -> dict[str, RunResult]:
+    source = simulated_source(SMALL, seed=0)
+    notes = Notes()
+    runs = [Run("e", source, name, algorithm, {}, 0, name) for name, algorithm in algorithms.items()]
+    never = Never()
+    never.asked = -1_000_000
+    Sweep(executor, notes, jobs_by_stream(runs)).go(never)  # type: ignore[arg-type]
+    assert set(notes.outcomes) == set(algorithms)
+    return notes.outcomes
+
+
+def errors_of(outcomes: dict[str, RunResult]) -> dict[str, str]:
+    return {name: outcome.error for name, outcome in outcomes.items() if outcome.error}
+
+
+def test_only_workers_with_the_same_code_get_runs_and_without_any_the_sweep_stops(
+    tmp_path: Path, own: Callable[[str], Any]
+):
+    lines: list[str] = []
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "benchmark.py").write_text("raise ModuleNotFoundError(\"No module named 'benchmark'\")\n")
+    with scheduler(tmp_path) as address, ExitStack() as stack:
+        good = stack.enter_context(worker(tmp_path / "good", address))
+        executor = DaskExecutor(address, lines.append, patience=200)
+        stack.callback(executor.close)
+        assert lines == []
+        # Two join in mid-sweep.
+        stack.enter_context(worker(tmp_path / "bare", address, PYTHONPATH=str(tmp_path / "none")))
+        stack.enter_context(worker(tmp_path / "old", address, PYTHONPATH=stale_code(tmp_path / "stale")))
+        deadline = time.monotonic() + 200
+        while len(lines) < 2 and time.monotonic() < deadline:
+            outcomes = sweep(executor, {str(number): RandomChoice() for number in range(4)})
+            assert all(each.provenance == provenance() and not each.error for each in outcomes.values())
+        assert len(lines) == 2
+        assert executor.threads == 1
+        bare, old = sorted(lines, key=lambda line: "engine version" in line)
+        assert bare.startswith("Dask worker tcp://")
+        assert "is not used: ModuleNotFoundError: No module named 'benchmark'" in bare
+        assert "is not used: its engine version is 999, expected" in old
+
+        quitting = {how: own(how) for how in ("exit", "interrupt", "close")}
+        outcomes = sweep(executor, {**quitting, "own": own("fine"), "random": RandomChoice()})
+        assert errors_of(outcomes) == {
+            "exit": "SystemExit: 0 (own_with_helpers.py, line 16)",
+            "interrupt": "KeyboardInterrupt: not Ctrl-C (own_with_helpers.py, line 16)",
+            "close": "GeneratorExit:  (own_with_helpers.py, line 16)",
+        }
+        here = run_algorithm(simulated_source(SMALL, seed=0).build(), own("fine"), 0)
+        assert outcomes["own"].metrics["reward"] == here.metrics["reward"]
+
+        good.kill()
+        executor.patience = 0.0
+        with pytest.raises(OSError, match=r"no usable Dask worker at tcp://.* for 0 seconds") as raised:
+            sweep(executor, {"random": RandomChoice()})
+        text = str(raised.value)
+        assert "No module named 'benchmark'" in text
+        assert "its engine version is 999" in text
+        assert "finished runs are saved; run the same command again to continue" in text
+    with scheduler(tmp_path) as address, pytest.raises(OSError, match=r"for 0\.1 seconds \(there are no workers\)"):
+        DaskExecutor(address, patience=0.1)
+
+
+def test_other_runs_finish_on_a_replacement_worker_if_one_run_kills_its_dask_worker(
+    tmp_path: Path, own: Callable[[str], Any]
+):
+    with scheduler(tmp_path) as address, worker(tmp_path / "restarted", address, "--nworkers", "1"):
+        executor = DaskExecutor(address, patience=200)
+        try:
+            innocent = {f"random {number}": RandomChoice() for number in range(4)}
+            outcomes = sweep(executor, {"fine": own("fine"), "dies": own("dies"), **innocent})
+        finally:
+            executor.close()
+    assert errors_of(outcomes).keys() == {"dies"}
+    assert "the worker process died 3 times" in outcomes["dies"].error

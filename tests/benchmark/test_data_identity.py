@@ -1,0 +1,101 @@
+"""Runs on different data with the same name are distinguished by their records."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmark.plan.plan import Run
+from benchmark.plan.stream_source import StreamSource
+from benchmark.records.data_identity import fingerprints_prepared_now, left_out_sentences, split_by_data
+from benchmark.records.finished import FinishedRun
+from benchmark.records.tags import FINGERPRINT, PREPARED, SOURCE
+from benchmark.terminal.summary import runs_on_other_data
+from data_pipelines.streams.recorded import stream_fingerprint
+from tests.reports.hand_made import write_data
+
+OLD, NEW = "fingerprint of the old data", "fingerprint of the new data"
+
+
+def recorded(
+    run_id: str,
+    prepared: str,
+    seed: int = 0,
+    *,
+    scaling: str = "standard",
+    source: str = "imported",
+    steps: int = 100,
+    is_tagged: bool = False,
+) -> FinishedRun:
+    """A run on `shop`; newer records have the fingerprint of the data, older ones only that of their stream."""
+    stream = stream_fingerprint({"fingerprint": prepared}, seed=seed, arms=25, dimension=3, scaling=scaling)
+    tags = {SOURCE: source, FINGERPRINT: stream, **({PREPARED: prepared} if is_tagged else {})}
+    sizes = {"steps": str(steps), "clients": "5", "arms": "25", "dimension": "3"}
+    parameters = {"dataset": "shop", "seed": str(seed), "stream_scaling": scaling, **sizes}
+    return FinishedRun(run_id, "mine", run_id, parameters=parameters, tags=tags)
+
+
+def visible(runs: list[FinishedRun], prepared: dict[str, str] | None = None) -> list[str]:
+    selected, others = split_by_data(runs, prepared or {})
+    assert sorted(run.run_id for run in [*selected, *others]) == sorted(run.run_id for run in runs)
+    return [run.run_id for run in selected]
+
+
+@pytest.mark.parametrize("is_tagged", [True, False])
+def test_runs_on_the_currently_prepared_data_are_shown_even_if_others_are_newer(is_tagged: bool):
+    runs = [
+        recorded("old", OLD, is_tagged=is_tagged),
+        recorded("old, other scaling", OLD, scaling="unit", is_tagged=is_tagged),
+        recorded("new", NEW, is_tagged=is_tagged),
+        recorded("new, other seed", NEW, seed=1, is_tagged=is_tagged),
+    ]
+    assert visible(runs, {"shop": NEW}) == ["new", "new, other seed"]
+    assert visible(runs, {"shop": OLD}) == ["old", "old, other scaling"]
+    assert visible(runs, {"shop": "data without runs"}) == []
+
+
+def test_without_prepared_data_runs_on_the_data_of_the_newest_run_are_shown():
+    runs = [recorded("a", OLD, is_tagged=True), recorded("b", NEW), recorded("c", NEW, seed=1, is_tagged=True)]
+    assert visible(runs) == ["b", "c"]
+    assert visible([*runs[1:], recorded("d", OLD, seed=7, is_tagged=True)]) == ["d"]
+
+
+def test_older_records_are_distinguished_by_source_and_size():
+    assert visible([recorded("a", OLD, source="stand-in"), recorded("b", NEW, seed=1, source="mirror")]) == ["b"]
+    assert visible([recorded("a", OLD, steps=100), recorded("b", NEW, seed=1, steps=50)]) == ["b"]
+
+
+def test_older_records_of_the_same_size_are_distinguished_by_two_fingerprints_of_one_stream():
+    runs = [recorded("a", OLD, 0), recorded("b", OLD, 1), recorded("c", NEW, 0), recorded("d", NEW, 2)]
+    assert visible(runs) == ["c", "d"]
+
+
+def test_simulations_are_always_shown():
+    runs = [FinishedRun("a", "fig_a", "a", parameters={"dataset": "simulated-uniform"}, tags={SOURCE: "simulated"})]
+    assert visible(runs, {"simulated-uniform": NEW}) == ["a"]
+
+
+def test_the_manifest_identifies_the_prepared_data(tmp_path: Path):
+    manifest = write_data(tmp_path)
+    other = write_data(tmp_path / "elsewhere", content="1")
+    assert manifest["fingerprint"] != other["fingerprint"]
+    assert fingerprints_prepared_now(["delicious", "lastfm"], tmp_path) == {"delicious": manifest["fingerprint"]}
+
+
+def test_runs_left_out_are_counted_and_described():
+    rows = [("shop", "stand-in, 5 clients", 20), ("shop", "stand-in, 5 clients", 2)]
+    assert left_out_sentences(rows, ["shop"]) == [
+        "shop: 22 runs on other data (stand-in, 5 clients) left out; only runs on the currently prepared data are shown"
+    ]
+    assert left_out_sentences([*rows, ("shop", "imported", 1)], []) == [
+        "shop: 23 runs on other data (22 on stand-in, 5 clients; 1 on imported) left out; "
+        "shop is not prepared on this machine, so only runs on the data of the newest run are shown"
+    ]
+
+
+def test_the_summary_of_a_sweep_counts_runs_on_other_data():
+    source = StreamSource("shop", 0, (), "", "imported", "", None, NEW)
+    planned = [Run("mine", source, "async-linucb", None, {}, 0, "new")]
+    finished = [recorded("old", OLD), recorded("new", NEW), recorded("newer", NEW, is_tagged=True)]
+    (sentence,) = runs_on_other_data(planned, finished)
+    assert sentence.startswith("shop: 1 run on other data (imported, 5 clients, 100 steps) left out")
+    assert runs_on_other_data(planned, finished[1:]) == []

@@ -1,0 +1,236 @@
+"""A user's own class: what its key depends on, which files are sent with it, and how a sweep survives it."""
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark.execution.local import LocalExecutor
+from benchmark.execution.run_result import RunResult, run_algorithm
+from benchmark.execution.sent_modules import importable
+from benchmark.plan.algorithm_names import identity, make_algorithm, parse_filter
+from benchmark.plan.experiment import load_experiment
+from benchmark.plan.own_modules import files_to_send, helper_modules
+from benchmark.plan.plan import Run
+from benchmark.plan.stream_source import simulated_source
+from benchmark.records.provenance import ENGINE, SOURCE, difference, provenance
+from benchmark.records.store import FILES, Store
+from data_pipelines import simulate
+from tests.benchmark.test_dying_workers import Fragile, sweep
+from tests.benchmark.tiny_sweeps import RUNS, rows, statuses, write_tiny
+from tests.benchmark.tiny_sweeps import sweep as sweep_tiny
+
+SMALL = {"steps": 50, "clients": 3, "arms": 3, "dimension": 2}
+CLASS = """
+from algorithms import Transfers
+
+class Own:
+    def choose(self, client, contexts, rng):
+        return 0
+    def learn(self, client, context, reward):
+        return Transfers()
+"""
+LEADS_OUT = "\ndef never_called():\n    from .... import nothing\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A user's folder, on the path, whose modules are forgotten afterwards."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def write(folder: Path, modules: dict[str, str]) -> None:
+    for path, text in modules.items():
+        file = folder / f"{path}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+def class_in(module: str) -> type:
+    importlib.invalidate_caches()
+    found: type = importlib.import_module(module).Own
+    return found
+
+
+@pytest.mark.parametrize(
+    "imports",
+    ["", "import os, numpy as np\nfrom algorithms.trace import Trace\nimport benchmark.plan.plan, not_there\n"],
+)
+def test_a_class_that_imports_nothing_from_its_folder_keeps_its_key(folder: Path, imports: str):
+    lazily = "".join(f"    {line}\n" for line in imports.splitlines())
+    text = f"{CLASS}\ndef unused():\n    pass\n{lazily}"
+    write(folder, {"plain": text, "beside": "NOT_IMPORTED = 1\n"})
+    assert identity("plain:Own") == f"plain:Own@{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    assert files_to_send(class_in("plain")) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("import near", "near"),
+        ("from near import *", "near"),
+        ("def later():\n    import near", "near"),
+        ("def later():\n    from package.inner import thing", "package/inner"),
+        ("import package.inner as short", "package/__init__"),
+        ("from package import inner", "package/inner"),
+        ("import near", "far"),
+        ("from package import inner", "far"),
+    ],
+)
+def test_changing_a_helper_module_changes_the_key(folder: Path, line: str, changed: str):
+    helpers = {
+        "near": "import far\nTHING = 1\n",
+        "far": "import near\n",
+        "package/__init__": "",
+        "package/inner": "thing = 1\nfrom . import beside\n",
+        "package/beside": "def later():\n    import far\n",
+    }
+    write(folder, {"with_helpers": f"{line}\n{CLASS}", **helpers})
+    before = identity("with_helpers:Own")
+    assert identity("with_helpers:Own") == before
+    write(folder, {changed: helpers[changed] + "# changed\n"})
+    after = identity("with_helpers:Own")
+    assert before != after
+    write(folder, {"not_imported": "X = 1\n", "package/other": "X = 1\n"})
+    assert identity("with_helpers:Own") == after
+
+
+def test_helpers_of_a_packaged_class_are_found_by_relative_imports_and_next_to_the_package(folder: Path):
+    modules = {
+        "box/__init__": "from .extra import X\n",
+        "box/extra": "X = 1\n",
+        "box/sub/__init__": "",
+        "box/sub/own": f"import next_door\nfrom ..tools import T\n{CLASS}{LEADS_OUT}",
+        "box/tools": "T = 1\n",
+        "next_door": "",
+    }
+    write(folder, modules)
+    found = class_in("box.sub.own")
+    assert set(helper_modules(found)) == {"box", "box.extra", "box.tools", "next_door"}
+    assert set(files_to_send(found)) == {f"{path}.py" for path in modules}
+
+
+def test_helpers_of_an_installed_class_are_only_modules_of_its_own_package(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    installed = folder / "venv" / "site-packages"
+    own = f"from plugin import more\nimport other\n{CLASS}"
+    write(installed, {"plugin/__init__": "", "plugin/own": own, "plugin/more": "", "other": ""})
+    write(folder, {"mine": f"import other\n{CLASS}"})
+    monkeypatch.syspath_prepend(str(installed))
+    assert set(helper_modules(class_in("plugin.own"))) == {"plugin", "plugin.more"}
+    assert helper_modules(class_in("mine")) == {}
+
+
+def test_modules_of_the_same_name_that_two_sweeps_send_are_kept_apart(folder: Path):
+    write(folder, {"sent_helper": "VALUE = 'of this process'\n"})
+    here = importlib.import_module("sent_helper")
+    first, second = ({"sent_helper.py": f"VALUE = {value}\n".encode()} for value in (1, 2))
+    loaded = []
+    for files in (first, second, first):
+        with importable(files):
+            loaded.append(importlib.import_module("sent_helper"))
+    assert [module.VALUE for module in loaded] == [1, 2, 1]
+    assert loaded[0] is loaded[2]
+    assert sys.modules["sent_helper"] is here
+
+
+class BadTextError(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (SystemExit(7), "SystemExit: 7"),
+        (KeyboardInterrupt(), "KeyboardInterrupt: "),
+        (GeneratorExit(), "GeneratorExit: "),
+        (BadTextError(), "BadTextError: (its message cannot be shown)"),
+    ],
+)
+def test_an_exception_in_a_class_fails_only_its_own_run(error: BaseException, text: str):
+    class Raises:
+        def choose(self, client: int, contexts: Any, rng: Any) -> int:
+            raise error
+
+        def learn(self, client: int, context: Any, reward: float) -> Any: ...
+
+    outcome = run_algorithm(simulate(seed=0, **SMALL), Raises(), 0)  # type: ignore[arg-type]
+    assert outcome.error.startswith(text)
+    assert type(error).__name__ in outcome.details
+    assert outcome.provenance == provenance()
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), GeneratorExit()])
+def test_an_error_that_comes_back_from_a_worker_is_not_mistaken_for_ctrl_c(error: BaseException):
+    class Returns(Fragile):
+        def _start(self, what: str) -> "Future[Any]":
+            future: Future[Any] = Future()
+            if what == "s/bad":
+                future.set_exception(error)
+            else:
+                future.set_result(RunResult(0, 1, "here"))
+            return future
+
+    outcomes = sweep(Returns(set()), "s/a", "s/bad", "s/b")
+    assert {name for name, outcome in outcomes.items() if outcome.error} == {"s/bad"}
+    assert outcomes["s/bad"].error.startswith(type(error).__name__)
+
+
+def test_a_class_that_exits_in_its_constructor_gives_a_one_line_error(folder: Path):
+    init = "class Own:\n    def __init__(self):\n        raise SystemExit(5)"
+    write(folder, {"quitter": CLASS.replace("class Own:", init)})
+    with pytest.raises(ValueError, match=r"quitter:Own with {} cannot be created: SystemExit: 5"):
+        make_algorithm("quitter:Own", {})
+
+
+def test_classes_that_quit_fail_their_runs_and_all_others_are_done(tmp_path: Path, workers: LocalExecutor):
+    quits = parse_filter("tests.benchmark.failing:Quits[how=[exit,interrupt,close,fine]]")
+    result = sweep_tiny(tmp_path, workers, write_tiny(tmp_path, seeds=1), algorithms=(quits,))
+    assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": 3}
+    errors = {failure.run: failure.error.partition(" (")[0] for failure in result.failed}
+    assert errors == {
+        "tests.benchmark.failing:Quits how=exit seed 0": "SystemExit: 0",
+        "tests.benchmark.failing:Quits how=interrupt seed 0": "KeyboardInterrupt: ",
+        "tests.benchmark.failing:Quits how=close seed 0": "GeneratorExit: ",
+    }
+
+
+def test_recorded_versions_are_those_of_the_worker_even_for_copied_runs(tmp_path: Path):
+    write_tiny(tmp_path)
+    experiment = load_experiment(str(tmp_path / "tiny.toml"))
+    store = Store(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    run = Run("tiny", simulated_source(SMALL, seed=0), "random", None, {}, 0, "key")
+    theirs = {**provenance(), "fedbandit.version.numpy": "0.0.1", "fedbandit.machine": "theirs"}
+    outcome = RunResult(1, 2, "there", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"), provenance=theirs)
+    parent = store.begin_sweep(experiment, "quick", 1)
+    run_id = store.record(parent, experiment, run, outcome)
+    assert theirs.items() <= store.client.get_run(run_id).data.tags.items()
+    assert store.client.get_run(parent).data.tags["fedbandit.version.numpy"] == provenance()["fedbandit.version.numpy"]
+    assert store.outcome_of(run_id).provenance == theirs
+
+
+def test_another_engine_or_source_counts_as_different_code_and_other_libraries_do_not():
+    ours = provenance()
+    assert difference(ours) == ""
+    assert difference({**ours, "fedbandit.version.numpy": "0.0.1"}) == ""
+    assert difference({**ours, ENGINE: "999"}) == f"its engine version is 999, expected {ours[ENGINE]}"
+    assert "its source hash is 1234, expected" in difference({**ours, SOURCE: "1234"})
+    assert "its engine version is unknown" in difference({})
+
+
+def test_local_runs_are_recorded_with_the_source_that_ran(tmp_path: Path, workers: LocalExecutor):
+    sweep_tiny(tmp_path, workers, write_tiny(tmp_path, seeds=1))
+    hashes = rows(tmp_path, f"select distinct value from tags where key = '{SOURCE}'")
+    assert hashes == [(provenance()[SOURCE],)]

@@ -1,0 +1,79 @@
+"""The README's instructions for a team: `mlflow server` on a real PostgreSQL, with the pinned packages."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmark.records.finished import finished_by_search
+from benchmark.records.store import Store
+from tests.benchmark.postgresql import postgresql
+from tests.benchmark.test_cluster import background, free_port, wait_for
+from tests.benchmark.test_stored_texts import ESCAPED, HOSTILE, record_failure
+from tests.benchmark.tiny_sweeps import RUNS, fedbandit, write_tiny
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def scheme_in_readme() -> str:
+    (scheme,) = set(re.findall(r"--backend-store-uri (\S+://)", README.read_text()))
+    return str(scheme)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with postgresql() as address:
+        yield f"{scheme_in_readme()}fedbandit@{address}"
+
+
+@pytest.fixture(scope="module")
+def server_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("server")
+
+
+@pytest.fixture(scope="module")
+def server(database: str, server_folder: Path) -> Iterator[str]:
+    address = f"http://127.0.0.1:{(port := free_port())}"
+    store = ("--backend-store-uri", database, "--workers", "1", "--port", str(port))
+    with background(server_folder, "mlflow", "server", *store, "--artifacts-destination", str(server_folder / "files")):
+        wait_for(address)
+        yield address
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def test_a_sweep_on_postgresql_is_read_back_and_reused(server: str, server_folder: Path, tmp_path: Path):
+    write_tiny(tmp_path, steps=50, seeds=1)
+    done = fedbandit(tmp_path, "run", "tiny.toml", "--jobs", "1", MLFLOW_TRACKING_URI=server)
+    assert done.returncode == 0, done.stderr
+    store = Store(server)
+    runs = finished_by_search(store, ["tiny"])
+    assert len(runs) == RUNS // 2
+    assert all(run.metrics["communication"] >= 0 for run in runs)
+    again = fedbandit(tmp_path, "run", "tiny.toml", MLFLOW_TRACKING_URI=server)
+    assert "Nothing to do" in again.stdout, again.stderr
+    # Another experiment reuses the runs, except one whose files were deleted on the server.
+    shutil.rmtree(next(server_folder.joinpath("files").glob(f"**/{runs[0].run_id}")))
+    shutil.copy(tmp_path / "tiny.toml", tmp_path / "other.toml")
+    assert store.outcome_of(runs[0].run_id) is None
+    other = fedbandit(tmp_path, "run", "other.toml", "tiny.toml", "--jobs", "1", MLFLOW_TRACKING_URI=server)
+    assert other.returncode == 0, other.stderr
+    reused = finished_by_search(store, ["other"])
+    assert {run.key for run in reused} == {run.key for run in runs}
+    assert all(store.outcome_of(run.run_id) is not None for run in reused)
+
+
+def test_an_error_with_nul_is_stored_in_postgresql(server: str, here: Path):
+    store = Store(server)
+    run_id = record_failure(store, here, HOSTILE)
+    stored = store.client.get_run(run_id)
+    assert stored.info.status == "FAILED"
+    assert stored.data.tags["fedbandit.error"] == ESCAPED
+    assert stored.data.params["text"] == "a\\x00\\ud800b"

@@ -1,0 +1,63 @@
+"""Details that reliable records need: identities of processes, clocks and fingerprints."""
+
+import dataclasses
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmark.execution.run_result import run_algorithm
+from benchmark.plan.experiment import load_experiment
+from benchmark.plan.stream_source import simulated_source
+from benchmark.records import recovery
+from benchmark.records.processes import process_is_alive, started
+from benchmark.records.recovery import mark_strays
+from benchmark.records.store import Store
+from data_pipelines import simulate
+from tests.benchmark.tiny_sweeps import write_tiny
+
+SMALL = {"steps": 50, "clients": 3, "arms": 3, "dimension": 2}
+
+
+def test_process_identity_does_not_change_with_the_system_clock(monkeypatch: pytest.MonkeyPatch):
+    import psutil
+
+    before = started(os.getpid())
+    true_time = time.time
+    monkeypatch.setattr("psutil._pslinux.boot_time", lambda: psutil.boot_time() - 3_600)
+    monkeypatch.setattr(time, "time", lambda: true_time() - 3_600)
+    assert process_is_alive(os.getpid(), before)
+    assert not process_is_alive(os.getpid(), "another boot 1")
+    assert not process_is_alive(2**22 + 1)
+
+
+def test_a_run_never_ends_before_it_begins(monkeypatch: pytest.MonkeyPatch):
+    from algorithms import RandomChoice
+
+    clock = iter(range(1_000_000, 0, -3_600))
+    monkeypatch.setattr(time, "time", lambda: float(next(clock)))
+    outcome = run_algorithm(simulate(seed=0, **SMALL), RandomChoice(), 0)
+    assert not outcome.error
+    assert outcome.started <= outcome.ended < outcome.started + 60
+
+
+def test_a_stream_other_than_the_one_planned_is_refused():
+    source = simulated_source(SMALL, seed=0)
+    assert source.build().fingerprint == source.fingerprint
+    with pytest.raises(ValueError, match="changed during the sweep; run the command again"):
+        dataclasses.replace(source, seed=1).build()
+
+
+def test_a_duplicate_run_after_a_lost_response_is_marked_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_tiny(tmp_path)
+    experiment = load_experiment(str(tmp_path / "tiny.toml"))
+    store = Store(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    first, second = (store.begin_sweep(experiment, "quick", 1) for _ in range(2))
+    store.end_sweep(first, "FINISHED", {})
+    mark_strays(store, experiment)
+    assert store.client.get_run(second).info.status == "RUNNING"  # a file does not lose answers
+    monkeypatch.setattr(recovery, "sqlite_file", lambda uri: None)
+    mark_strays(store, experiment)
+    assert store.client.get_run(second).info.status == "KILLED"
+    assert store.client.get_run(first).info.status == "FINISHED"

@@ -1,0 +1,205 @@
+"""A sweep as a function: it prints nothing, returns its result, and leaves the store in order however it ends."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from filelock import FileLock
+
+from benchmark.execution.local import LocalExecutor
+from benchmark.execution.run_result import RunResult
+from benchmark.observer import Silent
+from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.plan import Run
+from benchmark.records.store import Store
+from benchmark.records.tracking import StoreError
+from benchmark.session import Failure
+from tests.benchmark.tiny_sweeps import RUNS, empty_database, results, rows, statuses, sweep, write_tiny
+
+FAILING = (parse_filter("tests.benchmark.failing:First[fail_at=[-1,7]]"),)
+
+
+@dataclass
+class Notes(Silent):
+    """An observer that keeps everything."""
+
+    calls: list[str] = field(default_factory=list)
+    counts: tuple[int, int] = (0, 0)
+    seconds: float = 0.0
+    lines: list[str] = field(default_factory=list)
+    runs: list[tuple[str, float, bool]] = field(default_factory=list)
+
+    def started(self, runs: int, skipped: int, seconds: float) -> None:
+        self.calls.append("started")
+        self.counts, self.seconds = (runs, skipped), seconds
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+    def run_done(self, run: Run, result: RunResult, seconds: float, *, is_reused: bool) -> None:
+        self.calls.append("run_done")
+        self.runs.append((run.key, seconds, is_reused))
+
+    def ended(self) -> None:
+        self.calls.append("ended")
+
+
+class Unused:
+    """An executor that must not be used."""
+
+    compiler = None
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was used")
+
+
+def test_a_sweep_runs_in_a_thread_prints_nothing_and_skips_everything_the_second_time(
+    tmp_path: Path, workers: LocalExecutor, capfd: pytest.CaptureFixture[str]
+):
+    tiny, notes = write_tiny(tmp_path), Notes()
+    with ThreadPoolExecutor(1) as thread:
+        first = thread.submit(sweep, tmp_path, workers, tiny, observer=notes).result()
+    assert (len(first.finished), first.failed, first.skipped, first.interrupted) == (RUNS, (), (), False)
+    assert statuses(tmp_path) == {"FINISHED": RUNS}
+    assert {record.key for record in first.finished} == set(results(tmp_path))
+    assert notes.calls == ["started", *["run_done"] * RUNS, "ended"]
+    assert notes.counts == (RUNS, 0)
+    assert notes.seconds > 0
+    assert sum(seconds for _, seconds, _ in notes.runs) == pytest.approx(notes.seconds)
+    second = sweep(tmp_path, Unused(), tiny)  # type: ignore[arg-type]
+    assert (second.finished, second.failed, second.interrupted) == ((), (), False)
+    assert {record.run_id for record in second.skipped} == {record.run_id for record in first.finished}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_run_that_two_experiments_share_is_run_once_and_one_finished_elsewhere_is_copied(
+    tmp_path: Path, workers: LocalExecutor
+):
+    names = [write_tiny(tmp_path, name, seeds=1) for name in ("one", "two", "three")]
+    both, third = Notes(), Notes()
+    assert len(sweep(tmp_path, workers, *names[:2], observer=both).finished) == RUNS
+    assert sum(seconds > 0 for _, seconds, _ in both.runs) == RUNS // 2
+    assert not any(is_reused for *_, is_reused in both.runs)
+    result = sweep(tmp_path, Unused(), *names, observer=third)  # type: ignore[arg-type]
+    assert (len(result.finished), len(result.skipped)) == (RUNS // 2, RUNS)
+    assert {record.experiment for record in result.finished} == {"three"}
+    assert all(is_reused for *_, is_reused in third.runs)
+
+
+def test_a_failed_run_is_returned_in_one_line_and_repeated_the_next_time(tmp_path: Path, workers: LocalExecutor):
+    tiny = write_tiny(tmp_path, seeds=1)
+    for count in (1, 2):
+        result = sweep(tmp_path, workers, tiny, algorithms=FAILING)
+        (failure,) = result.failed
+        assert isinstance(failure, Failure)
+        assert (failure.experiment, failure.stream) == ("tiny", "simulated-uniform")
+        assert failure.run == "tests.benchmark.failing:First fail_at=7 seed 0"
+        assert failure.error.startswith(r"RuntimeError: line one\nline two (failing.py, line ")
+        assert str(failure) == f"tiny: {failure.run} on simulated-uniform: {failure.error}"
+        assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": count}
+    assert (len(result.finished), len(result.skipped)) == (0, RUNS // 2 + 1)
+    sweeps = rows(tmp_path, "select status from runs where name like 'sweep%'")
+    assert sweeps == [("FAILED",), ("FAILED",)]
+
+
+def test_ctrl_c_stops_a_sweep_between_records_and_the_next_sweep_resumes(tmp_path: Path, workers: LocalExecutor):
+    assert threading.current_thread() is threading.main_thread(), "only the main thread receives signals"
+    handler = signal.getsignal(signal.SIGINT)
+
+    class Impatient(Notes):
+        def run_done(self, run: Run, result: RunResult, seconds: float, *, is_reused: bool) -> None:
+            super().run_done(run, result, seconds, is_reused=is_reused)
+            if len(self.runs) == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    tiny, notes = write_tiny(tmp_path), Impatient()
+    first = sweep(tmp_path, workers, tiny, observer=notes)
+    assert first.interrupted
+    assert len(first.finished) == 3
+    assert notes.calls[-1] == "ended"
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert statuses(tmp_path) == {"FINISHED": 3}
+    assert rows(tmp_path, "select status from runs where name like 'sweep%'") == [("KILLED",)]
+    second = sweep(tmp_path, workers, tiny)
+    assert (len(second.finished), len(second.skipped), second.interrupted) == (RUNS - 3, 3, False)
+    assert len(results(tmp_path)) == RUNS
+
+
+def test_an_error_that_ends_it_closes_the_records_and_releases_the_store(tmp_path: Path, workers: LocalExecutor):
+    class Lost:
+        compiler = None
+
+        def capacity(self) -> int:
+            raise OSError("the cluster is gone")
+
+    tiny, notes = write_tiny(tmp_path, seeds=1), Notes()
+    with pytest.raises(OSError, match="the cluster is gone"):
+        sweep(tmp_path, Lost(), tiny, observer=notes)  # type: ignore[arg-type]
+    assert notes.calls == ["started", "ended"]
+    assert rows(tmp_path, "select status from runs") == [("KILLED",)]
+    assert len(sweep(tmp_path, workers, tiny).finished) == RUNS // 2
+
+
+def test_a_run_left_running_is_marked_killed_and_repeated(tmp_path: Path, workers: LocalExecutor):
+    """Left by a process that is dead by now, and by an earlier sweep of this process, such as a notebook."""
+    tiny = write_tiny(tmp_path, seeds=1)
+    sweep(tmp_path, workers, tiny)
+    with sqlite3.connect(tmp_path / "mlflow.db") as connection:
+        query = "select run_uuid from tags where key = 'fedbandit.run_key' order by run_uuid limit 2"
+        ours, other = (run_id for (run_id,) in connection.execute(query))
+        for run_id in (ours, other):
+            connection.execute("update runs set status = 'RUNNING', end_time = null where run_uuid = ?", (run_id,))
+        connection.execute(
+            "update tags set value = ? where key = 'fedbandit.pid' and run_uuid = ?", (str(2**22 + 1), other)
+        )
+    connection.close()
+    notes = Notes()
+    result = sweep(tmp_path, workers, tiny, observer=notes)
+    assert notes.lines == ["2 unfinished runs from a crashed process were marked KILLED and will be run again"]
+    assert notes.counts == (2, RUNS // 2 - 2)
+    assert len(result.finished) == 2
+    assert statuses(tmp_path) == {"FINISHED": RUNS // 2, "KILLED": 2}
+
+
+def test_a_second_sweep_on_the_same_store_is_refused(tmp_path: Path):
+    tiny = write_tiny(tmp_path)
+    with FileLock(tmp_path / "mlflow.db.lock"), pytest.raises(StoreError, match="another sweep is writing to"):
+        sweep(tmp_path, Unused(), tiny)  # type: ignore[arg-type]
+    assert statuses(tmp_path) == {}
+
+
+def test_no_result_is_lost_if_a_worker_is_killed(tmp_path: Path):
+    class Killer(Notes):
+        def run_done(self, run: Run, result: RunResult, seconds: float, *, is_reused: bool) -> None:
+            super().run_done(run, result, seconds, is_reused=is_reused)
+            if len(self.runs) == 2:
+                executor._pool.workers()[0].kill()
+
+    notes = Killer()
+    with LocalExecutor(2) as executor:
+        result = sweep(tmp_path, executor, write_tiny(tmp_path, steps=20_000), observer=notes)
+        pids = [worker.pid for worker in executor._pool.workers()]
+    assert (len(result.finished), result.failed) == (RUNS, ())
+    assert statuses(tmp_path) == {"FINISHED": RUNS}
+    assert pids
+    assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids)
+
+
+def test_a_relative_store_follows_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    names = {}
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        folder.mkdir()
+        shutil.copy(empty_database(), folder / "mlflow.db")
+        monkeypatch.chdir(folder)
+        store = Store("sqlite:///mlflow.db")
+        store.client.create_experiment(folder.name)
+        names[folder.name] = {*store.experiment_names()} - {"Default"}
+    assert names == {"first": {"first"}, "second": {"second"}}

@@ -1,0 +1,125 @@
+"""Measure the overhead of a sweep and compare with its limits: `make bench-sweep`.
+
+A sweep of 200 runs of LastFM size runs in a separate process, as started by a user, and in an empty folder. Its
+records contain the time of its kernels; all other time is overhead. With `--paper`, the `paper` profile of LastFM is
+measured in the same way (this needs the prepared data set).
+"""
+
+import argparse
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+JOBS = 2
+EXPERIMENT = """
+title = "200 runs of LastFM size"
+streams = [{ simulated = "uniform", steps = 92_834, clients = 1_892, table = 17_632 }]
+algorithms = [{ name = "async-linucb", gamma = "grid" }, { name = "sync-linucb", threshold = "grid" }]
+[profiles.quick]
+seeds = 10
+grid = { start = 1e-2, stop = 1e3, points = 10 }
+"""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Wall and CPU seconds of one sweep, and the memory of its parent process (MiB) early and late."""
+
+    wall: float
+    cpu: float
+    early: float
+    late: float
+
+
+def sweep(folder: Path, arguments: list[str]) -> Sweep:
+    """Run `fedbandit run` in a folder, and measure its time and memory."""
+    command = [sys.executable, "-m", "benchmark", "run", *arguments, "--jobs", str(JOBS)]
+    start, before = time.perf_counter(), os.times()
+    process = subprocess.Popen(command, cwd=folder, env=_environment(), stdout=subprocess.DEVNULL)
+    parent = psutil.Process(process.pid)
+    memory: list[float] = []
+    while process.poll() is None:
+        try:
+            memory.append(parent.memory_info().rss / 2**20)
+        except psutil.NoSuchProcess:
+            break
+        time.sleep(0.2)
+    if process.wait() != 0:
+        raise SystemExit(f"the sweep failed with exit code {process.returncode}")
+    wall, after = time.perf_counter() - start, os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    late = memory[len(memory) // 4 :] or [0.0]
+    return Sweep(wall, cpu, late[0], max(late[-len(late) // 4 :]))
+
+
+def kernel_seconds(folder: Path) -> tuple[int, float, float]:
+    """Return the number of finished runs in a store, and the total wall and CPU time of their kernels."""
+    connection = sqlite3.connect(folder / "mlflow.db")
+    query = "select count(*), sum(value) from latest_metrics where key = ?"
+    count, wall = connection.execute(query, ("kernel_seconds",)).fetchone()
+    _, cpu = connection.execute(query, ("cpu_seconds",)).fetchone()
+    connection.close()
+    return int(count), float(wall), float(cpu)
+
+
+def report(label: str, folder: Path, measured: Sweep) -> bool:
+    """Print the measurements of one sweep; return False if a limit is exceeded."""
+    count, kernels, kernels_cpu = kernel_seconds(folder)
+    # On a loaded machine, CPU time is more reliable than wall time.
+    rows = [
+        ("overhead over the kernels, CPU time", measured.cpu / kernels_cpu - 1, 0.25, "most"),
+        ("overhead over the kernels, wall time", measured.wall * JOBS / kernels - 1, 0.25, "most"),
+        ("use of the cores", measured.cpu / (measured.wall * JOBS), 0.85, "least"),
+        ("memory of the parent, late / early", measured.late / max(measured.early, 1e-9), 1.15, "most"),
+    ]
+    print(f"{label}: {count} runs, {measured.wall:.1f} s on {JOBS} cores, kernels {kernels:.1f} s", flush=True)
+    results = [_row(*row) for row in rows]  # prints all rows, even after a failure
+    return all(results)
+
+
+def measure_finished(folder: Path, arguments: list[str]) -> bool:
+    """Measure `fedbandit run` when all runs are finished."""
+    return _row("`fedbandit run`, all runs finished, seconds", sweep(folder, arguments).wall, 5.0, "most")
+
+
+def _row(label: str, value: float, limit: float, kind: str) -> bool:
+    is_met = value <= limit if kind == "most" else value >= limit
+    print(f"  {label:<52}{value:>8.2f}  at {kind} {limit:.2f}  {'ok' if is_met else 'MISSED'}", flush=True)
+    return is_met
+
+
+def _environment() -> dict[str, str]:
+    environment = {**os.environ, "FEDBANDIT_DATA": str(Path(os.environ.get("FEDBANDIT_DATA") or "data").resolve())}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    return environment
+
+
+def main() -> int:
+    """Measure, print, and return 1 if a limit is exceeded."""
+    parser = argparse.ArgumentParser(description="Measure the overhead of a sweep.")
+    parser.add_argument("--paper", action="store_true", help="also measure the paper profile of LastFM (many minutes)")
+    arguments = parser.parse_args()
+    is_met = True
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "lastfm_size.toml").write_text(EXPERIMENT, encoding="utf-8")
+        sweep(folder, ["lastfm_size.toml", "--seeds", "1", "--dry-run"])
+        is_met &= report("LastFM size", folder, sweep(folder, ["lastfm_size.toml"]))
+        is_met &= measure_finished(folder, ["lastfm_size.toml"])
+    if arguments.paper:
+        with tempfile.TemporaryDirectory() as name:
+            paper = ["fig_d", "--profile", "paper"]
+            is_met &= report("LastFM, paper profile", Path(name), sweep(Path(name), paper))
+            is_met &= measure_finished(Path(name), paper)
+    return 0 if is_met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

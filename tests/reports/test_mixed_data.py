@@ -1,0 +1,203 @@
+"""If data are replaced or imported again under their name, results on both versions are never shown together."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from benchmark.__main__ import main
+from benchmark.execution.run_result import RunResult
+from benchmark.plan.experiment import load_experiment
+from benchmark.plan.options import RunOptions
+from benchmark.plan.plan import Run, make_plan, unfinished
+from benchmark.records.finished import finished_runs
+from benchmark.records.store import FILES
+from data_pipelines.prepare.imported import ImportRequest, import_data_set
+from data_pipelines.prepare.prepared import data_folder
+from reports.build import build
+from reports.read.context import make_context
+from reports.read.results import read_results
+from reports.tables import leaderboard, missing
+from tests.reports.hand_made import HandMade, write_data
+from tests.reports.test_build import as_working_directory
+
+SETTINGS = (
+    ("async-linucb", 1.0),
+    ("async-linucb", float("inf")),
+    ("sync-linucb", 0.01),
+    ("sync-linucb", 100.0),
+    ("async-linucb-am", 1.0),
+)
+
+
+def run_on(store: HandMade, experiment: str, manifest: Mapping[str, Any], reward: float, **sizes: str) -> None:
+    """Record three methods with two seeds; `reward` shows which data a result is on."""
+    for seed in (0, 1):
+        for number, (algorithm, threshold) in enumerate(SETTINGS):
+            store.run(
+                experiment,
+                algorithm,
+                threshold,
+                seed,
+                dataset=str(manifest["name"]),
+                source=str(manifest["source"]),
+                manifest=manifest,
+                parameters=sizes,
+                normalised_reward=reward + 0.1 * number + 0.01 * seed * number,
+                reward=10 * reward,
+                regret=1.0,
+                communication=100.0 * (number + 1),
+            )
+
+
+def record(store: HandMade, runs: list[Run], ended: float = 1.0) -> None:
+    """Record planned runs as a sweep does, with arbitrary numbers."""
+    experiment = load_experiment(runs[0].experiment)
+    parent = store.store.begin_sweep(experiment, "quick", len(runs))
+    sizes = {"steps": "214", "clients": "5", "arms": "25", "dimension": "3"}
+    files = dict.fromkeys(FILES, b"x")
+    outcome = RunResult(0, ended, "host", {"normalised_reward": 1.0, "communication": 1.0}, {}, files, sizes)
+    for run in runs:
+        store.store.record(parent, experiment, run, outcome)
+    store.store.end_sweep(parent, "FINISHED", {})
+
+
+def write_shop(folder: Path, rows: int) -> dict[str, Any]:
+    """Import data with a number of rows and two columns of words."""
+    clicks = pd.DataFrame({"user": [row % 5 for row in range(rows)], "item": [row // 5 for row in range(rows)]})
+    items = pd.DataFrame({"item": range(8), "words": [f"red w{n}" for n in range(8)], "kind": list("abcdefgh")})
+    clicks.to_csv(folder / "clicks.csv", index=False)
+    items.to_csv(folder / "items.csv", index=False)
+    return shop(folder, "words")
+
+
+def shop(folder: Path, words: str) -> dict[str, Any]:
+    paths = {"interactions": folder / "clicks.csv", "items": folder / "items.csv"}
+    return import_data_set(ImportRequest(name="shop", words_column=[words], dimension=2, **paths), data_folder())
+
+
+def test_stand_ins_first_and_real_data_later_make_a_report_on_the_real_data(
+    fresh: HandMade, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    as_working_directory(fresh, monkeypatch)
+    fresh.sweep("fig_d", "quick")
+    run_on(fresh, "fig_d", write_data(data_folder(), "lastfm", source="stand-in", published=214), reward=5.0)
+    run_on(fresh, "fig_d", write_data(data_folder(), "lastfm", published=214, content="1"), reward=2.0)
+    assert main(["report", "fig_d"]) == 0
+    sentence = "lastfm: 10 runs on other data (stand-in, 5 clients, 214 steps) left out"
+    assert f"note     {sentence}" in capsys.readouterr().out
+    out = fresh.folder / "reports/output/fig_d"
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert sentence in page
+    assert sentence in (out / "tables/missing.md").read_text(encoding="utf-8")
+    assert "STAND-IN" not in page
+    assert "<b>10</b> finished runs" in page
+    titles = re.findall(r"<h3>(.*?)</h3>", page)
+    assert len(titles) == len(set(titles))
+    drawn = pd.read_csv(out / "figures/fig_d.csv")
+    assert set(drawn["source"]) == {"mirror"}
+    assert len(drawn) == len(SETTINGS)
+    ranking = pd.read_csv(out / "tables/leaderboard_fig_d_lastfm.csv")
+    assert ranking["algorithm"].nunique() == len(ranking) == 3
+    assert ranking["best"].between(2, 3).all()
+
+
+@pytest.mark.parametrize("kind", ["fewer rows", "other words"])
+def test_runs_on_reimported_data_are_not_ranked_against_older_runs(fresh: HandMade, kind: str):
+    first = write_shop(fresh.folder, 40)
+    run_on(fresh, "shop", first, reward=5.0)
+    before = read_results(fresh.uri)
+    assert len(before.runs) == 10
+    assert before.left_out_sentences() == []
+    second = write_shop(fresh.folder, 20) if kind == "fewer rows" else shop(fresh.folder, "kind")
+    run_on(fresh, "shop", second, 2.0, **({"steps": "20"} if kind == "fewer rows" else {}))
+    results = read_results(fresh.uri)
+    assert results.runs["variant"].unique().tolist() == [""]
+    assert results.superseded == 0
+    ranking, pairs = leaderboard.tables(results, make_context(results))
+    assert len(ranking.frame) == len(pairs.frame) == 3
+    assert ranking.frame["best"].max() < 3
+    (sentence,) = results.left_out_sentences()
+    assert sentence.startswith("shop: 10 runs on other data (imported, 5 clients, 214 steps) left out")
+    assert results.only(["another"]).left_out_sentences() == []
+
+
+def test_the_error_explains_that_all_runs_are_on_other_data(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
+    as_working_directory(fresh, monkeypatch)
+    run_on(fresh, "shop", write_shop(fresh.folder, 40), reward=5.0)
+    shop(fresh.folder, "kind")
+    with pytest.raises(
+        ValueError, match=r"no finished runs in .* on the currently prepared data.*10 runs on other data"
+    ):
+        build()
+
+
+def test_a_failed_run_on_other_data_is_not_listed(fresh: HandMade):
+    old = write_data(data_folder(), source="stand-in")
+    fresh.run("fig_e", "async-linucb", 1, 0, dataset="delicious", source="stand-in", manifest=old, status="FAILED")
+    assert len(read_results(fresh.uri).failed) == 1
+    write_data(data_folder(), content="1")
+    assert len(read_results(fresh.uri).failed) == 0
+
+
+def test_a_run_records_its_data_version_so_reports_do_not_need_the_data(
+    fresh: HandMade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for content, count in (("0", 2), ("1", 1)):
+        monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / content))
+        write_data(data_folder(), content=content)
+        planned = make_plan([load_experiment("low_communication")], RunOptions(datasets=("delicious",))).runs
+        record(fresh, planned[-count:], ended=1.0 + int(content))
+    results = read_results(fresh.uri, tmp_path / "a folder without data")
+    assert results.runs["key"].tolist() == [planned[-1].key]
+    (sentence,) = results.left_out_sentences()
+    assert sentence.startswith("delicious: 2 runs on other data")
+    reason = "delicious is not prepared on this machine, so only runs on the data of the newest run are shown"
+    assert sentence.endswith(reason)
+
+
+def test_missing_variants_are_counted_as_a_dry_run_counts_them(fresh: HandMade):
+    for name in ("delicious", "lastfm"):
+        write_data(data_folder(), name)
+    planned = make_plan([load_experiment("study_scaling")], RunOptions()).runs
+    on_delicious = [run for run in planned if run.source.name == "delicious"]
+    record(fresh, [run for run in on_delicious if dict(run.source.settings)["scaling"] != "unit"])
+    finished = {(run.experiment, run.key) for run in finished_runs(fresh.store, ["study_scaling"])}
+    results = read_results(fresh.uri)
+    frame = missing.tables(results, make_context(results, experiments=["study_scaling"]))[0].frame
+    row = frame.iloc[0]
+    assert (row["planned"], row["finished"]) == (36, 12)
+    assert row["planned"] - row["finished"] == len(unfinished(planned, finished)) == 24
+    assert "Async-LinUCB on Delicious with scaling=unit: all 6 runs" in row["missing"]
+    assert "Delicious with scaling=pca" not in row["missing"]
+
+
+def test_missing_values_of_a_parameter_are_counted_too(fresh: HandMade):
+    write_data(data_folder(), "delicious")
+    planned = make_plan([load_experiment("study_ties")], RunOptions(datasets=("delicious",))).runs
+    record(fresh, [run for run in planned if not run.parameters["first_maximum"]])
+    results = read_results(fresh.uri)
+    frame = missing.tables(results, make_context(results, experiments=["study_ties"]))[0].frame
+    assert frame.loc[0, ["planned", "finished"]].tolist() == [48, 12]
+    assert "Delicious with first_maximum=True, positive=first, scaling=unit: all 3 runs" in frame.loc[0, "missing"]
+
+
+def test_pandas_reads_every_csv_of_a_report_without_options(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
+    as_working_directory(fresh, monkeypatch)
+    fresh.sweep("fig_d", "quick")
+    run_on(fresh, "fig_d", write_data(data_folder(), "lastfm", source="stand-in"), reward=5.0)
+    build(log=False)
+    files = sorted((fresh.folder / "reports/output").rglob("*.csv"))
+    assert {path.parent.name for path in files} == {"tables", "figures"}
+    for path in files:
+        header = path.read_text(encoding="utf-8").partition("\n")[0]
+        frame = pd.read_csv(path)
+        assert not header.startswith("#")
+        assert ",".join(frame.columns) == header.replace('"', "")
+        assert len(frame) > 0
+        assert all(re.fullmatch(r"\d+( \d+)*", str(seeds)) for seeds in frame.get("seed_list", [])), path
+        caption = path.with_suffix(".md").read_text(encoding="utf-8")
+        assert caption.startswith("### ")

@@ -1,0 +1,65 @@
+"""Reports and `fedbandit run --dry-run` agree on planned and finished runs."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmark.execution.run_result import RunResult
+from benchmark.plan.experiment import experiment_names, load_experiment
+from benchmark.plan.options import RunOptions
+from benchmark.plan.plan import Run, make_plan
+from benchmark.records.store import run_parameters
+from reports.read.planned import planned_runs, recorded_as
+from tests.reports.conftest import once
+from tests.reports.hand_made import write_data
+
+
+@pytest.fixture(scope="session")
+def three_data_sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def write(folder: Path) -> None:
+        for name in ("lastfm", "delicious", "movielens"):
+            write_data(folder, name)
+
+    return once(tmp_path_factory, "three_data_sets", write)
+
+
+def as_recorded(runs: list[Run]) -> pd.DataFrame:
+    """Return the columns of a table of runs that identify configurations, with parameters as the store has them."""
+    rows = []
+    for run in runs:
+        arms, dimension = (str(dict(run.source.settings)[name]) for name in ("arms", "dimension"))
+        sizes = {"steps": "100", "clients": "5", "arms": arms, "dimension": dimension}
+        parameters = run_parameters(run, RunResult(0, 0, "", facts=sizes))
+        row = (run.source.name, run.algorithm_name, parameters, run.source.source, run.source.fingerprint, run.seed)
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["dataset", "algorithm", "configuration", "source", "fingerprint", "seed"])
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_planned_and_recorded_runs_are_matched_one_to_one(
+    name: str, three_data_sets: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FEDBANDIT_DATA", str(three_data_sets))
+    experiment = load_experiment(name)
+    runs = make_plan([experiment], RunOptions()).runs
+    planned = planned_runs(experiment, "quick")
+    assert len(planned) == len(runs)
+    assert set(recorded_as(planned, as_recorded(runs))) == set(planned)
+    without_one = runs[: len(runs) // 2] + runs[len(runs) // 2 + 1 :]
+    assert len(planned.keys() - set(recorded_as(planned, as_recorded(without_one)))) == 1
+
+
+def test_a_parameter_that_was_added_after_a_run_was_recorded_has_its_default(
+    three_data_sets: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FEDBANDIT_DATA", str(three_data_sets))
+    experiment = load_experiment("study_ties")
+    planned = planned_runs(experiment, "quick")
+    recorded = as_recorded(make_plan([experiment], RunOptions()).runs)
+    recorded["configuration"] = [
+        {name: value for name, value in each.items() if name != "first_maximum"} for each in recorded["configuration"]
+    ]
+    matches = planned.keys() & set(recorded_as(planned, recorded))
+    assert {dict(run.parameters)["first_maximum"] for run in matches} == {"False"}
+    assert 2 * len(matches) == len(planned)

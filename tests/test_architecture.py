@@ -1,0 +1,190 @@
+"""The rules of docs/architecture.md: who may import whom, how large folders and files are, what starts quickly."""
+
+import ast
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from benchmark.records.tags import KEY
+from tests.readme import ROOT
+
+LAYERS = {
+    "algorithms": {"algorithms"},
+    "data_pipelines/support": {"data_pipelines/support"},
+    "data_pipelines": {"data_pipelines/support", "data_pipelines"},
+    "benchmark": {"algorithms", "data_pipelines/support", "data_pipelines", "benchmark"},
+    "reports": {"algorithms", "data_pipelines/support", "data_pipelines", "benchmark", "reports"},
+    "commands": {"algorithms", "data_pipelines/support", "data_pipelines", "benchmark", "reports", "commands"},
+}
+"""What each layer may import; `commands` are benchmark/commands, benchmark/api and the command itself."""
+
+LIBRARIES = {
+    "algorithms": {"numpy", "scipy", "numba", "llvmlite"},
+    "data_pipelines/support": {"numpy", "tqdm", "filelock"},
+    "data_pipelines": {
+        *("numpy", "scipy", "pandas", "pyarrow", "sklearn", "requests", "urllib3"),
+        *("filelock", "matplotlib", "threadpoolctl", "tqdm", "pydantic"),
+    },
+}
+PACKAGES = ("algorithms", "data_pipelines", "benchmark", "reports")
+FILES = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py")) if "output" not in file.parts]
+WATCHED = {
+    "tests/algorithms/test_jit.py": {"_nrt", "_py_file", "_lineno", "_cache_path"},  # Numba
+    "tests/benchmark/test_dying_workers.py": {"_processes", "_result_queue", "_writer"},  # concurrent.futures
+    "tests/security/test_artifacts.py": {"_artifact_repository_registry"},  # MLflow
+}
+"""The private names that we use of other packages, by the test that fails if one of them changes its meaning."""
+
+PUBLIC_DESPITE_UNDERSCORE = {"_asdict", "_exit", "_fields", "_replace"}
+"""Documented names of `os` and of named tuples."""
+
+MAX_FILES = 12
+"""Modules per folder, `__init__.py` not counted."""
+
+
+def layer(module: str) -> str:
+    """The layer of a module, by its dotted name."""
+    if module.startswith(("benchmark.commands", "benchmark.api", "benchmark.__main__")):
+        return "commands"
+    if module.startswith("data_pipelines.support"):
+        return "data_pipelines/support"
+    return module.partition(".")[0]
+
+
+def name_of(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_of(file: Path) -> Iterator[str]:
+    """Every module that a file imports, at its top, inside functions or for types; `from a import b` counts as a.b."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_a_module_imports_only_its_own_layer_and_those_below(file: Path):
+    own = layer(name_of(file))
+    for module in imports_of(file):
+        top = module.partition(".")[0]
+        if top in PACKAGES:
+            is_public_interface = own == "benchmark" and module.startswith("benchmark.api")  # benchmark/__init__.py
+            assert layer(module) in LAYERS[own] or is_public_interface, f"{name_of(file)} imports {module}"
+        elif own in LIBRARIES and top not in sys.stdlib_module_names:
+            assert top in LIBRARIES[own], f"{name_of(file)} imports {module}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_a_file_stays_small(file: Path):
+    assert len(file.read_text().splitlines()) < 450
+
+
+@pytest.mark.parametrize("folder", sorted({file.parent for file in FILES}), ids=lambda folder: folder.name)
+def test_a_folder_stays_small(folder: Path):
+    modules = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
+    assert len(modules) <= MAX_FILES, modules
+
+
+def test_make_runs_modules_and_tests_that_exist():
+    text = (ROOT / "Makefile").read_text()
+    modules = re.findall(r"-m (tests[\w.]*)", text)
+    assert len(modules) > 5
+    for module in modules:
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+    for file in re.findall(r"tests/\S+\.py", text):
+        assert (ROOT / file).is_file(), file
+
+
+def private_names_in(file: Path) -> set[str]:
+    """Return the names with a leading underscore that a file uses of other modules, classes or packages."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls"):
+            names.add(node.attr)
+        elif isinstance(node, ast.Dict):  # options of a decorator
+            names |= {str(key.value) for key in node.keys if isinstance(key, ast.Constant)}
+        elif isinstance(node, ast.Call):  # such an option itself, or getattr
+            names |= {str(value.value) for value in node.args[1:2] if isinstance(value, ast.Constant)}
+            names |= {str(keyword.arg) for keyword in node.keywords}
+    names |= {part for module in imports_of(file) for part in module.split(".")}
+    return {name for name in names if re.fullmatch(r"_[a-z]\w*", name)} - PUBLIC_DESPITE_UNDERSCORE
+
+
+def test_a_private_interface_is_used_by_one_module_and_watched_by_a_test():
+    users: dict[str, set[str]] = {test: set() for test in WATCHED}
+    for file in FILES:
+        for name in private_names_in(file):
+            tests = [test for test, names in WATCHED.items() if name in names]
+            assert tests, f"{name_of(file)} uses the private name {name}; use a public one, or list it in WATCHED"
+            users[tests[0]].add(name_of(file))
+    for test, modules in users.items():
+        assert len(modules) == 1, f"{test} watches what {sorted(modules)} use"
+        assert (ROOT / test).is_file()
+
+
+def test_versions_of_packages_with_watched_private_interfaces_or_tables_are_bounded():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    requirements = [Requirement(text) for text in project["dependencies"] + project["optional-dependencies"]["ui"]]
+    bounded = {requirement.name for requirement in requirements if "<" in str(requirement.specifier)}
+    assert bounded == {"mlflow", "mlflow-skinny", "numba"}
+    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines())
+    for requirement in requirements:
+        if requirement.name in bounded:
+            assert pinned[requirement.name] in requirement.specifier, "the tests run with the pinned version"
+
+
+def loaded_by(*arguments: str, folder: Path) -> set[str]:
+    """Return the modules that a command of `fedbandit`, started in a folder, has loaded when it ends."""
+    code = (
+        "import atexit, json, sys\n"
+        "atexit.register(lambda: print('\\n' + json.dumps(sorted(sys.modules))))\n"
+        "from benchmark.__main__ import main\n"
+        f"main({list(arguments)!r})\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder, env=environment
+    )
+    sys.stdout.write(result.stdout)
+    return set(json.loads(result.stdout.splitlines()[-1]))
+
+
+def test_help_loads_neither_numba_nor_mlflow(tmp_path: Path):
+    loaded = loaded_by("--help", folder=tmp_path)
+    assert loaded & {"numba", "mlflow", "pandas", "sklearn"} == set()
+    assert "benchmark.commands.run" in loaded
+
+
+@pytest.mark.parametrize("has_store", [True, False])
+def test_list_does_not_load_mlflow(tmp_path: Path, capsys: pytest.CaptureFixture[str], has_store: bool):
+    if has_store:
+        write_store_with_one_run(tmp_path / "mlflow.db")
+    assert "mlflow" not in loaded_by("list", folder=tmp_path)
+    assert ("1 runs finished  fig_a" in capsys.readouterr().out) == has_store
+
+
+def write_store_with_one_run(file: Path) -> None:
+    """Write the part of MLflow's tables that `fedbandit list` reads."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(
+            "create table experiments (experiment_id integer, name text);"
+            "create table runs (run_uuid text, experiment_id integer, artifact_uri text, status text,"
+            " lifecycle_stage text);"
+            "create table tags (run_uuid text, key text, value text);"
+            "insert into experiments values (1, 'fig_a');"
+            "insert into runs values ('a', 1, 'file:///nowhere', 'FINISHED', 'active');"
+            f"insert into tags values ('a', '{KEY}', 'k');"
+        )

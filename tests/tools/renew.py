@@ -1,0 +1,152 @@
+"""Update the pictures and tables in `docs/` from the runs in MLflow: `make docs`.
+
+Tables in docs/results.md are between `<!-- renewed: NAME -->` and `<!-- end -->`; everything else there is written by
+hand. Pictures are in docs/pictures: the figures of the report, and screenshots of the MLflow UI in a headless Chromium.
+"""
+
+import math
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from data_pipelines.support.files import write_whole
+from reports.analysis.seeds import over_seeds
+from reports.build import OUT, build
+from reports.drawing.labels import algorithm_label
+from reports.read.context import Context, make_context
+from reports.read.experiment_files import effects_of
+from reports.read.results import Results, read_results
+from reports.tables import bounds, paper_against_ours, studies, user_groups
+from reports.write.table import Table
+from tests.tools.screenshots import take_screenshots
+from tests.tools.small_pictures import small
+
+DOCS = Path(__file__).parents[2] / "docs"
+PICTURES = DOCS / "pictures"
+FIGURES = (
+    *(f"fig_{letter}" for letter in "abcdef"),
+    "low_communication",
+    "user_groups_delicious",
+    "users_delicious",
+)
+BLOCK = re.compile(r"(<!-- renewed: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+GAMMAS = (1, 1.01, 1.1, 2, 3, 1 + 10**0.75, 11, 101, 1 + 10**2.5, 1 + 10**2.75, 1001, 6001, 9001, math.inf)
+SHOWN = {
+    "async-linucb": GAMMAS,
+    "async-linucb-am": GAMMAS,
+    "sync-linucb": (0.01, 0.1, 1, 10, 100, 1000),
+}
+"""Thresholds in the tables; the figures show all of them."""
+
+LOW = tuple(10.0**power for power in range(4, 21, 2))
+
+
+def main() -> int:
+    """Update everything; without Chromium, the screenshots of the MLflow UI are not changed."""
+    results = read_results()
+    context = make_context(results)
+    build()
+    PICTURES.mkdir(exist_ok=True)
+    for name in FIGURES:
+        write_whole(PICTURES / f"{name}.png", small(OUT / "figures" / f"{name}.png"))
+    page = DOCS / "results.md"
+    write_whole(page, renewed(page.read_text(), results, context).encode())
+    take_screenshots(PICTURES)
+    print(f"updated: {page}, {len(list(PICTURES.glob('*.png')))} pictures in {PICTURES}")
+    return 0
+
+
+def renewed(text: str, results: Results, context: Context) -> str:
+    """Return a page with updated tables."""
+    return BLOCK.sub(lambda match: match[1] + block(match["name"], results, context) + match[3], text)
+
+
+def block(name: str, results: Results, context: Context) -> str:
+    """Return the table of this name without its heading, as the page has its own."""
+    makers: dict[str, Callable[[], pd.DataFrame | Table]] = {
+        "directions": lambda: against_paper(results, context, "direction"),
+        "numbers": lambda: against_paper(results, context, "number"),
+        "sizes": lambda: against_paper(results, context, "size"),
+        "time": lambda: where_the_time_goes(results),
+        "made": lambda: how_it_was_made(results),
+    }
+    if name in makers:
+        return _bare(makers[name]())
+    for start, module in (("study_", studies), ("user_groups_", user_groups), ("bounds", bounds)):
+        if name.startswith(start):
+            return _bare(next(table for table in module.tables(results, context) if table.name == name))
+    return _bare(front(results, name))
+
+
+def front(results: Results, experiment: str) -> pd.DataFrame:
+    """Return reward or regret, and C_T, for some thresholds."""
+    runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["variant"] == "")]
+    metric = "regret" if (runs["source"] == "simulated").all() else "normalised_reward"
+    rows = over_seeds(runs, [metric, "communication"])
+    if rows["global_dim"].notna().all():
+        first, rows = ["global_dim"], rows.sort_values("global_dim")
+    else:
+        first = ["algorithm", "threshold"]
+        thresholds = {**SHOWN, "async-linucb": LOW} if experiment == "low_communication" else SHOWN
+        is_selected = [
+            any(math.isclose(row["threshold"], threshold) for threshold in thresholds[row["algorithm"]])
+            for _, row in rows.iterrows()
+        ]
+        rows = rows[is_selected].sort_values(["algorithm", "threshold"])
+    ends = [f"{column}{end}" for column in (metric, "communication") for end in ("", "_low", "_high")]
+    frame = rows.assign(algorithm=[algorithm_label(name) for name in rows["algorithm"]])[[*first, "seeds", *ends]]
+    return frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
+
+
+def against_paper(results: Results, context: Context, kind: str) -> pd.DataFrame:
+    """Return the directions, numbers or sizes of the paper next to ours; Table 2 has a separate table."""
+    (table,) = paper_against_ours.tables(results, context)
+    frame = table.frame
+    claims = frame["claim"]
+    kinds = pd.Series("number", index=frame.index)
+    kinds[frame["paper"].eq("stated")] = "direction"
+    kinds[claims.isin(["users", "items", "interactions"])] = "size"
+    kinds[claims.str.contains(r" of (?:group|all groups)")] = "table 2"
+    unused = ["paper", "place"] if kind == "direction" else []
+    return frame[kinds == kind].drop(columns=unused)
+
+
+def where_the_time_goes(results: Results) -> pd.DataFrame:
+    """Return the time of the kernels by experiment and method, and their share."""
+    runs = results.runs.assign(seconds=results.runs["microseconds_per_step"] * results.runs["steps"] / 1e6)
+    runs = runs[[not effects_of(name) for name in runs["experiment"]]]  # the paper's experiments, not the studies
+    runs = runs.sort_values("experiment").drop_duplicates("key")  # shared runs were executed once
+    frame = runs.groupby(["experiment", "algorithm"], as_index=False).agg(
+        runs=("seconds", "size"), kernel_seconds=("seconds", "sum"), step=("microseconds_per_step", "mean")
+    )
+    total = frame["kernel_seconds"].sum()
+    last = {"experiment": "all", "algorithm": "", "runs": len(runs), "kernel_seconds": total, "step": float("nan")}
+    frame = pd.concat([frame, pd.DataFrame([last])], ignore_index=True)
+    frame["share"] = [f"{seconds / total:.1%}" for seconds in frame["kernel_seconds"]]
+    frame["kernel_seconds"] = frame["kernel_seconds"].round(1)
+    frame["algorithm"] = [algorithm_label(name) if name else "" for name in frame["algorithm"]]
+    return frame.rename(columns={"step": "µs per step"})
+
+
+def how_it_was_made(results: Results) -> pd.DataFrame:
+    """Return the versions and the commit of the runs."""
+    rows = [
+        {"what": what, "value": ", ".join(f"{value} ({count:,} runs)" for value, count in values.items())}
+        for what, values in results.versions.items()
+        if what != "machine"
+    ]
+    return pd.DataFrame(rows)
+
+
+def _bare(content: pd.DataFrame | Table) -> str:
+    """Return a table as Markdown, with its notes, but without title and caption."""
+    table = content if isinstance(content, Table) else Table("", "", "", content)
+    lines = table.markdown().splitlines()
+    return "\n".join(lines[next(number for number, line in enumerate(lines) if line.startswith("|")) :]) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
