@@ -5,15 +5,15 @@ import math
 import numpy as np
 import pytest
 
+from benchmark.statistics.equal_regret import log_ratio_at_equal_regret, undominated
+from benchmark.statistics.holm import holm
+from benchmark.statistics.paired import paired_p
 from reports.analysis.directions import check_direction
 from reports.analysis.evidence import UNDECIDED, judge
-from reports.analysis.leaderboard import holm, paired_p
 from reports.analysis.trade_off import (
     best_within_budget,
     least_communication,
-    log_ratio_at_equal_regret,
     mean_height,
-    undominated,
 )
 from reports.analysis.verdicts import data_caveat, verdict_on_number
 from tests.reports.made_up import made_up, run
