@@ -3,6 +3,9 @@
 Each resample of the seeds gives every cell (a pair of methods at a budget) t* = (mean* − mean) / (s* / √n). The
 95 % quantile c of the largest |t*| over all cells gives the bands mean ± c s / √n, which hold for all cells at once.
 
+With 20 seeds and normal differences the bands of three methods at six budgets cover all true values in 96 % of the
+tasks; with fewer seeds or many more cells they are wider than necessary (10 seeds, 56 cells: 99 %).
+
 Cells that cannot be studentised:
 
 - A cell without spread (the same difference on every seed) has the band [mean, mean], and is not resampled.

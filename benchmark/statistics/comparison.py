@@ -12,7 +12,7 @@ from benchmark.statistics.bands import REPETITIONS, simultaneous_bands
 from benchmark.statistics.budgets import PRIMARY_BUDGETS, Choices, Scores
 from benchmark.statistics.paired import CONFIDENCE, Floats, mean_interval
 from benchmark.statistics.ranks import PairVerdicts, Rank, ranks_over_budgets
-from benchmark.statistics.verdicts import MARGIN_SHARE, MIN_SEEDS, equivalence_margin, verdict
+from benchmark.statistics.verdicts import MARGIN_SHARE, MIN_SEEDS, Verdict, equivalence_margin, verdict
 
 PRIMARY = "primary"
 """In the column `budget`: the mean of the score over the primary budgets."""
@@ -126,7 +126,7 @@ def ranks_from(comparisons: pd.DataFrame, methods: Sequence[str]) -> dict[str, R
 
 def _verdicts(comparisons: pd.DataFrame) -> PairVerdicts:
     pairs = zip(comparisons["first"], comparisons["second"], strict=True)
-    return dict(zip(pairs, comparisons["verdict"], strict=True))
+    return dict(zip(pairs, map(Verdict, comparisons["verdict"]), strict=True))  # pandas stores plain strings
 
 
 def _numbers(differences: Floats, band: tuple[float, float]) -> dict[str, Any]:
