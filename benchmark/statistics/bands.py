@@ -9,17 +9,17 @@ tasks; with fewer seeds or many more cells they are wider than necessary (10 see
 Cells that cannot be studentised:
 
 - A cell without spread (the same difference on every seed) has the band [mean, mean], and is not resampled.
-- A cell in which most seeds have the same difference has resamples without spread, with an infinite t*. Where that
-  is more than one resample in a hundred, the cell would make all bands useless. It is not resampled; its band is
-  Student's with Bonferroni's correction for all cells, and at least as wide as c.
+- A cell in which most seeds have the same difference has resamples without spread, and an infinite t* in them. Where
+  more than one resample in a hundred is expected to be so, the cell would make all bands useless. It is not
+  resampled; its band is Student's with Bonferroni's correction for all cells, and at least as wide as with c.
 - A cell with a missing value has no band (NaN).
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmark.statistics.paired import CONFIDENCE, ROUNDING, Floats, t_quantile
 
@@ -54,26 +54,33 @@ def simultaneous_bands(
     critical, factor = 0.0, np.zeros(len(cells))
     if has_spread.any():
         standardised = (cells[has_spread] - mean[has_spread, None]) / (error[has_spread, None] * seeds**0.5)
-        largest, can_be_resampled = _largest_t(standardised, repetitions, seed)
-        critical = float(np.quantile(largest, confidence, method="higher")) if can_be_resampled.any() else 0.0
+        is_resampled = shares_without_spread(standardised) <= MAX_SHARE_WITHOUT_SPREAD
+        critical = _critical(standardised[is_resampled], confidence, repetitions, seed)
         bonferroni = t_quantile(seeds - 1, 1 - (1 - confidence) / len(standardised))
-        factor[has_spread] = np.where(can_be_resampled, critical, max(bonferroni, critical))
+        factor[has_spread] = np.where(is_resampled, critical, max(bonferroni, critical))
     half = factor * error
     shape = differences.shape[:-1]
     return Bands(mean.reshape(shape), (mean - half).reshape(shape), (mean + half).reshape(shape), critical)
 
 
-def _largest_t(cells: Floats, repetitions: int, seed: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the largest |t*| of each resample, and which cells take part in it.
+def shares_without_spread(cells: Floats) -> Floats:
+    """Return for each cell the probability that all values of a resample are equal.
 
-    `cells` have mean 0 and standard deviation 1.
+    It is the sum of (k / n)^n over the distinct values, where k is how often a value occurs. The cells have standard
+    deviation 1; values that are equal to nine decimals are the same.
     """
-    draws = resample_counts(cells.shape[1], repetitions, seed)
-    chunks = [squared_t(cells, draws[start : start + CHUNK]) for start in range(0, repetitions, CHUNK)]
-    without_spread = sum(np.isinf(chunk).sum(axis=0) for chunk in chunks)
-    takes_part = without_spread <= MAX_SHARE_WITHOUT_SPREAD * repetitions
-    largest = np.concatenate([chunk[:, takes_part].max(axis=1, initial=0) for chunk in chunks])
-    return np.sqrt(largest), takes_part
+    values, seeds = cells.round(9), cells.shape[1]
+    counts = (values[:, :, None] == values[:, None, :]).sum(axis=2)
+    result: Floats = ((counts / seeds) ** seeds / counts).sum(axis=1)  # a value that occurs k times is added k times
+    return result
+
+
+def _critical(cells: Floats, confidence: float, repetitions: int, seed: int) -> float:
+    """Return the quantile of the largest |t*| over cells with mean 0 and standard deviation 1; 0 without cells."""
+    counts = resample_counts(cells.shape[1], repetitions, seed)
+    starts = range(0, repetitions, CHUNK)
+    largest = [squared_t(cells, counts[start : start + CHUNK]).max(axis=1, initial=0) for start in starts]
+    return math.sqrt(np.quantile(np.concatenate(largest), confidence, method="higher"))
 
 
 @lru_cache(maxsize=4)

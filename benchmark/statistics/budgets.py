@@ -30,9 +30,6 @@ Scale = Literal["reward", "regret"]
 Choices = Mapping[str, Mapping[float, str | None]]
 """The chosen configuration by method and budget; None if no configuration of the method stays within the budget."""
 
-COLUMNS = ["method", "configuration", "seed", "score", "numbers_per_client"]
-"""Columns of a table of runs on one task."""
-
 
 def full_transfer(dimension: int) -> int:
     """Return the numbers in a full transfer of {V, b}: the symmetric half of V, and b."""
@@ -64,6 +61,13 @@ def is_within(numbers: float, limit: float) -> bool:
 def random_score(scale: Scale) -> float:
     """Return the score of a random choice, which also is that of a method without a configuration within a budget."""
     return 1.0 if scale == "reward" else 0.0
+
+
+def regret_score(regret: float, random_regret: float) -> float:
+    """Return the score of a simulated run: 1 − regret / regret of a random choice on the same stream."""
+    if not random_regret > 0:
+        raise ValueError(f"the regret of a random choice must be above 0, got {random_regret}")
+    return 1 - regret / random_regret
 
 
 @dataclass(frozen=True)

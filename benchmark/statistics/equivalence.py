@@ -5,12 +5,12 @@ Otherwise undecided, so more seeds decide, and few seeds cannot reproduce anythi
 """
 
 import math
-from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from benchmark.statistics.holm import MIN_SEEDS
 from benchmark.statistics.paired import mean_interval, without_nan
+from benchmark.statistics.verdicts import ClaimVerdict
 
 REWARD_SHARE = 0.05
 """Margin of a normalised reward, as a share of (reward − 1)."""
@@ -19,8 +19,6 @@ COMMUNICATION_SHARE = 0.10
 """Margin of a communication (C_T, uploads), as a share of it."""
 
 INSIDE_CONFIDENCE, OUTSIDE_CONFIDENCE = 0.90, 0.95
-
-NumberVerdict = Literal["reproduced", "different", "undecided", "mechanical"]
 
 
 def reward_margin(stated: float, share: float = REWARD_SHARE) -> float:
@@ -33,7 +31,7 @@ def communication_margin(stated: float, share: float = COMMUNICATION_SHARE) -> f
     return share * abs(stated)
 
 
-def verdict_on_number(stated: float, ours: ArrayLike, margin: float, min_seeds: int = MIN_SEEDS) -> NumberVerdict:
+def verdict_on_number(stated: float, ours: ArrayLike, margin: float, min_seeds: int = MIN_SEEDS) -> ClaimVerdict:
     """Judge a number that the paper states by our values, one per seed (NaN left out).
 
     A stated zero that is zero on each of our seeds is mechanical: it could hardly fail.
@@ -42,16 +40,16 @@ def verdict_on_number(stated: float, ours: ArrayLike, margin: float, min_seeds: 
         raise ValueError(f"the stated value must be finite and its margin at least 0, got {stated} and {margin}")
     values = without_nan(ours)
     if stated == 0 and len(values) and not values.any():
-        return "mechanical"
+        return ClaimVerdict.MECHANICAL
     if len(values) < max(min_seeds, 2):
-        return "undecided"
+        return ClaimVerdict.UNDECIDED
     _, low, high = mean_interval(values - stated, INSIDE_CONFIDENCE)
     if -margin <= low and high <= margin:
-        return "reproduced"
+        return ClaimVerdict.REPRODUCED
     _, low, high = mean_interval(values - stated, OUTSIDE_CONFIDENCE)
-    return "different" if low > margin or high < -margin else "undecided"
+    return ClaimVerdict.DIFFERENT if low > margin or high < -margin else ClaimVerdict.UNDECIDED
 
 
-def verdict_on_count(stated: int, ours: int) -> NumberVerdict:
+def verdict_on_count(stated: int, ours: int) -> ClaimVerdict:
     """Judge an exact count, such as the users of a data set."""
-    return "reproduced" if ours == stated else "different"
+    return ClaimVerdict.REPRODUCED if ours == stated else ClaimVerdict.DIFFERENT

@@ -1,18 +1,16 @@
 """Holm's correction for many tests, and the verdicts on the directions that the paper states."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from benchmark.statistics.paired import Floats, one_sample_p, without_nan
+from benchmark.statistics.verdicts import ClaimVerdict
 
 MIN_SEEDS = 5
 """With fewer seeds a claim of the paper is undecided."""
 
 LEVEL = 0.05
-
-DirectionVerdict = Literal["reproduced", "opposite", "undecided"]
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -27,7 +25,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 def verdicts_on_directions(
     values_by_claim: Mapping[str, ArrayLike], level: float = LEVEL, min_seeds: int = MIN_SEEDS
-) -> dict[str, DirectionVerdict]:
+) -> dict[str, ClaimVerdict]:
     """Judge all directions together: each has one value per seed, positive where the runs agree with the paper.
 
     A claim with fewer than `min_seeds` values (NaN left out) is undecided and is not counted by the correction.
@@ -38,7 +36,7 @@ def verdicts_on_directions(
     return {claim: _verdict(numbers, p, level) for (claim, numbers), p in pairs}
 
 
-def _verdict(values: Floats, p: float, level: float) -> DirectionVerdict:
+def _verdict(values: Floats, p: float, level: float) -> ClaimVerdict:
     if not p < level:
-        return "undecided"
-    return "reproduced" if values.mean() > 0 else "opposite"
+        return ClaimVerdict.UNDECIDED
+    return ClaimVerdict.REPRODUCED if values.mean() > 0 else ClaimVerdict.OPPOSITE

@@ -22,6 +22,11 @@ class Rank:
         return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
 
 
+def rank_text(rank: Rank | None) -> str:
+    """Return a rank as text; None is a rank that depends on the budget."""
+    return DEPENDS_ON_BUDGET if rank is None else str(rank)
+
+
 def rank_intervals(methods: Sequence[str], verdicts: PairVerdicts) -> dict[str, Rank]:
     """Return the rank of each method as an interval.
 

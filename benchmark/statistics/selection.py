@@ -32,8 +32,6 @@ class Result:
         return math.isfinite(self.score) and math.isfinite(self.numbers) and self.numbers >= 0
 
 
-FAILED = Result(math.nan, math.nan)
-
 ResultsBySeed = Mapping[int, Mapping[str, Result]]
 """Results by seed and configuration."""
 

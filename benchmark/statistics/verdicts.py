@@ -1,6 +1,8 @@
-"""Verdicts on the difference of two methods, from its simultaneous band and a margin of equivalence."""
+"""Verdicts: on the difference of two methods, by its band and a margin of equivalence; on claims of the paper."""
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 
 from benchmark.statistics.budgets import Scale, random_score
@@ -25,6 +27,24 @@ class Verdict(StrEnum):
     def reversed(self) -> "Verdict":
         """The verdict on the second method, compared with the first."""
         return {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}.get(self, self)
+
+
+class ClaimVerdict(StrEnum):
+    """What is known about a claim of the paper."""
+
+    REPRODUCED = "reproduced"
+    DIFFERENT = "different"
+    OPPOSITE = "opposite"
+    UNDECIDED = "undecided"
+    NOT_DETERMINED = "not determined by the paper"
+    MECHANICAL = "mechanical"
+    NOT_CHECKABLE = "not checkable here"
+
+
+def count_verdicts(verdicts: Iterable[ClaimVerdict]) -> dict[ClaimVerdict, int]:
+    """Count verdicts on claims by kind, with zeros; claims that could hardly fail are a kind of their own."""
+    counts = Counter(verdicts)
+    return {kind: counts[kind] for kind in ClaimVerdict}
 
 
 def equivalence_margin(no_communication: float, scale: Scale, share: float = MARGIN_SHARE) -> float:

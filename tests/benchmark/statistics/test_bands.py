@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from benchmark.statistics.bands import resample_counts, simultaneous_bands
+from benchmark.statistics.bands import resample_counts, shares_without_spread, simultaneous_bands
 from benchmark.statistics.paired import mean_interval, t_quantile
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
@@ -115,6 +115,15 @@ def test_a_cell_with_one_seed_that_differs_gets_students_band_with_bonferronis_c
     factor = max(t_quantile(19, 1 - 0.05 / 4), alone.critical)
     assert together.high[3] == pytest.approx(0.05 + factor * error)
     assert simultaneous_bands(nearly_equal[None]).high[0] == pytest.approx(0.05 + t_quantile(19) * error)
+
+
+def test_the_share_of_resamples_without_spread_is_that_of_the_resamples():
+    cell = np.array([0.0] * 7 + [1.0, 2.0, 3.0])
+    draws = cell[np.random.default_rng(9).integers(0, 10, size=(20_000, 10))]
+    share, no_share = shares_without_spread(np.stack([cell, np.arange(10.0)]))
+    assert share == pytest.approx(0.7**10 + 3 * 0.1**10)
+    assert no_share == pytest.approx(10 * 0.1**10)
+    assert (np.ptp(draws, axis=1) == 0).mean() == pytest.approx(share, abs=0.004)
 
 
 def test_a_missing_value_leaves_its_cell_without_a_band_and_the_others_as_they_are():

@@ -17,6 +17,7 @@ from benchmark.statistics.budgets import (
     numbers_per_client,
     overruns,
     random_score,
+    regret_score,
     report_scores,
 )
 
@@ -61,6 +62,13 @@ def test_without_a_configuration_within_a_budget_a_method_is_scored_as_random_ch
     scores = report_scores(runs, {"m": {0.0: None, 2.0: "a"}}, [0, 1], scale)
     assert scores.of("m").tolist() == [[score, score], [3.0, 4.0]]
     assert scores.configurations_of("m") == (None, "a")
+
+
+def test_the_score_of_a_simulation_is_the_share_of_random_regret_that_is_avoided():
+    assert regret_score(380, 1000) == pytest.approx(0.62)
+    assert regret_score(1000, 1000) == random_score("regret")
+    with pytest.raises(ValueError, match="the regret of a random choice must be above 0, got 0"):
+        regret_score(1, 0)
 
 
 def test_runs_on_other_seeds_are_left_out_and_missing_runs_are_not_a_number():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.statistics.budgets import BUDGETS, Scores, limits, report_scores
+from benchmark.statistics.budgets import BUDGETS, Overruns, Scores, limits, overruns, report_scores
 from benchmark.statistics.comparison import (
     NO_COMMUNICATION,
     PRIMARY,
@@ -93,6 +93,9 @@ def test_a_board_goes_from_runs_to_ranks():
     assert verdict_of(comparisons, "strong", own_end("strong"), 10.0) == Verdict.BETTER
     ranks = ranks_from(comparisons, list(METHODS))
     assert ranks == {"strong": Rank(1, 1), "twin": Rank(1, 1), "weak": Rank(4, 4), "reference": Rank(3, 3)}
+    played = runs[(runs["configuration"] == choices["strong"][10.0]) & runs["seed"].isin(list(REPORT_SEEDS))]
+    numbers = dict(zip(played["seed"], played["numbers_per_client"], strict=True))
+    assert overruns(numbers, limits(25)[10.0]) == Overruns((), mean_exceeds=False)
 
 
 def test_every_pair_is_compared_at_every_budget_and_at_the_primary_endpoint():

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from benchmark.statistics.budgets import BUDGETS, limits
 from benchmark.statistics.seeds import CHOOSING_SEEDS, purpose, require_reporting
 from benchmark.statistics.selection import (
-    FAILED,
     PASSES,
     Choice,
     Pass,
@@ -155,7 +154,9 @@ def test_equal_configurations_take_one_of_the_twelve_places():
     assert selection.played[1] == (*names[2:14],)
 
 
-@pytest.mark.parametrize("broken", [FAILED, Result(math.inf, 1.0), Result(9.0, math.nan), Result(9.0, -1.0)])
+@pytest.mark.parametrize(
+    "broken", [Result(math.nan, math.nan), Result(math.inf, 1.0), Result(9.0, math.nan), Result(9.0, -1.0)]
+)
 def test_a_failed_run_excludes_its_configuration_and_is_listed(broken: Result):
     table = constant({"good": (2.0, 0.0), "broken": (9.0, 0.0)})
     table[10_004]["broken"] = broken

@@ -13,8 +13,8 @@ from benchmark.statistics.equivalence import (
     verdict_on_count,
     verdict_on_number,
 )
-from benchmark.statistics.ranks import Rank, contradict, rank_intervals, ranks_over_budgets, verdict_on
-from benchmark.statistics.verdicts import Verdict, equivalence_margin, verdict
+from benchmark.statistics.ranks import Rank, contradict, rank_intervals, rank_text, ranks_over_budgets, verdict_on
+from benchmark.statistics.verdicts import ClaimVerdict, Verdict, count_verdicts, equivalence_margin, verdict
 
 B, W, E, U, N, I = (  # noqa: E741
     Verdict.BETTER,
@@ -72,7 +72,7 @@ def test_the_verdict_on_the_second_method_is_the_reverse(low: float, width: floa
 def test_ranks_are_intervals_and_ties_share_one():
     verdicts = {("a", "b"): E, ("a", "c"): B, ("b", "c"): B, ("a", "d"): B, ("b", "d"): B, ("c", "d"): U}
     assert rank_intervals("abcd", verdicts) == {"a": Rank(1, 1), "b": Rank(1, 1), "c": Rank(3, 4), "d": Rank(3, 4)}
-    assert (str(Rank(1, 1)), str(Rank(3, 4))) == ("1", "3–4")
+    assert [rank_text(rank) for rank in (Rank(1, 1), Rank(3, 4), None)] == ["1", "3–4", "depends on the budget"]
 
 
 def test_without_verdicts_every_rank_is_possible():
@@ -150,6 +150,12 @@ def test_zero_where_the_paper_has_zero_is_mechanical():
 def test_counts_compare_exactly():
     assert verdict_on_count(1867, 1867) == "reproduced"
     assert verdict_on_count(1867, 1866) == "different"
+
+
+def test_verdicts_are_counted_by_kind_and_mechanical_ones_separately():
+    counts = count_verdicts([ClaimVerdict.REPRODUCED, ClaimVerdict.MECHANICAL, ClaimVerdict.REPRODUCED])
+    assert (counts[ClaimVerdict.REPRODUCED], counts[ClaimVerdict.MECHANICAL]) == (2, 1)
+    assert (len(counts), sum(counts.values())) == (7, 3)
 
 
 def test_a_stated_value_must_be_a_number():
