@@ -107,7 +107,7 @@ class Fixed(Strict):
 
     alpha: NotNegative
     ridge: Positive
-    simulated_alpha: NotNegative | Literal["theory"]
+    simulated_alpha: Literal["theory"]
     simulated_ridge: Positive
 
 

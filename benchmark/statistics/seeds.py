@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Literal
 
+import pandas as pd
+
 CHOOSING_SEEDS = range(10_000, 10_010)
 
 Purpose = Literal["choose", "report"]
@@ -11,6 +13,12 @@ Purpose = Literal["choose", "report"]
 def purpose(seed: int) -> Purpose:
     """Return what runs on a seed are for."""
     return "choose" if seed in CHOOSING_SEEDS else "report"
+
+
+def split_by_purpose(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Split a table of runs, by its column seed, into those that choose and those that report."""
+    chooses = runs["seed"].isin(list(CHOOSING_SEEDS))
+    return runs[chooses], runs[~chooses]
 
 
 def require_choosing(seeds: Iterable[int]) -> None:

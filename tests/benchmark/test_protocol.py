@@ -101,6 +101,7 @@ def test_a_changed_value_changes_the_fingerprint(tmp_path: Path):
         ),
         ('"lastfm-matched"', '"../lastfm"', r"tasks.2 must match pattern .*, got '../lastfm'"),
         ('"lastfm-matched"', '"simulated-zipf"', "tasks must be distinct, got"),
+        ('"theory"', '"thery"', "fixed.simulated_alpha must be 'theory', got 'thery'"),
         ("version = 1", "version = ", "is not a valid protocol: "),
     ],
 )

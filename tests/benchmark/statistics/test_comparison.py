@@ -25,7 +25,7 @@ from benchmark.statistics.comparison import (
 )
 from benchmark.statistics.paired import mean_interval
 from benchmark.statistics.ranks import Rank
-from benchmark.statistics.seeds import CHOOSING_SEEDS
+from benchmark.statistics.seeds import CHOOSING_SEEDS, split_by_purpose
 from benchmark.statistics.selection import results_by_seed, select
 from benchmark.statistics.verdicts import Verdict, verdict
 
@@ -58,7 +58,8 @@ def made_up_runs(seed: int = 0) -> pd.DataFrame:
 
 def choices_of(runs: pd.DataFrame) -> dict[str, dict[float, str | None]]:
     choices = {}
-    for method, part in runs[runs["seed"].isin(list(CHOOSING_SEEDS))].groupby("method", sort=False):
+    choosing, _ = split_by_purpose(runs)
+    for method, part in choosing.groupby("method", sort=False):
         selection = select(list(part["configuration"].unique()), results_by_seed(part), limits(25))
         assert selection.pending == ()
         choices[str(method)] = selection.configurations

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark.statistics.budgets import BUDGETS, limits
-from benchmark.statistics.seeds import CHOOSING_SEEDS, purpose, require_reporting
+from benchmark.statistics.seeds import CHOOSING_SEEDS, purpose, require_reporting, split_by_purpose
 from benchmark.statistics.selection import (
     PASSES,
     Choice,
@@ -65,6 +65,12 @@ def noisy(configurations: list[str], seed: int) -> Table:
 )
 def test_the_purpose_of_a_run_follows_from_its_seed(seed: int, expected: str):
     assert purpose(seed) == expected
+
+
+def test_runs_are_split_by_their_purpose():
+    choosing, reporting = split_by_purpose(pd.DataFrame({"seed": [0, 10_000, 19, 10_009, 10_010]}))
+    assert choosing["seed"].tolist() == [10_000, 10_009]
+    assert reporting["seed"].tolist() == [0, 19, 10_010]
 
 
 @pytest.mark.parametrize("seed", [0, 19, 9_999, 10_010])
