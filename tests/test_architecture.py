@@ -86,6 +86,14 @@ def test_a_module_imports_only_its_own_layer_and_those_below(file: Path):
             assert top in LIBRARIES[own], f"{name_of(file)} imports {module}"
 
 
+@pytest.mark.parametrize("file", sorted((ROOT / "benchmark" / "statistics").glob("*.py")), ids=name_of)
+def test_statistics_need_arrays_and_tables_only(file: Path):
+    for module in imports_of(file):
+        top = module.partition(".")[0]
+        is_library = top in {"numpy", "scipy", "pandas"} or top in sys.stdlib_module_names
+        assert is_library or module.startswith("benchmark.statistics."), f"{name_of(file)} imports {module}"
+
+
 @pytest.mark.parametrize("file", FILES, ids=name_of)
 def test_a_file_stays_small(file: Path):
     assert len(file.read_text().splitlines()) < 450

@@ -49,7 +49,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_has_what_a_user_needs_and_no_tools_of_developers(wheel: Path):
     names = zipfile.ZipFile(wheel).namelist()
-    for needed in ("benchmark/experiments/fig_a.toml", "reports/paper.toml", "reports/page/web/report.html"):
+    for needed in (
+        "benchmark/experiments/fig_a.toml",
+        "benchmark/protocol.toml",
+        "reports/paper.toml",
+        "reports/page/web/report.html",
+    ):
         assert needed in names
     assert [name for name in names if name.startswith(("tests/", "docs/"))] == []
     assert [name for name in names if "measure_" in name or name.startswith("reports/output/")] == []

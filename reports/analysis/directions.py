@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmark.statistics.equal_regret import log_ratio_at_equal_regret
+from benchmark.statistics.paired import mean_interval
 from reports.analysis.evidence import Evidence, judge
-from reports.analysis.seeds import mean_interval
-from reports.analysis.trade_off import log_ratio_at_equal_regret
 from reports.analysis.user_directions import group_losses, nearer_to_centre
 from reports.drawing.labels import algorithm_label, threshold_text
 from reports.read.context import Context

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reports.analysis.seeds import mean_interval
+from benchmark.statistics.paired import mean_interval
 from reports.write.table import interval_text
 
 UNDECIDED = "undecided: the interval is compatible with no effect"

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from reports.analysis.seeds import mean_interval
+from benchmark.statistics.holm import holm
+from benchmark.statistics.paired import mean_interval, paired_p
 from reports.analysis.trade_off import best_within_budget, least_communication, log_communication, mean_height
 from reports.drawing.labels import algorithm_label
 from reports.read.variants import without_threshold
@@ -125,28 +125,6 @@ def compare_pairs(all_contenders: Sequence[Contender]) -> list[dict[str, Any]]:
         rows[index]["p"] = corrected
         rows[index]["better"] = _better(rows[index])
     return rows
-
-
-def paired_p(first: ArrayLike, second: ArrayLike) -> float:
-    """Return the two-sided p of a paired t test; NaN from fewer than two seeds."""
-    from scipy.stats import ttest_rel  # takes a second to import
-
-    differences = np.subtract(first, second)
-    if len(differences) < 2:
-        return float("nan")
-    if np.ptp(differences) == 0:  # without any spread scipy divides by zero
-        return 0.0 if differences[0] else 1.0
-    return float(ttest_rel(first, second).pvalue)
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """Return p values with Holm's correction for their number; NaN stays NaN and does not count."""
-    ranking = sorted((value, index) for index, value in enumerate(values) if value == value)
-    corrected, highest = [float("nan")] * len(values), 0.0
-    for rank, (value, index) in enumerate(ranking):
-        highest = max(highest, min(1.0, (len(ranking) - rank) * value))
-        corrected[index] = highest
-    return corrected
 
 
 def _better(row: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from reports.analysis.seeds import t_quantile
+from benchmark.statistics.paired import t_quantile
 from reports.drawing.labels import algorithm_label, threshold_text
 from reports.read.results import Results
 

@@ -2,13 +2,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
+from benchmark.statistics.paired import mean_interval
 from reports.read.run_table import CONFIGURATION
-
-CONFIDENCE = 0.95
 
 
 def over_seeds(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
@@ -27,23 +24,3 @@ def over_seeds(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
         rows.append(row)
     ends = [f"{metric}{end}" for metric in metrics for end in ("", "_low", "_high")]
     return pd.DataFrame(rows, columns=[*CONFIGURATION, "seeds", "seed_list", *ends])
-
-
-def mean_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
-    """Return the mean and the ends of its Student t interval, ignoring NaN; no interval from one value."""
-    numbers = np.asarray(values, dtype=float)
-    numbers = numbers[~np.isnan(numbers)]
-    if not len(numbers):
-        return np.nan, np.nan, np.nan
-    mean = float(numbers.mean())
-    if len(numbers) == 1:
-        return mean, np.nan, np.nan
-    half = t_quantile(len(numbers) - 1, confidence) * float(numbers.std(ddof=1)) / len(numbers) ** 0.5
-    return mean, mean - half, mean + half
-
-
-def t_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:
-    """Return the two-sided quantile of Student's t distribution."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, 0.5 + confidence / 2))

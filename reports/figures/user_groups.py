@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
+from benchmark.statistics.paired import mean_interval
 from reports.analysis.group_totals import EXPERIMENT, group_totals
-from reports.analysis.seeds import mean_interval
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.labels import algorithm_label, dataset_label, threshold_text
 from reports.drawing.plotly_parts import AXIS, hover_lines, layout, panel_trace, seeds_line

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.statistics.paired import mean_interval
 from reports.analysis.directions import check_direction
 from reports.analysis.group_totals import group_totals
-from reports.analysis.seeds import mean_interval
 from reports.analysis.verdicts import (
     OUR_PREPARATION,
     data_caveat,

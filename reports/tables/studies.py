@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from benchmark.plan.experiment import Experiment, load_experiment
-from reports.analysis.seeds import mean_interval
+from benchmark.statistics.paired import mean_interval
 from reports.drawing.labels import algorithm_label, dataset_label
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of

@@ -4,8 +4,8 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.statistics.paired import mean_interval
 from reports.analysis.group_totals import EXPERIMENT, group_totals
-from reports.analysis.seeds import mean_interval
 from reports.drawing.labels import algorithm_label, dataset_label
 from reports.paper import paper
 from reports.read.context import Context

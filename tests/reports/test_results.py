@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reports.analysis.seeds import mean_interval, over_seeds
+from benchmark.statistics.paired import mean_interval
+from reports.analysis.seeds import over_seeds
 from reports.read.results import Results, read_results
 from reports.read.run_table import as_runs
 from reports.read.stored_runs import by_search, in_sqlite

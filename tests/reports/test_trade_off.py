@@ -2,18 +2,14 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from reports.analysis.directions import check_direction
 from reports.analysis.evidence import UNDECIDED, judge
-from reports.analysis.leaderboard import holm, paired_p
 from reports.analysis.trade_off import (
     best_within_budget,
     least_communication,
-    log_ratio_at_equal_regret,
     mean_height,
-    undominated,
 )
 from reports.analysis.verdicts import data_caveat, verdict_on_number
 from tests.reports.made_up import made_up, run
@@ -35,20 +31,6 @@ def test_the_mean_height_of_a_front_is_its_area_over_its_width():
 def test_least_communication_is_that_of_the_cheapest_setting_that_reaches_a_level():
     assert least_communication([100, 10, 1], [3, 2, 1], 1.9) == 10
     assert math.isnan(least_communication([100], [3], 4))
-
-
-def test_dominated_settings_and_those_without_communication_are_left_out():
-    spent, lost = undominated([0, 10, 100, 1000, 5000], [900, 50, 60, 20, 20])
-    assert spent.tolist() == pytest.approx([3, 1])
-    assert lost.tolist() == [20, 50]
-
-
-def test_communication_is_compared_where_regret_is_equal():
-    levels, ratio = log_ratio_at_equal_regret(([100, 1000], [200, 100]), ([1000, 10_000], [200, 100]))
-    assert (levels[0], levels[-1]) == pytest.approx((100, 200))
-    assert ratio == pytest.approx(-1)
-    assert len(log_ratio_at_equal_regret(([10, 20], [9, 8]), ([10, 20], [7, 6]))[0]) == 0
-    assert len(log_ratio_at_equal_regret(([0], [9]), ([10], [7]))[0]) == 0
 
 
 @pytest.mark.parametrize(
@@ -81,17 +63,6 @@ def test_a_direction_needs_its_whole_interval_on_one_side():
     assert (undecided.supports_paper, undecided.why_not) == (None, UNDECIDED)
     one = judge([0.5], 1, "", "")
     assert (one.supports_paper, one.ours, one.seeds) == (True, "0.5 (one seed)", 1)
-
-
-def test_p_values_are_those_of_a_paired_t_test_with_holms_correction():
-    # Differences 0.3, 0.1, 0.5, 0.2: t = 0.275 / (0.17078 / 2) = 3.2205 with 3 degrees of freedom.
-    assert paired_p([1.3, 2.1, 3.5, 4.2], [1.0, 2.0, 3.0, 4.0]) == pytest.approx(0.0485668565598, rel=1e-9)
-    assert math.isnan(paired_p([1.0], [0.0]))
-    assert paired_p([2.0, 3.0], [1.0, 2.0]) == 0
-    assert paired_p([1.0, 2.0], [1.0, 2.0]) == 1
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert np.isnan(holm([math.nan, 0.02])[0])
-    assert holm([math.nan, 0.02])[1] == 0.02
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,225 @@
+"""The benchmark protocol: a validated TOML file with a version and a fingerprint."""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from benchmark.plan.experiment import Strict
+from benchmark.plan.run_key import canonical
+from benchmark.statistics import budgets, selection
+from benchmark.statistics.comparison import Rules
+from benchmark.statistics.seeds import require_choosing, require_reporting
+from data_pipelines.support.messages import one_line
+
+FILE = Path(__file__).with_name("protocol.toml")
+MAX_BYTES = 100_000
+MAX_SEED = 1_000_000
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
+TaskName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+Budget = Annotated[float, Field(ge=0)]
+
+
+class SeedRange(Strict):
+    """All seeds from `first` to `last`."""
+
+    first: Seed
+    last: Seed
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds."""
+        return tuple(range(self.first, self.last + 1))
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> "SeedRange":
+        if self.last < self.first:
+            raise ValueError(f"last must be at least first ({self.first}), got {self.last}")
+        return self
+
+
+class Budgets(Strict):
+    """Budgets in full transfers per client, and those of the primary endpoint."""
+
+    all: Annotated[list[Budget], Field(min_length=1, max_length=100)]
+    primary: Annotated[list[Budget], Field(min_length=1, max_length=100)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Budgets":
+        if self.all != sorted(set(self.all)) or self.all[0] != 0:
+            raise ValueError(f"all must rise from 0, got {self.all}")
+        if len(set(self.primary)) < len(self.primary) or not set(self.primary) <= set(self.all):
+            raise ValueError(f"primary must be distinct budgets of all ({self.all}), got {self.primary}")
+        return self
+
+
+class Seeds(Strict):
+    """Seeds on which configurations are chosen, and seeds that are reported."""
+
+    choosing: SeedRange
+    reporting: SeedRange
+
+    @model_validator(mode="after")
+    def _separate(self) -> "Seeds":
+        require_choosing(self.choosing.seeds)
+        require_reporting(self.reporting.seeds)
+        return self
+
+
+class HalvingPass(Strict):
+    """One pass of successive halving: its seeds, and how many configurations per budget continue."""
+
+    seeds: SeedRange
+    keep: Count
+
+
+class Tuning(Strict):
+    """The grid that every method is tuned over."""
+
+    alpha: Annotated[list[NotNegative], Field(min_length=1, max_length=100)]
+    ridge_factors: Annotated[list[Positive], Field(min_length=1, max_length=100)]
+    front_values: Count
+    max_configurations: Count
+
+    @model_validator(mode="after")
+    def _as_many_as_allowed(self) -> "Tuning":
+        for name, grid in (("alpha", self.alpha), ("ridge_factors", self.ridge_factors)):
+            if len(set(grid)) < len(grid):
+                raise ValueError(f"{name} must be distinct values, got {grid}")
+        size = len(self.alpha) * len(self.ridge_factors) * self.front_values
+        if size != self.max_configurations:
+            raise ValueError(f"max_configurations must be the size of the grid, {size}, got {self.max_configurations}")
+        return self
+
+
+class Fixed(Strict):
+    """The paper's values, for the division without tuning."""
+
+    alpha: NotNegative
+    ridge: Positive
+    simulated_alpha: Literal["theory"]
+    simulated_ridge: Positive
+
+
+class Comparison(Strict):
+    """Bands and verdicts of the board."""
+
+    reference: Annotated[str, Field(min_length=1, max_length=100)]
+    confidence: Share
+    repetitions: Annotated[int, Field(ge=100, le=1_000_000)]
+    bootstrap_seed: Seed
+    margin: Share
+    min_report_seeds: Annotated[int, Field(ge=2, le=MAX_SEED)]
+
+
+class Paper(Strict):
+    """Verdicts on the paper's claims."""
+
+    reward_margin: Share
+    communication_margin: Share
+    inside_confidence: Share
+    outside_confidence: Share
+    level: Share
+    min_seeds: Annotated[int, Field(ge=2, le=MAX_SEED)]
+    above_least_regret: Annotated[list[Positive], Field(min_length=1, max_length=100)]
+
+
+class BenchmarkProtocol(Strict):
+    """The benchmark protocol."""
+
+    version: Count
+    tasks: Annotated[list[TaskName], Field(min_length=1, max_length=1000)]
+    budgets: Budgets
+    seeds: Seeds
+    passes: Annotated[list[HalvingPass], Field(min_length=1, max_length=100)]
+    tuning: Tuning
+    fixed: Fixed
+    comparison: Comparison
+    paper: Paper
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "BenchmarkProtocol":
+        if len(set(self.tasks)) < len(self.tasks):
+            raise ValueError(f"tasks must be distinct, got {self.tasks}")
+        played = tuple(seed for current in self.passes for seed in current.seeds.seeds)
+        if played != self.seeds.choosing.seeds:
+            raise ValueError(f"passes must use every choosing seed once, in order, got {list(played)}")
+        kept = [current.keep for current in self.passes]
+        if kept != sorted(kept, reverse=True) or kept[-1] != 1:
+            raise ValueError(f"keep must fall from pass to pass, to 1 in the last, got {kept}")
+        if len(self.seeds.reporting.seeds) < self.comparison.min_report_seeds:
+            raise ValueError(
+                f"seeds.reporting must have at least {self.comparison.min_report_seeds} seeds, "
+                f"got {len(self.seeds.reporting.seeds)}"
+            )
+        return self
+
+    @property
+    def fingerprint(self) -> str:
+        """The hash of all values; comments and the order of fields do not matter."""
+        content = json.dumps(_canonical(self.model_dump()), sort_keys=True, allow_nan=False)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def limits(self, dimension: int) -> dict[float, float]:
+        """Return the numbers per client that each budget allows."""
+        return budgets.limits(dimension, self.budgets.all)
+
+    def halving(self) -> tuple[selection.Pass, ...]:
+        """Return the passes of successive halving."""
+        return tuple(selection.Pass(current.seeds.seeds, current.keep) for current in self.passes)
+
+    def rules(self) -> Rules:
+        """Return the numbers that comparisons need."""
+        return Rules(
+            primary_budgets=tuple(self.budgets.primary),
+            margin_share=self.comparison.margin,
+            confidence=self.comparison.confidence,
+            repetitions=self.comparison.repetitions,
+            min_seeds=self.comparison.min_report_seeds,
+            seed=self.comparison.bootstrap_seed,
+        )
+
+
+def load_protocol(path: Path = FILE) -> BenchmarkProtocol:
+    """Read a protocol; a file that is not valid raises ValueError with one line."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"it must have at most {MAX_BYTES:,} bytes, got {path.stat().st_size:,}")
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return BenchmarkProtocol.model_validate(content)
+    except ValidationError as error:
+        raise ValueError(one_line(f"{path}: {_first_mistake(error)}")) from None
+    except OSError as error:
+        raise ValueError(one_line(f"{path} cannot be read: {error.strerror}")) from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(one_line(f"{path} is not a valid protocol: {error}")) from None
+
+
+def _first_mistake(error: ValidationError) -> str:
+    """Return the field, what is expected, and the value; an unknown field before a missing one: it may be misspelt."""
+    mistake = max(error.errors(), key=lambda details: details["type"] == "extra_forbidden")
+    field = ".".join(str(part) for part in mistake["loc"]) or "the protocol"
+    if mistake["type"] == "missing":
+        return f"required field {field} is missing"
+    if mistake["type"] == "extra_forbidden":
+        return f"unknown field {field}, got {mistake['input']!r}"
+    if mistake["type"] == "value_error":
+        return f"{field}: {mistake['ctx']['error']}"
+    rule = re.sub(r"^\w+ should ", "must ", mistake["msg"])
+    return f"{field} {rule[0].lower()}{rule[1:]}, got {mistake['input']!r}"
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _canonical(part) for name, part in value.items()}
+    return [_canonical(part) for part in value] if isinstance(value, list) else canonical(value)

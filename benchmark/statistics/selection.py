@@ -1,0 +1,183 @@
+"""Choosing a configuration per budget by successive halving, on the seeds for choosing alone.
+
+Every pass plays its configurations on further seeds. Then, for each budget, those with the best mean score over all
+seeds so far continue, among the ones whose mean communication over these seeds stays within the budget: 12 after the
+first pass, 3 after the second, and 1, the choice, after the last.
+
+Ties: the higher mean score, then the lower mean communication, then the earlier place in the list of configurations.
+Configurations with equal score and equal communication on all seeds so far are one: the first in the list continues.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from benchmark.statistics.budgets import is_within, refuse_duplicates
+from benchmark.statistics.seeds import CHOOSING_SEEDS, require_choosing
+
+
+@dataclass(frozen=True)
+class Result:
+    """The score of a run and the numbers that it moved per client. A failed run has the score NaN."""
+
+    score: float
+    numbers: float
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the run has a score and a communication that can be compared."""
+        return math.isfinite(self.score) and math.isfinite(self.numbers) and self.numbers >= 0
+
+
+ResultsBySeed = Mapping[int, Mapping[str, Result]]
+"""Results by seed and configuration."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of successive halving: its seeds, and how many configurations continue per budget."""
+
+    seeds: tuple[int, ...]
+    keep: int
+
+
+PASSES = (
+    Pass(tuple(CHOOSING_SEEDS[:1]), keep=12),
+    Pass(tuple(CHOOSING_SEEDS[1:3]), keep=3),
+    Pass(tuple(CHOOSING_SEEDS[3:]), keep=1),
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The configuration chosen for a budget, with its means over the seeds for choosing.
+
+    `same_as` are the configurations that had equal scores and equal communication, and did not continue.
+    """
+
+    configuration: str
+    score: float
+    numbers: float
+    same_as: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The state of successive halving.
+
+    `played` are the configurations of each pass so far. `pending` are the runs, as configuration and seed, that the
+    current pass still needs; while there are any, `choices` is empty. Afterwards it has one entry per budget, None
+    where no configuration stays within it. `failed` are runs without a valid result; their configurations are out.
+    """
+
+    played: tuple[tuple[str, ...], ...]
+    pending: tuple[tuple[str, int], ...] = ()
+    choices: Mapping[float, Choice | None] = field(default_factory=dict)
+    failed: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def configurations(self) -> dict[float, str | None]:
+        """The name of the chosen configuration by budget."""
+        return {budget: choice.configuration if choice else None for budget, choice in self.choices.items()}
+
+
+def results_by_seed(runs: pd.DataFrame) -> dict[int, dict[str, Result]]:
+    """Convert a table of one method's runs, with columns configuration, seed, score and numbers_per_client."""
+    refuse_duplicates(runs)
+    results: dict[int, dict[str, Result]] = {}
+    columns = (runs[name] for name in ("configuration", "seed", "score", "numbers_per_client"))
+    for configuration, seed, score, numbers in zip(*columns, strict=True):
+        results.setdefault(int(seed), {})[str(configuration)] = Result(float(score), float(numbers))
+    return results
+
+
+def select(
+    configurations: Sequence[str],
+    results: ResultsBySeed,
+    limits: Mapping[float, float],
+    passes: Sequence[Pass] = PASSES,
+) -> Selection:
+    """Go through the passes as far as there are results.
+
+    Call it, play what is pending, add the results, and call it again until nothing is pending. `limits` are the
+    numbers per client that each budget allows. Raises ValueError for results on any seed that is not for choosing.
+    """
+    require_choosing([*results, *(seed for current in passes for seed in current.seeds)])
+    survivors = _distinct(configurations)
+    seeds: tuple[int, ...] = ()
+    played: tuple[tuple[str, ...], ...] = ()
+    failed: tuple[tuple[str, int], ...] = ()
+    same_as: dict[str, tuple[str, ...]] = {}
+    best: dict[float, list[Choice]] = {budget: [] for budget in limits}
+    for current in passes:
+        seeds, played = (*seeds, *current.seeds), (*played, survivors)
+        needed = [(name, seed) for name in survivors for seed in current.seeds]
+        if pending := tuple((name, seed) for name, seed in needed if name not in results.get(seed, {})):
+            return Selection(played, pending, failed=failed)
+        failures = tuple((name, seed) for name, seed in needed if not results[seed][name].is_valid)
+        failed += failures
+        valid = [name for name in survivors if name not in dict(failures)]
+        candidates = merge_equal({name: [results[seed][name] for seed in seeds] for name in valid}, same_as)
+        same_as |= {candidate.configuration: candidate.same_as for candidate in candidates}
+        best = {budget: best_within(candidates, limit, current.keep) for budget, limit in limits.items()}
+        kept = {candidate.configuration for candidates in best.values() for candidate in candidates}
+        survivors = tuple(name for name in survivors if name in kept)
+    choices = {budget: candidates[0] if candidates else None for budget, candidates in best.items()}
+    return Selection(played, choices=choices, failed=failed)
+
+
+def merge_equal(
+    results: Mapping[str, Sequence[Result]], same_as: Mapping[str, tuple[str, ...]] | None = None
+) -> list[Choice]:
+    """Return the means of each configuration over seeds; those with equal results on all seeds become one.
+
+    `same_as` are the configurations that became one in earlier passes.
+    """
+    names_by_results: dict[tuple[Result, ...], list[str]] = {}
+    for name, values in results.items():
+        names_by_results.setdefault(tuple(values), []).append(name)
+    earlier = same_as or {}
+    return [
+        Choice(
+            names[0],
+            score=float(np.mean([result.score for result in values])),
+            numbers=float(np.mean([result.numbers for result in values])),
+            same_as=(*names[1:], *(other for name in names for other in earlier.get(name, ()))),
+        )
+        for values, names in names_by_results.items()
+    ]
+
+
+def best_within(candidates: Iterable[Choice], limit: float, keep: int) -> list[Choice]:
+    """Return the best candidates whose mean communication stays within a limit, the best first."""
+    within = [candidate for candidate in candidates if is_within(candidate.numbers, limit)]
+    return sorted(within, key=lambda candidate: (-candidate.score, candidate.numbers))[:keep]
+
+
+def edges(
+    choice: Choice, values: Mapping[str, Mapping[str, float]], grids: Mapping[str, Sequence[float]]
+) -> tuple[str, ...]:
+    """Return the parameters whose chosen value is at an edge of its grid, where a better one might lie beyond.
+
+    `values` are the parameters of each configuration. A parameter with a single value has no edge; neither has a
+    choice that is the same as a configuration inside the grid.
+    """
+    equal = (choice.configuration, *choice.same_as)
+    return tuple(
+        parameter
+        for parameter, grid in grids.items()
+        if len(set(grid)) > 1 and all(values[name][parameter] in (min(grid), max(grid)) for name in equal)
+    )
+
+
+def _distinct(configurations: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(configurations)
+    if not names:
+        raise ValueError("expected at least one configuration, got none")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"configurations must be distinct, got {twice} more than once")
+    return names

@@ -1,0 +1,93 @@
+"""Communication at equal regret, against numbers computed by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmark.statistics.equal_regret import (
+    ABOVE_LEAST,
+    at_equal_regret,
+    communication_at,
+    least_regret,
+    log_ratio_at_equal_regret,
+    undominated,
+)
+
+
+def test_dominated_settings_and_those_without_communication_are_left_out():
+    spent, lost = undominated([0, 10, 100, 1000, 5000], [900, 50, 60, 20, 20])
+    assert spent.tolist() == pytest.approx([3, 1])
+    assert lost.tolist() == [20, 50]
+
+
+def test_communication_is_compared_where_regret_is_equal():
+    levels, ratio = log_ratio_at_equal_regret(([100, 1000], [200, 100]), ([1000, 10_000], [200, 100]))
+    assert (levels[0], levels[-1]) == pytest.approx((100, 200))
+    assert ratio == pytest.approx(-1)
+    assert len(log_ratio_at_equal_regret(([10, 20], [9, 8]), ([10, 20], [7, 6]))[0]) == 0
+    assert len(log_ratio_at_equal_regret(([0], [9]), ([10], [7]))[0]) == 0
+
+
+def test_the_levels_are_those_of_the_protocol():
+    assert list(ABOVE_LEAST) == [0.05, 0.10, 0.20, 0.50, 1.00]
+
+
+def test_communication_is_interpolated_between_undominated_settings():
+    # Regret 150 is half-way between 100 and 200, and log10 C_T half-way between 3 and 1.
+    spent, lost = [10, 1000, 500], [200, 100, 300]
+    assert communication_at(spent, lost, [100, 150, 200]) == pytest.approx([1000, 100, 10])
+
+
+def test_a_regret_that_is_not_reached_has_no_communication():
+    assert np.isnan(communication_at([10, 1000], [200, 100], [99])).all()
+    assert np.isnan(communication_at([0], [200], [199])).all()
+
+
+def test_above_its_regret_the_cheapest_setting_suffices():
+    assert communication_at([10, 1000], [200, 100], [400]) == pytest.approx([10])
+
+
+def test_a_regret_reached_without_communication_costs_nothing():
+    assert communication_at([0, 10, 1000], [300, 200, 100], [250, 300, 400]) == pytest.approx([10, 0, 0])
+
+
+def test_two_methods_are_compared_at_shares_above_the_least_regret_of_both():
+    first = ([1000, 10], [100, 300])
+    second = ([10_000, 100], [100, 300])
+    assert least_regret(first, second) == 100
+    at_half, at_double = at_equal_regret([first, first], [second, second], above=[0.5, 1.0])
+    assert at_half.above == 0.5
+    assert at_half.first == pytest.approx([10**2.5] * 2)
+    assert at_half.log_ratios == pytest.approx([-1, -1])
+    assert at_double.ratio() == pytest.approx((0.1, 0.1, 0.1))
+
+
+def test_seeds_on_which_only_one_method_reaches_the_regret_are_counted_apart():
+    strong, weak = ([1000, 10], [100, 300]), ([1000, 10], [190, 300])
+    near, far = at_equal_regret([strong, strong], [weak, strong], above=[0.05, 1.0])
+    assert (near.only_first, near.only_second) == (1, 0)
+    assert near.log_ratios == pytest.approx([math.nan, 0], nan_ok=True)
+    assert (far.only_first, far.only_second) == (0, 0)
+    assert at_equal_regret([weak], [strong], above=[0.05])[0].only_second == 1
+
+
+def test_a_method_that_needs_no_communication_has_no_ratio():
+    (result,) = at_equal_regret([([0], [100])], [([50], [100])], above=[0.1])
+    assert (result.first[0], result.second[0]) == pytest.approx((0, 50))
+    assert math.isnan(result.ratio()[0])
+
+
+def test_both_methods_need_the_same_seeds():
+    with pytest.raises(ValueError, match="both methods must have a front for every seed, got 1 and 0"):
+        at_equal_regret([([1], [1])], [])
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(1, 1e4)), min_size=1, max_size=10))
+def test_more_regret_never_needs_more_communication(settings: list[tuple[float, float]]):
+    spent, lost = zip(*settings, strict=True)
+    needed = communication_at(spent, lost, np.linspace(min(lost), 2 * max(lost), 50))
+    assert not np.isnan(needed).any()
+    assert (np.diff(needed) <= 1e-9 * (1 + needed[:-1])).all()

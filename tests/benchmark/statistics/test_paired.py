@@ -1,0 +1,106 @@
+"""Intervals over seeds, paired tests and Holm's correction, against scipy and worked examples."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from benchmark.statistics.holm import holm, verdicts_on_directions
+from benchmark.statistics.paired import mean_interval, one_sample_p, paired_interval, paired_p
+
+FINITE = st.floats(-100, 100)
+
+
+def test_the_interval_of_a_mean_is_that_of_scipy():
+    values = np.random.default_rng(0).normal(3, 2, 20)
+    for confidence in (0.90, 0.95):
+        expected = stats.ttest_1samp(values, 0).confidence_interval(confidence)
+        assert mean_interval(values, confidence) == pytest.approx((values.mean(), expected.low, expected.high))
+
+
+def test_paired_differences_are_those_of_scipy():
+    first, second = np.random.default_rng(1).normal(size=(2, 12))
+    test = stats.ttest_rel(first, second)
+    expected = test.confidence_interval(0.95)
+    assert paired_interval(first, second) == pytest.approx(((first - second).mean(), expected.low, expected.high))
+    assert paired_p(first, second) == pytest.approx(test.pvalue)
+
+
+def test_a_seed_without_one_of_the_values_is_left_out():
+    assert paired_interval([1, 2, math.nan], [0, 0, 5]) == paired_interval([1, 2], [0, 0])
+    assert paired_interval([1], [0])[0] == 1
+    assert np.isnan(paired_interval([1], [0])[1:]).all()
+    assert np.isnan(paired_interval([], [])).all()
+
+
+def test_pairs_must_be_of_the_same_seeds():
+    with pytest.raises(ValueError, match=r"paired values must be of the same seeds, got \(2,\) and \(3,\)"):
+        paired_interval([1, 2], [1, 2, 3])
+
+
+def test_p_values_are_those_of_a_paired_t_test():
+    # Differences 0.3, 0.1, 0.5, 0.2: t = 0.275 / (0.17078 / 2) = 3.2205 with 3 degrees of freedom.
+    assert paired_p([1.3, 2.1, 3.5, 4.2], [1.0, 2.0, 3.0, 4.0]) == pytest.approx(0.0485668565598, rel=1e-9)
+    assert math.isnan(paired_p([1.0], [0.0]))
+    assert paired_p([2.0, 3.0], [1.0, 2.0]) == 0
+    assert paired_p([1.0, 2.0], [1.0, 2.0]) == 1
+
+
+def test_differences_that_vary_by_rounding_alone_have_no_spread():
+    assert one_sample_p([0.3, 0.1 + 0.2, 0.3]) == 0
+
+
+def test_holms_correction_is_that_of_a_worked_example():
+    # Sorted: 0.005 × 4 = 0.02, 0.01 × 3 = 0.03, 0.03 × 2 = 0.06, 0.04 × 1 is raised to 0.06.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5, 0.6]) == [1, 1]
+    assert holm([]) == []
+
+
+def test_a_missing_p_value_stays_missing_and_does_not_count():
+    corrected = holm([math.nan, 0.02])
+    assert math.isnan(corrected[0])
+    assert corrected[1] == 0.02
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_lies_between_no_correction_and_bonferroni_and_keeps_the_order(values: list[float]):
+    corrected = holm(values)
+    for value, result in zip(values, corrected, strict=True):
+        assert value <= result <= min(1.0, len(values) * value) or result == pytest.approx(max(corrected))
+    order = sorted(range(len(values)), key=lambda index: (values[index], index))
+    in_order = [corrected[index] for index in order]
+    assert in_order == sorted(in_order)
+
+
+def test_holm_keeps_the_family_wise_error_at_its_level():
+    p_values = np.random.default_rng(2).uniform(size=(4_000, 10))
+    errors = np.mean([min(holm(list(row))) < 0.05 for row in p_values])
+    assert 0.035 < errors < 0.062
+
+
+def test_directions_are_judged_together():
+    clear = [1.0, 1.1, 0.9, 1.05, 0.95]
+    marginal = [1.0, 2.0, 0.2, 1.5, -0.1]  # p = 0.08 alone
+    verdicts = verdicts_on_directions(
+        {"holds": clear, "fails": [-value for value in clear], "open": marginal, "few seeds": clear[:4]}
+    )
+    assert verdicts == {"holds": "reproduced", "fails": "opposite", "open": "undecided", "few seeds": "undecided"}
+
+
+def test_more_claims_make_each_harder_to_decide():
+    values = [1.0, 2.0, 0.6, 1.5, 0.1]
+    assert 0.025 < one_sample_p(values) < 0.05
+    assert verdicts_on_directions({"one": values}) == {"one": "reproduced"}
+    noise = [1.0, -1.0, 0.5, -0.5, 0.1]
+    assert verdicts_on_directions({"one": values, "other": noise})["one"] == "undecided"
+
+
+@given(st.lists(FINITE, min_size=2, max_size=8), FINITE)
+def test_an_interval_moves_with_its_values(values: list[float], shift: float):
+    moved = mean_interval([value + shift for value in values])
+    assert moved == pytest.approx([end + shift for end in mean_interval(values)], abs=1e-9)
