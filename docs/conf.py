@@ -33,6 +33,7 @@ root_doc = "README"
 include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/reference/*.md"]
 exclude_patterns = [".*", "build", "data", "mlartifacts", "reports", "screenshots", "tests"]
 myst_heading_anchors = 4
+highlight_language = "text"  # of code blocks without a language
 default_role = "code"  # docstrings have `names` between single backticks
 suppress_warnings = [
     "misc.highlighting_failure",  # examples in Python with … for values

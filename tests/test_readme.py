@@ -122,6 +122,15 @@ def test_every_experiment_is_described():
     assert [name for name in experiment_names() if f"`{name}`" not in page] == []
 
 
+def test_the_readme_is_short_and_its_words_are_in_the_glossary():
+    readme = README.read_text()
+    assert len(readme.splitlines()) <= 140
+    _, _, glossary = readme.partition("## Glossary\n")
+    words = re.findall(r"^\| ([^|]+) \|", glossary.partition("\n## ")[0], re.MULTILINE)[1:]
+    assert len(words) == 10
+    assert [word for word in words if f"| {word} |" not in (DOCS / "glossary.md").read_text()] == []
+
+
 @pytest.mark.parametrize("page", WRAPPED, ids=page_id)
 def test_prose_wraps_at_100_characters(page: Path):
     prose = FENCED.sub("", page.read_text()).splitlines()
