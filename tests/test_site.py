@@ -1,6 +1,7 @@
 """The documentation builds as a site without a warning, complete, and needs no other host."""
 
 import re
+import runpy
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -8,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from docutils.core import publish_doctree
 
 import algorithms
 import benchmark
@@ -102,3 +104,14 @@ def test_search_needs_no_server(site: Path):
     index = (site / "searchindex.js").read_text()
     assert index.startswith("Search.setIndex(")  # a script, which a browser also loads from a file
     assert '"docs/own_method"' in index
+
+
+@pytest.mark.parametrize(
+    "docstring", ["All `name`s of *x* and **y**, log|V|, name_ and a \\ b.", "`a` over\n`two` lines, γ_U."]
+)
+def test_any_punctuation_in_a_docstring_is_shown_as_it_is(docstring: str):
+    escape = runpy.run_path(str(ROOT / "docs" / "conf.py"))["escape_docstring"]
+    lines = docstring.splitlines()
+    escape(None, "function", "name", None, None, lines)
+    page = publish_doctree("\n".join(lines), settings_overrides={"report_level": 1, "halt_level": 2})
+    assert page.astext() == docstring.replace("`", "")
