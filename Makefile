@@ -9,7 +9,7 @@ INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_as_pub
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format data benchmark report tables figures docs ui coverage bench bench-scale bench-data bench-sweep \
+.PHONY: help test lint format data benchmark report tables figures docs site ui coverage bench bench-scale bench-data bench-sweep \
 	bench-report bench-load chaos fuzz clean
 
 help: ## Show this list
@@ -71,6 +71,10 @@ figures: $(READY) ## Build only the figures (PNG, SVG)
 
 docs: $(READY) ## Update the figures, screenshots and tables in docs/ from the runs in MLflow
 	$(BIN)/python -m tests.tools.renew
+
+site: $(READY) ## Build the documentation as web pages with search, in build/site
+	$(BIN)/sphinx-build -q -W --keep-going -c docs -d build/doctrees . build/site
+	@echo "To read it, open $(CURDIR)/build/site/index.html"
 
 ui: $(READY) ## Open the MLflow UI on a chart of the latest sweep (EXPERIMENT=fig_d to choose one)
 	@$(BIN)/fedbandit ui $(EXPERIMENT)

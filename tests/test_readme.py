@@ -1,4 +1,4 @@
-"""The examples, links and commands of the README and the other pages work as written."""
+"""The examples, numbers and commands of the README and the other pages work as written."""
 
 import re
 from pathlib import Path
@@ -6,19 +6,27 @@ from pathlib import Path
 import pytest
 
 from tests.benchmark.tiny_sweeps import fedbandit, statuses
-from tests.readme import FENCED, README, ROOT, blocks, commands, example_file
+from tests.readme import DOCS, FENCED, PAGES, README, ROOT, blocks, commands, example_file
 
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+WRAPPED = (
+    README,
+    *(DOCS / f"{name}.md" for name in ("citing", "cluster", "experiments", "glossary", "install", "ui")),
+    *(DOCS / f"{name}.md" for name in ("own_data", "own_method", "reference/command_line", "reference/python")),
+)
+WITH_INTERVAL = re.compile(r"\d[\d.,]* \[[^\]]+; [^\]]+\]")
+
+
+def page_id(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def test_the_algorithm_runs_with_the_others_and_appears_on_the_leaderboard(tmp_path: Path):
     (tmp_path / "gossip.py").write_text(example_file("gossip.py"))
-    (run,) = commands("run fig_a --algorithm")
+    (run,) = commands("run fig_a --algorithm", DOCS / "own_method.md")
     done = fedbandit(tmp_path, *run)
     assert done.returncode == 0, done.stderr
     assert statuses(tmp_path) == {"FINISHED": 2 * (8 + 6 + 2)}  # γ, D, and two periods, on two seeds
-    (report,) = commands("report fig_a")
+    (report,) = commands("report fig_a", DOCS / "own_method.md")
     assert fedbandit(tmp_path, *report).returncode == 0
     ranking = (
         tmp_path / "reports" / "output" / "fig_a" / "tables" / "leaderboard_fig_a_simulated-uniform.md"
@@ -29,55 +37,101 @@ def test_the_algorithm_runs_with_the_others_and_appears_on_the_leaderboard(tmp_p
 
 def test_the_experiment_runs_and_has_a_report(tmp_path: Path):
     (tmp_path / "patience.toml").write_text(example_file("patience.toml"))
-    (run,) = commands("run patience.toml")
+    (run,) = commands("run patience.toml", DOCS / "experiments.md")
     done = fedbandit(tmp_path, *run)
     assert done.returncode == 0, done.stderr
     assert statuses(tmp_path) == {"FINISHED": 2 * 2 * (7 + 5)}
-    (report,) = commands("report patience")
+    (report,) = commands("report patience", DOCS / "experiments.md")
     assert fedbandit(tmp_path, *report).returncode == 0
     assert (tmp_path / "reports" / "output" / "patience" / "report.html").stat().st_size > 1_000_000
 
 
-def test_own_tables_are_imported_without_code(tmp_path: Path):
+def test_own_tables_are_imported_run_and_compared_within_a_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    page = DOCS / "own_data.md"
     clicks = "".join(f"{n % 5},{n},{n + 1}\n" for n in range(60))
     (tmp_path / "clicks.csv").write_text("customer,sku,at\n" + clicks)
     titles = "".join(f"{n},word{n % 7} other{n % 11} more{n}\n" for n in range(60))
     (tmp_path / "items.csv").write_text("sku,title\n" + titles)
-    (arguments,) = commands("data import")
+    (arguments,) = commands("data import", page)
     done = fedbandit(tmp_path, *arguments)
     assert done.returncode == 0, done.stderr
     assert 'dataset = "shop"' in done.stdout
     assert "shop" in fedbandit(tmp_path, "list").stdout
+    (tmp_path / "shop.toml").write_text(example_file("shop.toml"))
+    compare, confirm = commands("run shop.toml", page)
+    done = fedbandit(tmp_path, *compare)
+    assert done.returncode == 0, done.stderr
+    assert statuses(tmp_path) == {"FINISHED": 3 * (9 + 9 + 7)}
+    (report,) = commands("report shop", page)
+    assert fedbandit(tmp_path, *report, "--only", "figures").returncode == 0
+    monkeypatch.chdir(tmp_path)
+    (example,) = (code for code in blocks("python", page) if "read_csv" in code)
+    exec(compile(example, "own_data.md", "exec"), {})
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header.split() == ["algorithm", "threshold", "normalised_reward", "communication"]
+    assert len(rows) == 3
+    assert all(float(row.split()[-1]) <= 50 for row in rows)
+    done = fedbandit(tmp_path, *confirm)
+    assert done.returncode == 0, done.stderr
+    assert statuses(tmp_path) == {"FINISHED": 3 * (9 + 9 + 7) + 10}
 
 
-def test_the_python_example_prints_regret_and_communication(capsys: pytest.CaptureFixture[str]):
-    (example,) = (code for code in blocks("python") if "replay(" in code)
+def test_the_python_example_of_the_readme_prints_what_is_below_it(capsys: pytest.CaptureFixture[str]):
+    (example,) = blocks("python", README)
+    (output,) = blocks("text", README)
     exec(compile(example, "README.md", "exec"), {})
+    assert capsys.readouterr().out == output
+
+
+def test_the_python_example_for_one_method_prints_regret_and_communication(capsys: pytest.CaptureFixture[str]):
+    (example,) = (code for code in blocks("python", DOCS / "own_method.md") if "replay(" in code)
+    exec(compile(example, "own_method.md", "exec"), {})
     regret, communication = map(float, capsys.readouterr().out.split())
     assert 0 < regret < 30_000
     assert communication > 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_link_has_a_target(page: Path):
-    links = [link for link, _ in LINK.findall(page.read_text()) if not link.startswith(("http://", "https://"))]
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def test_every_number_with_an_interval_in_the_readme_is_in_the_results():
+    numbers = WITH_INTERVAL.findall(README.read_text().replace("**", ""))
+    assert len(numbers) >= 3
+    results = (DOCS / "results.md").read_text()
+    assert [number for number in numbers if number not in results] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_first_table_of_the_readme_is_from_the_table_of_figure_d():
+    rows = re.findall(r"\(γ = (\S+)\) \| (\S+) \| (.+) \|\n", README.read_text().replace("**", ""))
+    assert len(rows) == 3
+    _, _, figure_d = (DOCS / "results.md").read_text().partition("<!-- renewed: fig_d -->")
+    expected = [f"| Async-LinUCB | {gamma} | 10 | {reward} | {transfers} [" for gamma, transfers, reward in rows]
+    assert [row for row in expected if row not in figure_d.partition("<!-- end -->")[0]] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_every_mentioned_make_target_exists(page: Path):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     mentioned = set(re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.MULTILINE))
     assert mentioned <= targets
 
 
-def test_every_experiment_is_in_the_readme():
+def test_every_experiment_is_described():
     from benchmark.plan.experiment import experiment_names
 
-    readme = (ROOT / "README.md").read_text()
-    assert [name for name in experiment_names() if f"`{name}`" not in readme] == []
+    page = (DOCS / "experiments.md").read_text()
+    assert [name for name in experiment_names() if f"`{name}`" not in page] == []
 
 
-def test_prose_of_the_readme_wraps_at_100_characters():
-    prose = FENCED.sub("", README.read_text()).splitlines()
+def test_the_readme_is_short_and_its_words_are_in_the_glossary():
+    readme = README.read_text()
+    assert len(readme.splitlines()) <= 140
+    _, _, glossary = readme.partition("## Glossary\n")
+    words = re.findall(r"^\| ([^|]+) \|", glossary.partition("\n## ")[0], re.MULTILINE)[1:]
+    assert len(words) == 10
+    assert [word for word in words if f"| {word} |" not in (DOCS / "glossary.md").read_text()] == []
+
+
+@pytest.mark.parametrize("page", WRAPPED, ids=page_id)
+def test_prose_wraps_at_100_characters(page: Path):
+    prose = FENCED.sub("", page.read_text()).splitlines()
     assert [line for line in prose if len(line) > 100 and not line.startswith("|")] == []

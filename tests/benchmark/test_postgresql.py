@@ -1,4 +1,4 @@
-"""The README's instructions for a team: `mlflow server` on a real PostgreSQL, with the pinned packages."""
+"""The instructions of docs/cluster.md for a team: `mlflow server` on a real PostgreSQL, with the pinned packages."""
 
 import re
 import shutil
@@ -13,19 +13,18 @@ from tests.benchmark.postgresql import postgresql
 from tests.benchmark.test_cluster import background, free_port, wait_for
 from tests.benchmark.test_stored_texts import ESCAPED, HOSTILE, record_failure
 from tests.benchmark.tiny_sweeps import RUNS, fedbandit, write_tiny
+from tests.readme import DOCS
 
-README = Path(__file__).parents[2] / "README.md"
 
-
-def scheme_in_readme() -> str:
-    (scheme,) = set(re.findall(r"--backend-store-uri (\S+://)", README.read_text()))
+def documented_scheme() -> str:
+    (scheme,) = set(re.findall(r"--backend-store-uri (\S+://)", (DOCS / "cluster.md").read_text()))
     return str(scheme)
 
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[str]:
     with postgresql() as address:
-        yield f"{scheme_in_readme()}fedbandit@{address}"
+        yield f"{documented_scheme()}fedbandit@{address}"
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A data set is added by a single file, as in the README's example."""
+"""A data set is added by a single file, as in the example of docs/own_data.md."""
 
 import sys
 import zipfile
@@ -8,7 +8,7 @@ import pytest
 
 from benchmark.__main__ import main
 from data_pipelines import datasets, load
-from tests.readme import commands, example_file
+from tests.readme import DOCS, commands, example_file
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_fourth_data_set_is_found_prepared_shown_and_loaded(books: Path, capsys):
-    (prepare,) = commands("data books")
+    (prepare,) = commands("data books", DOCS / "own_data.md")
     assert main(prepare) == 0
     assert "unverified: no hash is known" in capsys.readouterr().out
     assert main(["data", "show", "books"]) == 0

@@ -1,4 +1,4 @@
-"""Screenshots of the MLflow UI for the README: a real server and a real Chromium."""
+"""Screenshots of the MLflow UI for docs/ui.md: a real server and a real Chromium."""
 
 import shutil
 import tempfile

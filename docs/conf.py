@@ -1,0 +1,164 @@
+"""Configuration of the documentation site for Sphinx: `make site`.
+
+The pages are the Markdown files of the repository as they are, so their links work here and in the sources alike. The
+README is the home page. Nothing is loaded from other hosts, neither when the site is built nor when it is read.
+"""
+
+import argparse
+import inspect
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from importlib import import_module, metadata
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from benchmark.__main__ import _parser
+
+project = "fedbandit-bench"
+release = metadata.version("fedbandit-bench")
+html_title = f"{project} {release}"
+html_theme = "furo"
+html_show_copyright = False
+html_show_sphinx = False
+html_copy_source = False
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown"}
+root_doc = "README"
+include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/reference/*.md"]
+exclude_patterns = [".*", "build", "data", "mlartifacts", "reports", "screenshots", "tests"]
+myst_heading_anchors = 4
+highlight_language = "text"  # of code blocks without a language
+default_role = "code"  # docstrings have `names` between single backticks
+suppress_warnings = [
+    "misc.highlighting_failure",  # examples in Python with … for values
+    "myst.header",  # a heading that skips a level
+]
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+
+PACKAGES = ("algorithms", "data_pipelines", "benchmark")
+CONTENTS = """
+
+```{toctree}
+:hidden:
+:caption: Use
+
+docs/install
+docs/experiments
+docs/ui
+docs/reports
+docs/own_method
+docs/own_data
+docs/cluster
+```
+
+```{toctree}
+:hidden:
+:caption: Results
+
+docs/results
+docs/data
+docs/speed
+docs/reliability
+```
+
+```{toctree}
+:hidden:
+:caption: Reference
+
+docs/reference/command_line
+docs/reference/python
+docs/glossary
+docs/citing
+```
+
+```{toctree}
+:hidden:
+:caption: Development
+
+docs/architecture
+CONTRIBUTING
+CHANGELOG
+```
+"""
+
+
+def command_reference() -> str:
+    """Return the help texts of all commands, as Markdown."""
+    os.environ["COLUMNS"] = "90"  # the width of the help texts
+    helps = {parser.prog: parser.format_help() for parser in parsers(_parser())}
+    return "".join(f"\n## {name}\n\n```text\n{text}```\n" for name, text in helps.items())
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Return a parser and those of all its sub-commands."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for sub_command in action.choices.values():
+                yield from parsers(sub_command)
+
+
+def python_reference() -> str:
+    """Return directives for the public names of our packages, as Markdown; a name in two packages is listed once."""
+    documented: set[int] = set()
+    text = ""
+    for package in PACKAGES:
+        module = import_module(package)
+        members = {name: getattr(module, name) for name in sorted(module.__all__)}
+        new = {name: member for name, member in members.items() if id(member) not in documented}
+        documented.update(map(id, new.values()))
+        text += f"\n## {package}\n\n```{{eval-rst}}\n.. automodule:: {package}\n```\n"
+        text += "".join(
+            f"\n### {name}\n\n```{{eval-rst}}\n{directive(package, name, new[name])}\n```\n" for name in new
+        )
+        text += "".join(f"\n`{package}.{name}`: see above.\n" for name in members if name not in new)
+    return text
+
+
+def directive(package: str, name: str, member: object) -> str:
+    """Return the directive that documents a public name."""
+    if inspect.isclass(member):
+        return f".. autoclass:: {package}.{name}\n   :members:"
+    return f".. autofunction:: {package}.{name}"
+
+
+GENERATED = {
+    root_doc: lambda: CONTENTS,
+    "docs/reference/command_line": command_reference,
+    "docs/reference/python": python_reference,
+}
+"""Text that is added to a page when the site is built."""
+
+
+def add_generated(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add the list of all pages to the home page, and the reference to its pages."""
+    if page in GENERATED:
+        source[0] += GENERATED[page]()
+
+
+def escape_docstring(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Escape what has a meaning in reStructuredText: docstrings are prose with `code` between single backticks."""
+    parts = "\n".join(lines).split("`")
+    parts[::2] = [re.sub(r"([*|_\\])", r"\\\1", part) for part in parts[::2]]
+    parts[2::2] = [re.sub(r"^(?=\w)", r"\\", part) for part in parts[2::2]]  # `name`s
+    lines[:] = "`".join(parts).splitlines()
+
+
+def copy_home_page(app: Sphinx, exception: Exception | None) -> None:
+    """Make the README the page that a server or a browser opens first."""
+    if exception is None:
+        shutil.copyfile(Path(app.outdir) / f"{root_doc}.html", Path(app.outdir) / "index.html")
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the functions above to Sphinx."""
+    app.connect("source-read", add_generated)
+    app.connect("autodoc-process-docstring", escape_docstring, priority=400)  # before napoleon
+    app.connect("build-finished", copy_home_page)
