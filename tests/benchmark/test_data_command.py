@@ -164,7 +164,7 @@ def test_bad_input_gives_one_clear_line(arguments: list[str], message: str, caps
         (["import", "--picture", "x.png", *IMPORT], "unrecognized arguments: --picture x.png"),
         (["import", "shop", *IMPORT], "unrecognized arguments: shop"),
         (["show"], "fedbandit data show: error: the following arguments are required: NAME"),
-        (["import"], "the following arguments are required: --name, --interactions, --items"),
+        (["import"], "the following arguments are required: --interactions"),
         (["--dimension", "x"], "fedbandit data: error: argument --dimension: invalid int value: 'x'"),
     ],
 )
