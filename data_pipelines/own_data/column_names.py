@@ -1,12 +1,11 @@
 """The columns of a table: given by name, or recognised by their names."""
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data_pipelines.support.messages import one_line
+from data_pipelines.support.messages import did_you_mean, one_line
 
 MAX_NAMES = 1000
 
@@ -95,9 +94,7 @@ def require_column(path: Path, columns: Sequence[str], role: Role, given: str | 
 def _given_column(path: Path, columns: Sequence[str], role: Role, given: str) -> str:
     if given in columns:
         return given
-    by_case = [column for column in columns if column.lower() == given.lower()]
-    matches = by_case or difflib.get_close_matches(given[:100], columns, n=1, cutoff=0.5)
-    hint = f" (did you mean {matches[0]!r}?)" if matches else ""
+    hint = did_you_mean(given, columns)
     raise ValueError(one_line(f"{path} has no column {given!r}{hint}, see {role.option}; {_listed(columns)}"))
 
 

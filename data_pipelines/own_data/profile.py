@@ -152,8 +152,8 @@ def profile_contents(
     """Count what is stored."""
     _, activity = np.unique(contents.users, return_counts=True)
     _, popularity = np.unique(contents.items, return_counts=True)
-    pairs = np.unique(np.stack([contents.users, contents.items.astype(np.int64)]), axis=1)
-    _, distinct_items = np.unique(pairs[0], return_counts=True)
+    is_new = np.append(True, (np.diff(contents.users) != 0) | (np.diff(contents.items) != 0))  # they are sorted
+    _, distinct_items = np.unique(contents.users[is_new], return_counts=True)
     quartiles = np.percentile(activity, [0, 25, 50, 75, 100], method="lower").astype(int).tolist()
     return Profile(
         files=tuple(files),

@@ -19,7 +19,8 @@ from data_pipelines.support.messages import one_line
 PARQUET_SUFFIXES = (".parquet", ".pq")
 PARQUET_MARK = b"PAR1"
 ZIP_MARK = b"PK\x03\x04"
-MAX_ROWS = 20_000_000
+MAX_ROWS = 10_000_000
+"""A file with so many rows and as many distinct times takes about 3 GB of memory."""
 MAX_LINE = 1 << 20
 BATCH_ROWS = 1 << 16
 

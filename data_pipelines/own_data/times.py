@@ -172,7 +172,7 @@ def _whole_numbers(texts: Sequence[str], numbers: NDArray[np.float64]) -> tuple[
 def _description(texts: Sequence[str], date_format: str) -> str:
     """Return the format as users see it."""
     if date_format in (NUMBER, ISO):
-        return {NUMBER: "times are numbers", ISO: "dates in ISO 8601"}[date_format]
+        return {NUMBER: "times are numbers", ISO: "dates year-month-day"}[date_format]
     if "%" in date_format:
         return f"dates {date_format}"
     marks = [match[2] for text in texts if (match := DATE.fullmatch(text.strip()))]

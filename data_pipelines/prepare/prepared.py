@@ -16,6 +16,7 @@ from data_pipelines.catalogue import data_set_names
 from data_pipelines.data_label import data_label
 from data_pipelines.data_set import Contents, Reduction
 from data_pipelines.support.files import replacing_folder, save_array, sha256_of
+from data_pipelines.support.messages import did_you_mean, one_line
 
 PIPELINE_VERSION = 1
 """Part of every fingerprint: raise it if a change in reading or preparing changes the data."""
@@ -176,7 +177,9 @@ def open_prepared(name: str, folder: Path | None = None) -> Prepared:
     root = data_folder() if folder is None else folder
     names = sorted({*data_set_names(), *prepared_names(root)})
     if name not in names:
-        raise ValueError(f"data set must be one of {', '.join(names)}, got {name!r}")
+        raise ValueError(
+            one_line(f"data set must be one of {', '.join(names)}, got {name!r}{did_you_mean(name, names)}")
+        )
     folder = root / name
     manifest = read_manifest(folder)
     keys = ["components", "item_ids", "users", "items", "times"]
