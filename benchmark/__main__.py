@@ -11,7 +11,7 @@ from typing import Protocol, cast
 
 from benchmark import commands
 from benchmark.commands import data
-from data_pipelines.support.messages import one_line
+from data_pipelines.support.messages import did_you_mean, one_line
 from data_pipelines.support.secrets import without_secrets
 
 
@@ -35,7 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else [*argv]
     if argv[:1] == ["data"]:
         argv[1:] = data.with_sub_command(argv[1:])
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    if argv and not argv[0].startswith("-") and argv[0] not in _command_names():
+        hint, names = did_you_mean(argv[0], _command_names()), ", ".join(_command_names())
+        parser.error(one_line(f"argument COMMAND: invalid choice: {argv[0]!r}{hint}; expected one of: {names}"))
+    arguments = parser.parse_args(argv)
     command: Command = arguments.command
     try:
         code = command.run(arguments)
@@ -54,6 +58,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+def _command_names() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(commands.__path__)]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fedbandit",
@@ -62,11 +70,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fedbandit {version('fedbandit-bench')}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in pkgutil.iter_modules(commands.__path__):
-        command = cast(Command, importlib.import_module(f"benchmark.commands.{module.name}"))
+    for name in _command_names():
+        command = cast(Command, importlib.import_module(f"benchmark.commands.{name}"))
         text = command.__doc__ or ""
         subparser = subparsers.add_parser(
-            module.name,
+            name,
             help=text.partition("\n")[0],
             description=text,
             formatter_class=argparse.RawDescriptionHelpFormatter,

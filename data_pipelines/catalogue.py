@@ -5,6 +5,10 @@ import pkgutil
 
 from data_pipelines import datasets
 from data_pipelines.data_set import DataSet
+from data_pipelines.support.messages import did_you_mean, one_line
+
+SUB_COMMANDS = ("import", "show")
+"""The words that may stand in the place of a data set's name after `fedbandit data`."""
 
 
 def data_set_names() -> list[str]:
@@ -15,6 +19,7 @@ def data_set_names() -> list[str]:
 def find_data_set(name: str) -> DataSet:
     """Return the declaration of a data set."""
     if name.replace("_", "-") not in data_set_names():
-        raise ValueError(f"data set must be one of {', '.join(data_set_names())}, got {name!r}")
+        hint = did_you_mean(name, (*data_set_names(), *SUB_COMMANDS))
+        raise ValueError(one_line(f"data set must be one of {', '.join(data_set_names())}, got {name!r}{hint}"))
     data_set: DataSet = importlib.import_module(f"data_pipelines.datasets.{name.replace('-', '_')}").DATA_SET
     return data_set

@@ -31,8 +31,8 @@ class Contents:
 
     `users`, `items` (rows of `item_ids`) and `times` (0: unknown) run over the interactions in increasing order of
     (user, item), so that the order of rows in the archive does not matter. A pair occurs once, or several times where
-    the data set declares events that repeat. `rows` is the number of rows read from each member; `notes` are
-    remarks for the manifest.
+    the data set declares events that repeat. `ratings` are those of the interactions (NaN: unknown), if there are any.
+    `rows` is the number of rows read from each member; `notes` are remarks for the manifest.
     """
 
     users: NDArray[np.int64]
@@ -43,6 +43,7 @@ class Contents:
     rows: Mapping[str, int]
     notes: tuple[str, ...] = ()
     user_labels: NDArray[Any] | None = None
+    ratings: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.users):
@@ -140,12 +141,21 @@ def distinct_pairs(
     users: NDArray[np.int64], items: NDArray[np.integer[Any]], times: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return each (user, item) once, with its earliest known time, sorted by user and item."""
-    is_unknown = times == UNKNOWN_TIME
-    order = np.lexsort((times, is_unknown, items, users))
-    users, items, times = users[order], items[order], times[order]
+    rows = rows_in_order(users, items, times, once=True)
+    return users[rows], items[rows].astype(np.int32), times[rows]
+
+
+def rows_in_order(
+    users: NDArray[np.int64], items: NDArray[np.integer[Any]], times: NDArray[np.int64], *, once: bool
+) -> NDArray[np.int64]:
+    """Return the rows sorted by user, item and time, unknown times last; with `once`, the first of each pair."""
+    order = np.lexsort((times, times == UNKNOWN_TIME, items, users))
+    if not once:
+        return order
+    users, items = users[order], items[order]
     is_first = np.ones(len(users), dtype=bool)
     is_first[1:] = (users[1:] != users[:-1]) | (items[1:] != items[:-1])
-    return users[is_first], items[is_first].astype(np.int32), times[is_first]
+    return order[is_first]
 
 
 def unique_ids(ids: list[int], member: str) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ Examples:
   fedbandit data movielens-1m --offline       without network access
   fedbandit data movielens --set observations_above=2000
   fedbandit data show delicious               a summary and a plot
-  fedbandit data import --name shop --interactions clicks.csv --items items.csv
+  fedbandit data import --name shop --interactions clicks.csv
 
 Sources are tried in this order: data that are already prepared; an archive in
 the data folder; the mirror; the official URL; other known copies; a package
@@ -28,13 +28,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.terminal import import_command
+
 if TYPE_CHECKING:
     from data_pipelines.fetch.sources import PreparationOptions
     from data_pipelines.prepare.readiness import PreparationResult
 
-COLUMN_OPTIONS = ("user_column", "item_column", "time_column", "id_column", "words_column")
 SHOW_HELP = "Print a summary of a prepared data set, and plot it."
-IMPORT_HELP = "Import your own data from two CSV or Parquet files."
 
 
 def with_sub_command(arguments: Sequence[str]) -> list[str]:
@@ -54,7 +54,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     _configure_prepare(prepare)
     _configure_show(sub_commands.add_parser("show", description=SHOW_HELP))
-    _configure_import(sub_commands.add_parser("import", description=IMPORT_HELP))
+    importer = sub_commands.add_parser(
+        "import", description=import_command.HELP, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    import_command.configure_import(importer)
+    importer.set_defaults(action=import_command.run_import)
 
 
 def _configure_prepare(parser: argparse.ArgumentParser) -> None:
@@ -94,28 +98,6 @@ def _configure_show(parser: argparse.ArgumentParser) -> None:
         help="where to save the plot: .png, .svg or .pdf (default: pictures/NAME.png in the data folder)",
     )
     parser.set_defaults(action=_show)
-
-
-def _configure_import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--name", required=True, help="name of the new data set")
-    parser.add_argument(
-        "--interactions", required=True, metavar="FILE", help="CSV or Parquet file with one row per interaction"
-    )
-    parser.add_argument("--items", required=True, metavar="FILE", help="CSV or Parquet file with one row per item")
-    parser.add_argument("--user-column", metavar="NAME", help="user column of the interactions (default: user)")
-    parser.add_argument("--item-column", metavar="NAME", help="item column of the interactions (default: item)")
-    parser.add_argument(
-        "--time-column", metavar="NAME", help="time column of the interactions (default: time, if there is one)"
-    )
-    parser.add_argument("--id-column", metavar="NAME", help="id column of the items (default: item)")
-    parser.add_argument(
-        "--words-column",
-        metavar="NAME",
-        action="append",
-        help="column with text that describes the items; repeatable (default: words)",
-    )
-    _add_dimension(parser)
-    parser.set_defaults(action=_import)
 
 
 def _add_dimension(parser: argparse.ArgumentParser) -> None:
@@ -204,29 +186,4 @@ def _show(arguments: argparse.Namespace) -> int:
     print(describe(prepared))
     draw(prepared, picture)
     print(f"picture        {picture}")
-    return 0
-
-
-def _import(arguments: argparse.Namespace) -> int:
-    from data_pipelines.prepare.imported import ImportRequest, import_data_set
-    from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, data_folder
-
-    columns = {key: getattr(arguments, key) for key in COLUMN_OPTIONS if getattr(arguments, key) is not None}
-    request = ImportRequest(
-        name=arguments.name,
-        interactions=Path(arguments.interactions),
-        items=Path(arguments.items),
-        dimension=DEFAULT_DIMENSION if arguments.dimension is None else arguments.dimension,
-        **columns,
-    )
-    manifest = import_data_set(request, data_folder())
-    counts = manifest["counts"]["observed"]
-    print(
-        f"{request.name}: imported, {counts['users']:,} users, {counts['items']:,} items, "
-        f"{counts['interactions']:,} interactions, in {data_folder() / request.name}"
-    )
-    for note in manifest["notes"]:
-        print(f"  {note}")
-    print(f'To use it, write dataset = "{request.name}" under [[streams]] in an experiment file')
-    print('(see "Add an experiment" in README.md).')
     return 0

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from benchmark.plan.algorithm_names import GRID_OFFSETS, find_algorithm, make_algorithm, parameter_names
 from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, MAX_DIMENSION
-from data_pipelines.support.messages import one_line
+from data_pipelines.support.messages import did_you_mean, one_line
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 GRID = "grid"
@@ -29,6 +29,9 @@ MAX_ARMS = 10_000
 MAX_CLIENTS = 100_000_000
 MAX_POOLED = 2**31 - 1
 """Steps times arms. Pools hold item rows as 32-bit integers."""
+
+MAX_SHOWN = 100
+"""Characters of a value in an error message: a whole table is not worth reading."""
 
 NAME = re.compile(r"\w[\w.-]{0,99}")
 """Names become folder names: no separators and no leading dot."""
@@ -270,15 +273,18 @@ def _one_line(error: ValidationError) -> str:
     if first["type"] == "missing":
         return f"required field {field} is missing"
     if first["type"] == "extra_forbidden":
-        return f"unknown field {field}, got {first['input']!r}; expected one of: {_known_fields(first['loc'])}"
+        names = _known_fields(first["loc"])
+        hint = did_you_mean(str(first["loc"][-1]), names)
+        value = one_line(repr(first["input"]))[:MAX_SHOWN]
+        return f"unknown field {field}{hint}, got {value}; expected one of: {', '.join(names)}"
     if first["type"] == "value_error":
         return f"{field}: {first['ctx']['error']}"
     rule = re.sub(r"^\w+ should ", "must ", first["msg"])
     return f"{field} {rule[0].lower()}{rule[1:]}, got {first['input']!r}"
 
 
-def _known_fields(location: tuple[int | str, ...]) -> str:
+def _known_fields(location: tuple[int | str, ...]) -> list[str]:
     models: dict[str, type[BaseModel]] = {"streams": Stream, "profiles": Profile}
     model = models.get(str(location[0]), Experiment) if len(location) > 1 else Experiment
     model = LogSpaced if "grid" in location else model
-    return ", ".join(name for name in model.model_fields if name != "name")
+    return [name for name in model.model_fields if name != "name"]

@@ -22,7 +22,9 @@ from benchmark.plan.options import RunOptions
 from benchmark.plan.run_key import run_key
 from benchmark.plan.stream_source import StreamSource, prepared_source, simulated_source
 from benchmark.plan.unknown_name import unknown_name
-from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, NotPreparedError, data_folder
+from data_pipelines.catalogue import data_set_names
+from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, NotPreparedError, data_folder, prepared_names
+from data_pipelines.support.messages import did_you_mean
 
 SYMBOLS = {"gamma": "γ", "threshold": "D"}
 
@@ -174,16 +176,22 @@ def _sources(
             ((settings, _),) = stream_settings(stream)
             yield prepared_source(stream.dataset, settings, seed, Path(data_folder()).resolve()), None
         except NotPreparedError as error:
-            name = stream.dataset
-            missing[name] = (
-                f"{str(error).partition('; run:')[0]} (searched {data_folder().resolve()}); run "
-                f"`fedbandit data {name}`, with --mirror DIR_OR_URL for a copy or --stand-in for generated data"
-            )
+            missing[stream.dataset] = _missing_message(stream.dataset, str(error).partition("; run:")[0])
         return
     for settings, global_dim in stream_settings(stream):
         source = simulated_source(settings, seed)
         if _matches(source.name, patterns):
             yield source, global_dim
+
+
+def _missing_message(name: str, reason: str) -> str:
+    """Return how to get a data set; one that is neither in the catalogue nor prepared may be misspelt."""
+    reason = f"{reason} (searched {data_folder().resolve()})"
+    if name in data_set_names():
+        options = "with --mirror DIR_OR_URL for a copy or --stand-in for generated data"
+        return f"{reason}; run `fedbandit data {name}`, {options}"
+    hint = did_you_mean(name, sorted({*data_set_names(), *prepared_names()}))
+    return f"{reason}{hint}; for your own data, run `fedbandit data import --name {name} --interactions FILE`"
 
 
 def stream_settings(stream: Stream) -> Iterator[tuple[dict[str, Any], int | None]]:

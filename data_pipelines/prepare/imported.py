@@ -1,128 +1,160 @@
-"""Import your own data: from two tables, CSV or Parquet, to a prepared data set like the others."""
+"""Import your own data: from a table of interactions, CSV or Parquet, to a prepared data set like the others."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from data_pipelines.catalogue import data_set_names
-from data_pipelines.data_set import Contents, distinct_pairs
-from data_pipelines.prepare.import_tables import of_one_kind, read_ids, read_table, read_texts, read_times
-from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, MAX_DIMENSION, prepare
-from data_pipelines.prepare.words import count_words, split_into_words
+from data_pipelines.own_data.item_features import REMARKS
+from data_pipelines.own_data.options import ImportOptions
+from data_pipelines.own_data.profile import Profile
+from data_pipelines.own_data.read import OwnData, read_own_data
+from data_pipelines.prepare.prepared import (
+    DEFAULT_DIMENSION,
+    NotPreparedError,
+    data_folder,
+    prepare,
+    read_sealed_manifest,
+)
 from data_pipelines.support.files import locked, sha256_of
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 RESERVED = ("archives", "import", "pictures", "show", "stand-ins")
+MAX_NAME = 50
+"""Length of the name that a file gives to its data set; a hash may follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportRequest:
-    """The files to import and the names of their columns.
-
-    Without a column `time`, or where it is empty or zero, a user's interactions are put in random order.
-    """
+class ImportRequest(ImportOptions):
+    """The name of the new data set, the table of interactions, and how to read it."""
 
     name: str
     interactions: Path
-    items: Path
-    user_column: str = "user"
-    item_column: str = "item"
-    time_column: str | None = None
-    id_column: str = "item"
-    words_column: Sequence[str] = ("words",)
-    dimension: int = DEFAULT_DIMENSION
+
+
+@dataclass(frozen=True)
+class ImportedTable:
+    """An imported data set: its name, a profile of the table, and the manifest."""
+
+    name: str
+    profile: Profile
+    manifest: dict[str, Any]
+
+
+def import_table(
+    path: Path, options: ImportOptions | None = None, *, name: str | None = None, folder: Path | None = None
+) -> ImportedTable:
+    """Import a table of interactions into the data folder, without printing anything.
+
+    Without a name, the data set is called like the file; if other data already have that name, a hash follows it.
+    Bad input raises a `ValueError` with one line, and nothing is written.
+    """
+    options = options or ImportOptions()
+    folder = data_folder() if folder is None else folder
+    if name is not None:
+        _check_name(name)
+    own_data = read_own_data(path, options)
+    members = _members(path, options)
+    name = name or _free_name(path, members, folder)
+    with locked(folder, name):
+        manifest = prepare(
+            own_data.contents,
+            _about(name, members, own_data, options),
+            dimension=_dimension(own_data, options),
+            folder=folder / name,
+            reduction="svd" if own_data.features == "one-hot" else "pca",
+            stream_defaults={"scaling": "pca"} if own_data.features == "one-hot" else None,
+        )
+    return ImportedTable(name, own_data.profile, manifest)
 
 
 def import_data_set(request: ImportRequest, folder: Path) -> dict[str, Any]:
-    """Read the two tables and prepare them under `folder`; return the manifest."""
-    _check_name(request.name)
-    if not 1 <= request.dimension <= MAX_DIMENSION:
-        raise ValueError(f"dimension must be an integer from 1 to {MAX_DIMENSION}, got {request.dimension}")
-    contents = read_contents(request)
-    counts = asdict(contents.counts)
-    about = {
-        "name": request.name,
+    """Import the tables of a request into `folder`; return the manifest."""
+    return import_table(request.interactions, request, name=request.name, folder=folder).manifest
+
+
+def profile_table(path: Path, options: ImportOptions, *, name: str | None = None) -> Profile:
+    """Return the profile of a table that `import_table` would import; nothing is written."""
+    if name is not None:
+        _check_name(name)
+    own_data = read_own_data(path, options)
+    _dimension(own_data, options)
+    return own_data.profile
+
+
+def _dimension(own_data: OwnData, options: ImportOptions) -> int:
+    """Return the number of components: one-hot features have as many as there are items."""
+    if own_data.features != "one-hot":
+        return DEFAULT_DIMENSION if options.dimension is None else options.dimension
+    item_count = len(own_data.contents.item_ids)
+    if options.dimension not in (None, item_count):
+        raise ValueError(f"--dimension must be the number of items, {item_count:,}, for --features one-hot")
+    return item_count
+
+
+def _members(path: Path, options: ImportOptions) -> dict[str, str]:
+    items = {} if options.items is None else {"items": sha256_of(options.items)}
+    return {"interactions": sha256_of(path), **items}
+
+
+def _about(name: str, members: dict[str, str], own_data: OwnData, options: ImportOptions) -> dict[str, Any]:
+    """Return the fields of the manifest on name, source, hashes, parameters and licence."""
+    contents = own_data.contents
+    return {
+        "name": name,
         "source": "imported",
         "origin": "files of the user",
         "archive": None,
-        "members": {"interactions": sha256_of(request.interactions), "items": sha256_of(request.items)},
+        "members": members,
         "verified": "imported: nothing to verify (sha256 recorded)",
-        "counts": {"observed": counts, "published": None},
+        "counts": {"observed": asdict(contents.counts), "published": None},
         "rows": {"observed": dict(contents.rows), "published": {}},
         "differences": [],
         "notes": list(contents.notes),
-        "remarks": [],
-        "parameters": {
-            "columns": {
-                "user": request.user_column,
-                "item": request.item_column,
-                "time": request.time_column,
-                "id": request.id_column,
-                "words": list(request.words_column),
-            }
-        },
+        "remarks": list(REMARKS[own_data.features]),
+        "parameters": {"columns": own_data.columns, **_further_parameters(own_data, options)},
         "groups": "quantiles",
         "licence": "of the user",
         "citation": "of the user",
     }
-    with locked(folder, request.name):
-        return prepare(contents, about, dimension=request.dimension, folder=folder / request.name)
+
+
+def _further_parameters(own_data: OwnData, options: ImportOptions) -> dict[str, Any]:
+    """Return the parameters that differ from their defaults: the fingerprint of a plain import has none of them."""
+    parameters = {
+        "features": (own_data.features, "words"),
+        "repeats": (options.repeats, "once"),
+        "skip_bad_rows": (options.skip_bad_rows, False),
+        "positive_from": (options.positive_from, None),
+        "formats": (own_data.formats, {}),
+    }
+    return {key: value for key, (value, default) in parameters.items() if value != default}
+
+
+def _reserved_names() -> tuple[str, ...]:
+    return (*data_set_names(), *RESERVED)
 
 
 def _check_name(name: str) -> None:
-    reserved_names = (*data_set_names(), *RESERVED)
-    if not NAME.fullmatch(name) or name in reserved_names:
+    if not NAME.fullmatch(name) or name in _reserved_names():
         raise ValueError(
-            f"name must consist of lower-case letters, digits, - and _, and not be one of {', '.join(reserved_names)}, "
-            f"got {name!r}"
+            "name must consist of lower-case letters, digits, - and _, "
+            f"and not be one of {', '.join(_reserved_names())}, got {name!r}"
         )
 
 
-def read_contents(request: ImportRequest) -> Contents:
-    """Read the two tables."""
-    clicks, items = read_table(request.interactions), read_table(request.items)
-    item_ids, clicked_items = of_one_kind(
-        read_ids(items, request.items, request.id_column),
-        read_ids(clicks, request.interactions, request.item_column),
-    )
-    if len(distinct := np.unique(item_ids)) < len(item_ids):
-        values, counts = np.unique(item_ids, return_counts=True)
-        raise ValueError(f"{request.items} contains item {str(values[np.argmax(counts > 1)])!r} more than once")
-    order = np.argsort(item_ids)
-    is_unknown = ~np.isin(clicked_items, distinct)
-    if is_unknown.any():
-        row = int(np.argmax(is_unknown))
-        raise ValueError(
-            f"{request.interactions} row {row + 1}: {request.item_column} must be an item of {request.items}, "
-            f"got {str(clicked_items[row])!r}"
-        )
-    labels, users = np.unique(read_ids(clicks, request.interactions, request.user_column), return_inverse=True)
-    are_numbers = labels.dtype.kind == "i"
-    times, notes = read_times(clicks, request.interactions, request.time_column)
-    users, item_rows, times = distinct_pairs(
-        labels[users] if are_numbers else users, np.searchsorted(distinct, clicked_items), times
-    )
-    if repeated := len(clicked_items) - len(users):
-        notes.append(f"{repeated:,} interactions repeat a (user, item) pair and are counted once")
-    words = [split_into_words(text) for text in read_texts(items, request.items, request.words_column)]
-    rows = np.arange(len(item_ids))
-    return Contents(
-        users=users,
-        items=item_rows,
-        times=times,
-        item_ids=distinct,
-        words=count_words(
-            rows,
-            rows,
-            np.ones(len(rows), dtype=np.int64),
-            item_count=len(rows),
-            words_of_tags=[words[row] for row in order],
-        ),
-        rows={"interactions": len(clicked_items), "items": len(item_ids)},
-        notes=tuple(notes),
-        user_labels=None if are_numbers else labels,
-    )
+def _free_name(path: Path, members: dict[str, str], folder: Path) -> str:
+    """Return a name made of the file's name that no other data have."""
+    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:MAX_NAME] or "table"
+    if name not in _reserved_names() and _members_of(folder / name) in (None, members):
+        return name
+    return f"{name}-{members['interactions'][:8]}"
+
+
+def _members_of(folder: Path) -> dict[str, str] | None:
+    """Return the hashes of the files that a prepared data set is made of; None if there is no such data set."""
+    try:
+        return dict(read_sealed_manifest(folder)["members"])
+    except NotPreparedError:
+        return None

@@ -16,6 +16,7 @@ from data_pipelines.catalogue import data_set_names
 from data_pipelines.data_label import data_label
 from data_pipelines.data_set import Contents, Reduction
 from data_pipelines.support.files import replacing_folder, save_array, sha256_of
+from data_pipelines.support.messages import did_you_mean, one_line
 
 PIPELINE_VERSION = 1
 """Part of every fingerprint: raise it if a change in reading or preparing changes the data."""
@@ -42,7 +43,8 @@ class Prepared:
     """A prepared data set in memory.
 
     `components (I,d)` are principal components, unscaled; `users`, `items` (rows of `components`) and
-    `times` (0: unknown) are the interactions, sorted by user and item; a pair may occur several times.
+    `times` (0: unknown) are the interactions, sorted by user and item; a pair may occur several times. `ratings` are
+    those of the interactions (NaN: unknown), if there are any.
     """
 
     manifest: Mapping[str, Any]
@@ -51,6 +53,7 @@ class Prepared:
     users: NDArray[np.int64]
     items: NDArray[np.int32]
     times: NDArray[np.int64]
+    ratings: NDArray[np.float64] | None = None
 
     @property
     def name(self) -> str:
@@ -101,8 +104,8 @@ def prepare(
         "items": contents.items,
         "times": contents.times,
     }
-    if contents.user_labels is not None:
-        arrays["user_labels"] = contents.user_labels
+    optional_arrays = {"user_labels": contents.user_labels, "ratings": contents.ratings}
+    arrays |= {name: array for name, array in optional_arrays.items() if array is not None}
     parameters = {**about["parameters"], "dimension": dimension}
     inputs = {"sources": about["members"], "parameters": parameters, "pipeline": PIPELINE_VERSION}
     with replacing_folder(folder) as new:
@@ -174,13 +177,14 @@ def open_prepared(name: str, folder: Path | None = None) -> Prepared:
     root = data_folder() if folder is None else folder
     names = sorted({*data_set_names(), *prepared_names(root)})
     if name not in names:
-        raise ValueError(f"data set must be one of {', '.join(names)}, got {name!r}")
+        raise ValueError(
+            one_line(f"data set must be one of {', '.join(names)}, got {name!r}{did_you_mean(name, names)}")
+        )
     folder = root / name
     manifest = read_manifest(folder)
-    arrays = {
-        key: np.load(folder / f"{key}.npy", allow_pickle=False)
-        for key in ("components", "item_ids", "users", "items", "times")
-    }
+    keys = ["components", "item_ids", "users", "items", "times"]
+    keys += ["ratings"] if "ratings.npy" in manifest["arrays"] else []
+    arrays = {key: np.load(folder / f"{key}.npy", allow_pickle=False) for key in keys}
     if read_manifest(folder) != manifest:
         raise NotPreparedError(f"{name} changed on disk while being read; re-run the command")
     return Prepared(manifest, **arrays)

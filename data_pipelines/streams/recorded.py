@@ -5,6 +5,7 @@ There is no Python loop over interactions.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def load_with_manifest(
         raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")
     if positive not in POSITIONS:
         raise ValueError(f"positive must be one of {', '.join(POSITIONS)}, got {positive!r}")
-    prepared = open_prepared(name, folder)
+    prepared = positives_of(open_prepared(name, folder))
     max_dimension = prepared.components.shape[1]
     dimension = max_dimension if dimension is None else dimension
     is_integer = isinstance(dimension, int | np.integer) and not isinstance(dimension, bool)
@@ -89,6 +90,18 @@ def load_with_manifest(
         positive=positive,
     )
     return stream, prepared.manifest
+
+
+def positives_of(prepared: Prepared) -> Prepared:
+    """Return the data set without interactions that are rated below its parameter `positive_from`, if it has one."""
+    least = prepared.manifest["parameters"].get("positive_from")
+    if least is None or prepared.ratings is None:
+        return prepared
+    is_positive = prepared.ratings >= least
+    if not is_positive.any():
+        raise ValueError(f"{prepared.name} has no interaction rated {least:g} or higher")
+    arrays = {key: getattr(prepared, key)[is_positive] for key in ("users", "items", "times", "ratings")}
+    return replace(prepared, **arrays)
 
 
 def build_stream(

@@ -1,6 +1,8 @@
-"""One-line messages without control characters, and texts that every database can store."""
+"""One-line messages without control characters, suggestions for names, and texts that every database can store."""
 
+import difflib
 import re
+from collections.abc import Iterable
 
 MAX_LENGTH = 2000
 NOT_STORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -12,6 +14,14 @@ def one_line(text: object) -> str:
     message = str(text)
     line = "".join(char if char.isprintable() else _escaped(char) for char in message[: MAX_LENGTH + 1])
     return line if len(line) <= MAX_LENGTH else f"{line[:MAX_LENGTH]}… ({len(message):,} characters)"
+
+
+def did_you_mean(name: str, known_names: Iterable[str]) -> str:
+    """Return ` (did you mean …?)` with the most similar known name, or nothing if none is similar."""
+    names = list(known_names)
+    same_letters = [known for known in names if known.lower() == name.lower()]
+    matches = same_letters or difflib.get_close_matches(name[:100], names, n=1, cutoff=0.5)
+    return f" (did you mean {matches[0]}?)" if matches else ""
 
 
 def storable(text: str) -> str:

@@ -136,6 +136,9 @@ def test_filters_and_dimension_are_options(folder: Path, capsys):
     ("arguments", "message"),
     [
         (["netflix"], "data set must be one of book-crossing, delicious, delicious-tagged, lastfm, "),
+        (["lastfmm"], "got 'lastfmm' (did you mean lastfm?)"),
+        (["shwo", "lastfm"], "got 'shwo' (did you mean show?)"),
+        (["show", "lastfmm"], "got 'lastfmm' (did you mean lastfm?)"),
         (["lastfm", "--set", "x"], "--set must be KEY=NUMBER with a finite, non-negative number, got 'x'"),
         (["--set", "x=1"], "--set must be used with exactly one data set, got 3"),
         (["movielens", "--set", "x=1"], "movielens has no parameter 'x'"),
@@ -164,7 +167,7 @@ def test_bad_input_gives_one_clear_line(arguments: list[str], message: str, caps
         (["import", "--picture", "x.png", *IMPORT], "unrecognized arguments: --picture x.png"),
         (["import", "shop", *IMPORT], "unrecognized arguments: shop"),
         (["show"], "fedbandit data show: error: the following arguments are required: NAME"),
-        (["import"], "the following arguments are required: --name, --interactions, --items"),
+        (["import"], "the following arguments are required: --interactions"),
         (["--dimension", "x"], "fedbandit data: error: argument --dimension: invalid int value: 'x'"),
     ],
 )
@@ -216,6 +219,45 @@ def test_an_imported_data_set_can_be_shown(folder: Path, tmp_path: Path, capsys)
     assert "shop: imported, 3 users, 60 items, 30 interactions" in capsys.readouterr().out
     assert main(["data", "show", "shop"]) == 0
     assert "source         imported" in capsys.readouterr().out
+
+
+def write_purchases(path: Path) -> None:
+    rows = [f"{n % 3};i{n};{n % 28 + 1}.5.2024;{n % 5 + 1}" for n in range(60)]
+    path.write_text("\n".join(["Customer;SKU;Date;Stars", *rows, ";i1;1.5.2024;1", "1;i2;soon;1"]) + "\n")
+
+
+def test_a_table_without_items_is_imported_and_described(folder: Path, tmp_path: Path, capsys):
+    write_purchases(tmp_path / "Purchases.csv")
+    arguments = ["data", "import", "--interactions", str(tmp_path / "Purchases.csv"), "--rating-column", "Stars"]
+    assert main([*arguments, "--skip-bad-rows"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "file           Purchases.csv: CSV, separator ';', encoding UTF-8" in lines
+    assert "times          dates day.month.year, 2024-05-01 to 2024-05-28" in lines
+    assert "purchases: imported, 3 users, 60 items, 60 interactions" in lines
+    assert max(len(line) for line in lines if not line.startswith("Stored in ")) <= 80
+    assert (folder / "purchases" / "ratings.npy").is_file()
+
+
+def test_bad_rows_are_refused_with_one_line_per_kind_and_nothing_is_written(folder: Path, tmp_path: Path, capsys):
+    write_purchases(tmp_path / "p.csv")
+    assert main(["data", "import", "--interactions", str(tmp_path / "p.csv")]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"fedbandit: error: {tmp_path / 'p.csv'} has bad rows (--skip-bad-rows leaves them out):",
+        "  row 61: Customer must be an id, got an empty field (1 row)",
+        "  row 62: Date must be like the other dates day.month.year, got 'soon' (1 row)",
+    ]
+    assert not (folder / "p").exists()
+
+
+def test_a_dry_run_of_an_import_prints_a_profile_and_writes_nothing(folder: Path, tmp_path: Path, capsys):
+    write_purchases(tmp_path / "p.csv")
+    assert main(["data", "import", "--interactions", str(tmp_path / "p.csv"), "--dry-run"]) == 0
+    output = capsys.readouterr().out
+    assert "rows           62, 2 of them left out (see below)" in output
+    assert "left out 1 row of p.csv: Customer must be an id, got an empty field (row 61)" in " ".join(output.split())
+    assert "Dry run: nothing was written." in output
+    assert "The import refuses these files unless it is given --skip-bad-rows." in output
+    assert not folder.exists()
 
 
 def test_the_help_has_examples():

@@ -58,7 +58,11 @@ def test_the_studies_have_the_papers_thresholds():
             "clients = 0",
             "streams.0.clients must be greater than or equal to 1, got 0",
         ),
-        ("clients = 1_000", "client = 1", "unknown field streams.0.client, got 1; expected one of: dataset, simulated"),
+        (
+            "clients = 1_000",
+            "client = 1",
+            "unknown field streams.0.client (did you mean clients?), got 1; expected one of: dataset, ",
+        ),
         ("seeds = 2", 'seeds = "many"', "profiles.quick.seeds must be a valid"),
         (
             "gammas = [1, inf]",
@@ -73,8 +77,9 @@ def test_the_studies_have_the_papers_thresholds():
         (
             "title",
             "titel",
-            "unknown field titel, got 'Figure a: homogeneous clients, uniform'; expected one of: title, ",
+            "unknown field titel (did you mean title?), got 'Figure a: homogeneous clients, uniform'; expected one of: ",
         ),
+        ("[[algorithms]]", "[[algorithm]]", "unknown field algorithm (did you mean algorithms?), got [{'name': "),
         ("points = 6", "point = 6", "profiles.quick.grid"),
         ('simulated = "uniform"', 'dataset = "lastfm"', "cannot be combined with dataset"),
         ("[[streams]]", "[[streams", "is not valid TOML"),

@@ -19,6 +19,7 @@ import pytest
 
 from benchmark.execution.local import LocalExecutor
 from benchmark.plan.algorithm_names import number_text, parse_filter
+from benchmark.plan.experiment import FOLDER
 from benchmark.records.finished import finished_by_search, finished_in_sqlite
 from benchmark.records.store import Store
 from tests.benchmark.conftest import Command
@@ -235,7 +236,7 @@ def test_an_unknown_field_is_reported_before_a_missing_one(tmp_path: Path, fedba
     text = (tmp_path / "tiny.toml").read_text().replace("seeds =", "sedes =")
     (tmp_path / "tiny.toml").write_text(text)
     assert (
-        "unknown field profiles.quick.sedes, got 2; expected one of: seeds, grid, gammas"
+        "unknown field profiles.quick.sedes (did you mean seeds?), got 2; expected one of: seeds, grid, gammas"
         in fedbandit_here(tmp_path, "run", "tiny.toml").stderr
     )
 
@@ -414,6 +415,20 @@ def test_a_missing_data_set_is_reported_and_the_exit_code_is_1(tmp_path: Path, f
     assert done.returncode == 1
     assert f"MISSING: lastfm is not prepared (searched {tmp_path / 'data'}); run `fedbandit data lastfm`" in done.stderr
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2}
+
+
+def test_a_misspelt_data_set_in_a_file_gives_a_suggestion(tmp_path: Path, fedbandit_here: Command):
+    (tmp_path / "p.csv").write_text("user,item\n" + "".join(f"{n % 3},{n}\n" for n in range(60)))
+    data = {"FEDBANDIT_DATA": str(tmp_path / "data")}
+    arguments = ("data", "import", "--name", "shop", "--interactions", "p.csv")
+    assert fedbandit_here(tmp_path, *arguments, **data).returncode == 0
+    text = (FOLDER / "fig_d.toml").read_text().replace('dataset = "lastfm"', 'dataset = "shopp"')
+    (tmp_path / "mine.toml").write_text(text)
+    done = fedbandit_here(tmp_path, "run", "mine.toml", "--dry-run", **data)
+    assert done.returncode == 1
+    assert "MISSING: shopp is not prepared" in done.stderr
+    assert "(did you mean shop?); for your own data, run `fedbandit data import --name shopp" in done.stderr
+    assert "stand-in" not in done.stderr
 
 
 def test_without_any_data_set_there_is_nothing_to_run(tmp_path: Path, fedbandit_here: Command):

@@ -114,7 +114,7 @@ def test_interactions_without_a_time_are_put_in_random_order_with_a_note(tmp_pat
     assert manifest["notes"] == ["no time column: interactions are put in random order"]
     clicks = clicks.assign(time=["", *range(1, 20)])
     manifest = import_data_set(request(tmp_path, clicks, items), tmp_path / "data")
-    assert manifest["notes"] == ["1 interactions have no time: they are put in random order"]
+    assert manifest["notes"] == ["1 interaction without a time: put in random order"]
 
 
 def test_fractions_of_a_second_are_kept_and_invalid_times_are_refused(tmp_path: Path):
@@ -130,7 +130,7 @@ def test_repeated_interactions_are_counted_once_with_a_note(tmp_path: Path):
     clicks, items = tables()
     manifest = import_data_set(request(tmp_path, pandas.concat([clicks, clicks]), items), tmp_path / "data")
     assert manifest["counts"]["observed"]["interactions"] == 20
-    assert manifest["notes"] == ["20 interactions repeat a (user, item) pair and are counted once"]
+    assert manifest["notes"] == ["20 repeated interactions (same user and item): counted once"]
 
 
 def test_importing_again_gives_the_same_bytes(tmp_path: Path):
@@ -156,15 +156,17 @@ def test_invalid_tables_give_a_one_line_error(tmp_path: Path):
     assert re.search(
         r"row 1: item must be an item of .*, got 'sku-99'", error_message(tmp_path, clicks_on_unknown_item, items)
     )
-    assert "contains item 'sku-00' more than once" in error_message(tmp_path, clicks, pandas.concat([items, items]))
+    assert "row 61: item must not be an item of an earlier row, got 'sku-00' (60 rows)" in error_message(
+        tmp_path, clicks, pandas.concat([items, items])
+    )
     assert "row 2: user must be an id, got an empty field" in error_message(
         tmp_path, clicks.assign(user=["a", "", *["b"] * 18]), items
     )
     assert "row 1: time must be a number or a date such as 2024-05-31T12:00:00, got 'soon'" in error_message(
         tmp_path, clicks.assign(time="soon"), items
     )
-    assert "has no column 'words'; its columns are 'item', 'text'" in error_message(
-        tmp_path, clicks, items.rename(columns={"words": "text"})
+    assert "has no column 'words' or similar; name it with --words-column; its columns are 'item', 'x'" in (
+        error_message(tmp_path, clicks, items.rename(columns={"words": "x"}))
     )
     assert "has no column 'when'" in error_message(tmp_path, clicks, items, time_column="when")
     assert "has no rows" in error_message(tmp_path, clicks.head(0), items)
@@ -197,7 +199,8 @@ def test_ids_of_different_length_or_type_are_never_confused(tmp_path: Path):
 def test_rows_longer_than_the_header_are_refused(tmp_path: Path):
     clicks, items = tables()
     (tmp_path / "long.csv").write_text("user,item\n" + "a,sku-01,7\n" * 3)
-    assert "more columns than the header" in error_message(tmp_path, clicks, items, interactions=tmp_path / "long.csv")
+    message = error_message(tmp_path, clicks, items, interactions=tmp_path / "long.csv")
+    assert "row 1: a row must have 2 fields, as many as the header, got 3 fields (3 rows)" in message
 
 
 PIECES = [

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from data_pipelines.data_set import Contents
-from data_pipelines.prepare.imported import ImportRequest, import_data_set, read_contents
+from data_pipelines.own_data.read import OwnData, read_own_data
+from data_pipelines.own_data.text_format import SEPARATORS
+from data_pipelines.prepare.imported import ImportRequest, import_data_set
 from tests.fuzz.mutations import damaged
 from tests.fuzz.target import Target, require, require_one_line, scratch
 
@@ -108,7 +110,7 @@ def check_parquet(content: bytes) -> bool:
     contents = _imported(content, "clicks.parquet")
     if contents is None:
         return False
-    table = pq.read_table(io.BytesIO(content))
+    table = pq.read_table(io.BytesIO(content), columns=["user", "item"])  # other columns may be damaged
     for name in ("user", "item"):
         require(table.column(name).null_count == 0, f"an empty {name}")
         kind = table.schema.field(name).type
@@ -134,15 +136,58 @@ def _imported(content: bytes, name: str) -> Contents | None:
         items.write_text("item,words\n" + "".join(f"{item},red word{item}\n" for item in ITEMS))
     clicks = folder / name
     clicks.write_bytes(content)
-    request = ImportRequest(name="shop", interactions=clicks, items=items, dimension=3)
+    columns = {"user_column": "user", "item_column": "item"}
+    formats = {"separator": ",", "encoding": "utf-8"}  # as `check_csv` reads them
+    request = ImportRequest(name="shop", interactions=clicks, items=items, dimension=3, **columns, **formats)
     try:
-        contents = read_contents(request)
+        contents = read_own_data(clicks, request).contents
         if len(content) % FULL_IMPORT_EVERY == 0:
             import_data_set(request, folder / "data")
     except ValueError as error:
         require_one_line(error, str(clicks), "no item has any words left", "the data set has no interactions")
         return None
     return contents
+
+
+def make_any_format(draw: random.Random) -> bytes:
+    """Make a table without items, in some encoding and with some separator, columns and dates, damaged or not."""
+    header = (draw.choice(("user", "CustomerID", "who")), draw.choice(("item", "sku")), draw.choice(("date", "x")))
+    dates = ("31.12.2024", "1/2/2024", "2024-05-31 12:00", "5/31/24 1:05 PM", "", "7", "1,5", "soon")
+    kind = draw.choice(dates)
+    rows = [
+        (
+            draw.choice(("a", "ü", "7", "", "nan")),
+            draw.choice(ITEMS),
+            draw.choice(dates) if draw.random() < 0.2 else kind,
+        )
+        for _ in range(draw.randint(1, 8))
+    ]
+    separator = draw.choice([*SEPARATORS])
+    text = "".join(separator.join(row) + draw.choice(("\n", "\r\n")) for row in [header, *rows])
+    content = text.encode(draw.choice(("utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le")))
+    return damaged(draw, content, TOKENS, max_damages=2) if draw.random() < 0.5 else content
+
+
+def check_any_format(content: bytes) -> bool:
+    """Every row of an accepted table is stored, a repeat, or counted as bad; the profile fits a terminal."""
+    table = scratch() / "any.csv"
+    table.write_bytes(content)
+    try:
+        own_data = read_own_data(table, ImportRequest(name="any", interactions=table, skip_bad_rows=True))
+    except ValueError as error:
+        require_one_line(error, str(table), "user, item, time and rating must be different", "no item has any words")
+        return False
+    _require_consistent(own_data)
+    return True
+
+
+def _require_consistent(own_data: OwnData) -> None:
+    contents, profile = own_data.contents, own_data.profile
+    stored = len(contents.users)
+    require(stored + profile.repeats + profile.bad_rows == profile.rows, "rows are missing")
+    require(contents.items.min() >= 0 and contents.items.max() < len(contents.item_ids), "an item outside")
+    require(not NO_VALUES & {str(item).strip() for item in contents.item_ids.tolist()}, "a missing id")
+    require(all(line.isprintable() and len(line) <= 80 for line in profile.lines), "a line of the profile")
 
 
 def csv_seeds() -> Sequence[bytes]:
@@ -158,4 +203,5 @@ def warm_up() -> None:
 
 
 CSV = Target("import of CSV", 12, make_csv, check_csv, csv_seeds, warm_up)
+ANY_FORMAT = Target("import of any format", 8, make_any_format, check_any_format, csv_seeds, warm_up)
 PARQUET = Target("import of Parquet", 8, make_parquet, check_parquet, warm_up=warm_up)

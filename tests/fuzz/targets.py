@@ -17,6 +17,7 @@ TARGETS = (
     text_tables.TARGET,
     data_sets.TARGET,
     imports.CSV,
+    imports.ANY_FORMAT,
     imports.PARQUET,
     experiments.TARGET,
     filters.TARGET,

@@ -17,7 +17,9 @@ from benchmark.__main__ import main
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.options import parse_seeds
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.prepare.import_tables import read_ids, read_table
+from data_pipelines.own_data.options import ImportOptions
+from data_pipelines.own_data.read import read_own_data
+from data_pipelines.own_data.table import read_header
 from tests.fuzz import attempts
 from tests.fuzz.attempts import Report, attempt, attempt_many, input_of
 from tests.fuzz.target import Target, require
@@ -184,27 +186,29 @@ def test_seeds_are_parsed_from_numbers_lists_and_ranges():
 )
 def test_ids_of_a_parquet_file_are_numbers_or_text(tmp_path: Path, values: list[object]):
     path = tmp_path / "x.parquet"
-    pq.write_table(pa.table({"user": values}), path)
-    with pytest.raises(ValueError, match=r"row 1: user must be (an id|a number or text), got "):
-        read_ids(read_table(path), path, "user")
+    pq.write_table(pa.table({"user": values, "item": ["i1"]}), path)
+    with pytest.raises(
+        ValueError, match=r"row 1: user must be an id, got |column user must contain numbers or text, got"
+    ):
+        read_own_data(path, ImportOptions())
 
 
 def test_a_duplicate_column_in_a_parquet_file_is_refused(tmp_path: Path):
     path = tmp_path / "x.parquet"
     pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["user", "user"]), path)
     with pytest.raises(ValueError, match=r"contains the column 'user' more than once"):
-        read_table(path)
+        read_header(path)
 
 
 def test_a_parquet_file_with_too_many_rows_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("data_pipelines.prepare.import_tables.MAX_ROWS", 1_000_000)
+    monkeypatch.setattr("data_pipelines.own_data.table.MAX_ROWS", 1_000_000)
     path = tmp_path / "bomb.parquet"
     pq.write_table(pa.table({"user": np.zeros(5_000_000, dtype=np.int8)}), path)
     assert path.stat().st_size < 20_000
     with pytest.raises(ValueError, match=r"it must have at most 1,000,000 rows, got 5,000,000"):
-        read_table(path)
+        read_header(path)
 
 
 def test_a_file_is_not_decompressed_because_of_its_name(tmp_path: Path):
@@ -213,7 +217,7 @@ def test_a_file_is_not_decompressed_because_of_its_name(tmp_path: Path):
     path = tmp_path / "clicks.csv.gz"
     path.write_bytes(gzip.compress(b"user,item\na,i1\n"))
     with pytest.raises(ValueError, match=r"clicks\.csv\.gz cannot be read"):
-        read_table(path)
+        read_header(path)
 
 
 def test_control_characters_in_arguments_never_reach_the_terminal(capsys: pytest.CaptureFixture[str]):

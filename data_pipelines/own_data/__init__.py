@@ -1,0 +1,1 @@
+"""The user's own tables: their format, columns, times, ratings and problems."""
