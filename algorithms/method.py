@@ -186,9 +186,7 @@ class Declaration:
             for attribute, value in values.items()
             if issubclass(method, Method) or _is_of_kind(attribute, value)
         }
-        front = declared.pop("front", None) or next(
-            (front for front in (GAMMA, THRESHOLD) if front.parameter in parameters), None
-        )
+        front = declared.pop("front", None) or usual_front(parameters)
         label = str(declared.pop("label", "") or _label_of(name))
         declaration = cls(method, name, label, front=front, **declared)
         declaration._check(parameters)
@@ -222,6 +220,11 @@ DECLARED: Mapping[str, type | tuple[type, ...]] = {
     "kernel_settings": tuple,
 }
 """The attributes of a class that its declaration contains, and their types."""
+
+
+def usual_front(parameters: Iterable[str]) -> Front | None:
+    """Return the front of a plain class that declares none: by a parameter with the name of a usual threshold."""
+    return next((front for front in (GAMMA, THRESHOLD) if front.parameter in {*parameters}), None)
 
 
 def parameters_of(method: type) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ class StreamOutline:
 
     name: str
     arms: int
-    dimension: int
+    dimension: int | None = None
     steps: int | None = None
     clients: int | None = None
 
