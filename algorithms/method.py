@@ -174,36 +174,28 @@ class Declaration:
     compile_seconds: int | None = None
     kernel_settings: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        front = [self.front.parameter] if self.front else []
+        for name in (*front, *self.tuning, *self.added):
+            if name not in self.parameters:
+                raise ValueError(f"{self.name} must take the parameter {name} that it declares")
+        if self.style is not None and not 0 <= self.style <= MAX_STYLE:
+            raise ValueError(f"style of {self.name} must be an integer from 0 to {MAX_STYLE}, got {self.style!r}")
+
     @classmethod
     def of(cls, method: type, name: str | None = None) -> "Declaration":
         """Return the declaration of a class; `name` is the one by which it was found."""
-        parameters = parameters_of(method)
         name = name or str(getattr(method, "name", method.__name__))
-        values = {attribute: getattr(method, attribute) for attribute in DECLARED if hasattr(method, attribute)}
-        # A plain class may use one of these names for something else.
-        declared = {
-            attribute: value
-            for attribute, value in values.items()
-            if issubclass(method, Method) or _is_of_kind(attribute, value)
-        }
-        front = declared.pop("front", None) or usual_front(parameters)
-        label = str(declared.pop("label", "") or _label_of(name))
-        declaration = cls(method, name, label, front=front, **declared)
-        declaration._check(parameters)
-        return declaration
+        # A plain class may use these names for something else: then they have other types.
+        declared = {attribute: getattr(method, attribute) for attribute in DECLARED if _declares(method, attribute)}
+        if "front" not in declared and not issubclass(method, Method):
+            declared["front"] = usual_front(parameters_of(method))
+        return cls(method, name, **{"label": _label_of(name), **declared})
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of the hyper-parameters that the class takes."""
         return parameters_of(self.method)
-
-    def _check(self, parameters: tuple[str, ...]) -> None:
-        names = [*([self.front.parameter] if self.front else []), *self.tuning, *self.added]
-        for name in names:
-            if name not in parameters:
-                raise ValueError(f"{self.name} must take the parameter {name} that it declares")
-        if self.style is not None and not 0 <= self.style <= MAX_STYLE:
-            raise ValueError(f"style of {self.name} must be an integer from 0 to {MAX_STYLE}, got {self.style!r}")
 
 
 DECLARED: Mapping[str, type | tuple[type, ...]] = {
@@ -232,7 +224,8 @@ def parameters_of(method: type) -> tuple[str, ...]:
     return tuple(name for name in inspect.signature(method).parameters if name not in ("args", "kwargs"))
 
 
-def _is_of_kind(attribute: str, value: object) -> bool:
+def _declares(method: type, attribute: str) -> bool:
+    value = getattr(method, attribute, None)
     return isinstance(value, DECLARED[attribute]) and not isinstance(value, bool)
 
 
