@@ -33,9 +33,6 @@ from algorithms.numerics.elimination import System, eliminate, new_system
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.tolerances import TRIGGER
 
-NEWEST = 3
-"""The position of the newest server version in `versions.counters`."""
-
 
 class Protocol(NamedTuple):
     """The state of Algorithm 1 and its record.
@@ -203,7 +200,7 @@ def _upload(protocol: Protocol, client: int, step: int, root: int, log_det: floa
     pending, versions, groups = protocol.pending, protocol.versions, protocol.groups
     kind = protocol.download_class[client]
     log_gamma = protocol.log_gamma_download[kind]
-    old = versions.counters[NEWEST]
+    old = versions.newest[0]
     base = groups.version[root]
     held_newest = base == old and not groups.is_private[root]
     new = _new_server_version(protocol, client, log_det if held_newest else np.nan)
@@ -236,8 +233,8 @@ def _upload(protocol: Protocol, client: int, step: int, root: int, log_det: floa
 def _new_server_version(protocol: Protocol, client: int, log_det: float) -> int:
     """V_g += ΔV_i, b_g += Δb_i, as a new version; `log_det` is computed if it is NaN."""
     versions, rows = protocol.versions, protocol.scratch.rows
-    version = make_version(versions, versions.counters[NEWEST])
-    versions.counters[NEWEST] = version
+    version = make_version(versions, versions.newest[0])
+    versions.newest[0] = version
     V, b = versions.V[version], versions.b[version]
     add_unsent(protocol.pending, client, V, b)
     if np.isnan(log_det):
@@ -279,7 +276,7 @@ def _download_due_groups(protocol: Protocol, new: int) -> int:
 def _group_on_newest(protocol: Protocol, kind: int) -> int:
     """Return the group of a class on the newest version; make one if there is none."""
     versions, groups = protocol.versions, protocol.groups
-    new = versions.counters[NEWEST]
+    new = versions.newest[0]
     if protocol.newest_serial[kind] != versions.serial[new]:
         group = make_group(groups, kind)
         versions.references[new] += 1

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCBAM
 from algorithms.kernels import alternating
-from algorithms.literal import pseudo_inverse
+from algorithms.literal.async_linucb_am import pseudo_inverse
 from algorithms.numerics import independent_rows
 from algorithms.numerics.independent_rows import IndependentRows, new_independent_rows
 from benchmark import EventStream
