@@ -51,6 +51,8 @@ class Prepared:
     users: NDArray[np.int64]
     items: NDArray[np.int32]
     times: NDArray[np.int64]
+    ratings: NDArray[np.float32] | None = None
+    """The rating of each interaction; None if the data set has none."""
 
     @property
     def name(self) -> str:
@@ -101,8 +103,8 @@ def prepare(
         "items": contents.items,
         "times": contents.times,
     }
-    if contents.user_labels is not None:
-        arrays["user_labels"] = contents.user_labels
+    optional_arrays = {"user_labels": contents.user_labels, "ratings": contents.ratings}
+    arrays |= {name: array for name, array in optional_arrays.items() if array is not None}
     parameters = {**about["parameters"], "dimension": dimension}
     inputs = {"sources": about["members"], "parameters": parameters, "pipeline": PIPELINE_VERSION}
     with replacing_folder(folder) as new:
@@ -179,7 +181,8 @@ def open_prepared(name: str, folder: Path | None = None) -> Prepared:
     manifest = read_manifest(folder)
     arrays = {
         key: np.load(folder / f"{key}.npy", allow_pickle=False)
-        for key in ("components", "item_ids", "users", "items", "times")
+        for key in ("components", "item_ids", "users", "items", "times", "ratings")
+        if key != "ratings" or f"{key}.npy" in manifest["arrays"]
     }
     if read_manifest(folder) != manifest:
         raise NotPreparedError(f"{name} changed on disk while being read; re-run the command")

@@ -31,8 +31,7 @@ def test_simulated_figures_have_the_papers_sizes():
     for name, distribution in (("fig_a", "uniform"), ("fig_b", "non-uniform")):
         (stream,) = load_experiment(name).streams
         assert (stream.steps, stream.clients, stream.simulated) == (30_000, 1_000, distribution)
-    (stream,) = load_experiment("fig_c").streams
-    assert stream.global_dim == [4, 8, 12, 16, 20, 24]
+    assert [stream.global_dim for stream in load_experiment("fig_c").streams] == [4, 8, 12, 16, 20, 24]
     assert values("fig_c", "paper", "async-linucb-am", "gamma") == [5]
 
 
@@ -58,7 +57,7 @@ def test_the_studies_have_the_papers_thresholds():
             "clients = 0",
             "streams.0.clients must be greater than or equal to 1, got 0",
         ),
-        ("clients = 1_000", "client = 1", "unknown field streams.0.client, got 1; expected one of: dataset, simulated"),
+        ("clients = 1_000", "client = 1", "unknown field streams.0.client, got 1; expected one of: simulated, steps"),
         ("seeds = 2", 'seeds = "many"', "profiles.quick.seeds must be a valid"),
         (
             "gammas = [1, inf]",

@@ -165,7 +165,8 @@ def _stream_mistakes(stream: Mapping[str, Any]) -> Iterator[str]:
     for field in ("steps", "clients", "arms", "dimension", "table"):
         if not _is_count(stream.get(field, 1)):
             yield f"{field} is {stream[field]!r}"
-    if not all(_is_count(dimension) for dimension in stream.get("global_dim", [1])):
+    dims = stream.get("global_dim", 1)
+    if not all(_is_count(dimension) for dimension in (dims if isinstance(dims, list) else [dims])):
         yield f"global_dim is {stream['global_dim']!r}"
     if not _is_number(stream.get("noise", 0), minimum=0, maximum=1e308):
         yield f"noise is {stream['noise']!r}"

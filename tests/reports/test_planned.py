@@ -28,10 +28,10 @@ def as_recorded(runs: list[Run]) -> pd.DataFrame:
     """Return the columns of a table of runs that identify configurations, with parameters as the store has them."""
     rows = []
     for run in runs:
-        arms, dimension = (str(dict(run.source.settings)[name]) for name in ("arms", "dimension"))
+        arms, dimension = (str(run.stream.settings()[name]) for name in ("arms", "dimension"))
         sizes = {"steps": "100", "clients": "5", "arms": arms, "dimension": dimension}
         parameters = run_parameters(run, RunResult(0, 0, "", facts=sizes))
-        row = (run.source.name, run.algorithm_name, parameters, run.source.source, run.source.fingerprint, run.seed)
+        row = (run.stream.name, run.algorithm_name, parameters, run.stream.source, run.fingerprint, run.seed)
         rows.append(row)
     return pd.DataFrame(rows, columns=["dataset", "algorithm", "configuration", "source", "fingerprint", "seed"])
 
