@@ -50,6 +50,28 @@ def test_planned_and_recorded_runs_are_matched_one_to_one(
     assert len(planned.keys() - set(recorded_as(planned, as_recorded(without_one)))) == 1
 
 
+def test_runs_with_options_of_their_streams_are_matched_one_to_one(
+    tmp_path: Path, three_data_sets: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FEDBANDIT_DATA", str(three_data_sets))
+    tables = ["dataset = 'lastfm'", *(f"dataset = 'lastfm'\n{option}" for option in OPTIONS)]
+    tables += ["simulated = 'non-uniform'", "simulated = 'non-uniform'\nclients_drawn = 'zipf'\nexponent = 2"]
+    streams = "".join(f"[[streams]]\n{table}\n" for table in tables)
+    path = tmp_path / "options.toml"
+    path.write_text(f"title = 'Options'\n{streams}[[algorithms]]\nname = 'random'\n[profiles.quick]\nseeds = 2\n")
+    experiment = load_experiment(str(path))
+    runs = make_plan([experiment], RunOptions()).runs
+    planned = planned_runs(experiment, "quick")
+    assert len(planned) == len(runs) == 2 * len(tables)
+    for run in runs:
+        (match,) = recorded_as(planned, as_recorded([run]))
+        assert match in planned
+    assert set(recorded_as(planned, as_recorded(runs))) == set(planned)
+
+
+OPTIONS = ("negatives = 'popularity'", "repeats = 'once'", "order = 'shuffled'", "min_interactions = 5")
+
+
 def test_a_parameter_that_was_added_after_a_run_was_recorded_has_its_default(
     three_data_sets: Path, monkeypatch: pytest.MonkeyPatch
 ):
