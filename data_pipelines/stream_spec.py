@@ -106,8 +106,8 @@ class SimulatedSpec(Strict):
 
     @property
     def has_separate_generators(self) -> bool:
-        """Whether clients, arms, rewards and noise are drawn by separate generators; without later options by one."""
-        return not set(_settings(self)) <= self.FIRST
+        """Whether clients, arms, rewards and noise are drawn by separate generators, not all by one."""
+        return self.clients_drawn != "dirichlet"
 
     def settings(self) -> dict[str, Any]:
         """Return the options that identify the stream; all later ones are left out at their defaults."""
@@ -159,6 +159,9 @@ class DatasetSpec(Strict):
     FIRST: ClassVar[set[str]] = {"arms", "scaling", "dimension"}
     """The fields that are part of every fingerprint and record; the others are if they differ from their default."""
 
+    SEPARATED: ClassVar[set[str]] = {"negatives", "pools", "repeats", "order", "min_interactions"}
+    """A stream in which one of these differs from its default draws order and pools by separate generators."""
+
     dataset: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
     arms: Arms = DEFAULT_ARMS
     dimension: Dimension | None = None
@@ -197,8 +200,8 @@ class DatasetSpec(Strict):
 
     @property
     def has_separate_generators(self) -> bool:
-        """Whether order and pools are drawn by separate generators; streams without any later option have one."""
-        return not set(_settings(self)) <= self.FIRST | {"positive"}
+        """Whether order and pools are drawn by separate generators, not both by one."""
+        return not self.SEPARATED.isdisjoint(_settings(self))
 
     @property
     def data(self) -> BoundData:
