@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from benchmark.plan.experiment import Strict
 from benchmark.plan.run_key import canonical
 from benchmark.statistics import budgets, selection
 from benchmark.statistics.comparison import Rules
 from benchmark.statistics.seeds import require_choosing, require_reporting
+from data_pipelines.stream_spec import Strict
 from data_pipelines.support.messages import one_line
 
 FILE = Path(__file__).with_name("protocol.toml")

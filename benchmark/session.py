@@ -154,7 +154,7 @@ class _Recorder:
             (self._failed if result.error else self._finished)[run.experiment] += 1
             if result.error:
                 error = one_line(without_secrets(result.error))
-                self.failures.append(Failure(run.experiment, one_line(run.name), one_line(run.source.name), error))
+                self.failures.append(Failure(run.experiment, one_line(run.name), one_line(run.stream.name), error))
             seconds = self.seconds[run.key] if run is runs[0] else 0.0  # a run that experiments share is done once
             self.observer.run_done(run, result, seconds, is_reused=is_reused)
 

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 
 from data_pipelines import datasets
 from data_pipelines.data_set import DataSet
@@ -23,3 +24,8 @@ def find_data_set(name: str) -> DataSet:
         raise ValueError(one_line(f"data set must be one of {', '.join(data_set_names())}, got {name!r}{hint}"))
     data_set: DataSet = importlib.import_module(f"data_pipelines.datasets.{name.replace('-', '_')}").DATA_SET
     return data_set
+
+
+def stream_defaults(name: str) -> Mapping[str, str]:
+    """Return the options of streams in which a data set differs from the others; none for one of the user's own."""
+    return find_data_set(name).stream_defaults if name in data_set_names() else {}

@@ -44,6 +44,7 @@ class Contents:
     notes: tuple[str, ...] = ()
     user_labels: NDArray[Any] | None = None
     ratings: NDArray[np.float64] | None = None
+    """The rating of each interaction, where the data set has ratings; NaN where one is unknown."""
 
     def __post_init__(self) -> None:
         if not len(self.users):
@@ -119,6 +120,8 @@ class DataSet:
     """How TF-IDF becomes components: principal components, or a truncated SVD, which does not centre."""
     stream_defaults: Mapping[str, str] = field(default_factory=dict)
     """Options of a stream in which the data set differs from the others."""
+    positive_rating: float | None = None
+    """The least rating that is a reward in pools of rated items; None if the data set has no ratings."""
     stand_in: Callable[[StandIn], None] | None = None
     fallback_size: Size = "small"
     """The size of the stand-in that `fedbandit data --or-stand-in` generates."""
@@ -141,8 +144,15 @@ def distinct_pairs(
     users: NDArray[np.int64], items: NDArray[np.integer[Any]], times: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return each (user, item) once, with its earliest known time, sorted by user and item."""
-    rows = rows_in_order(users, items, times, once=True)
+    rows = distinct_rows(users, items, times)
     return users[rows], items[rows].astype(np.int32), times[rows]
+
+
+def distinct_rows(
+    users: NDArray[np.int64], items: NDArray[np.integer[Any]], times: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return for each (user, item) its row with the earliest known time, sorted by user and item."""
+    return rows_in_order(users, items, times, once=True)
 
 
 def rows_in_order(

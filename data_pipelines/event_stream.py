@@ -1,13 +1,18 @@
 """The `EventStream`: which client acts at each step, which arms are offered, and the reward of each."""
 
 import hashlib
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from data_pipelines.support.files import save_array
+
+ABOUT = "about.json"
 SOURCES = ("official", "mirror", "package", "stand-in", "simulated", "imported")
 
 MAX_MAGNITUDE = 1e50
@@ -48,11 +53,11 @@ class EventStream:
                 raise ValueError(f"pools must contain rows of items, 0 to {len(items) - 1}, got {bound}")
         if self.source not in SOURCES:
             raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {self.source!r}")
-        arrays = {"items": items, "clients": clients, "pools": pools, "rewards": rewards, "noise": noise}
-        for name, array in arrays.items():
+        checked = {"items": items, "clients": clients, "pools": pools, "rewards": rewards, "noise": noise}
+        for name, array in checked.items():
             object.__setattr__(self, name, array)
         if not self.fingerprint:
-            object.__setattr__(self, "fingerprint", _content_hash(arrays))
+            object.__setattr__(self, "fingerprint", _content_hash(self.arrays()))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore from a pickle or a copy; the arrays stay read-only."""
@@ -61,6 +66,35 @@ class EventStream:
                 if isinstance(array, np.ndarray):
                     _read_only(array)
         self.__dict__.update(state)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the stream, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+    def save(self, folder: Path) -> None:
+        """Write the stream to a new folder."""
+        folder.mkdir(parents=True)
+        for name, array in self.arrays().items():
+            save_array(folder / f"{name}.npy", array)
+        about = {"name": self.name, "fingerprint": self.fingerprint, "source": self.source}
+        (folder / ABOUT).write_text(json.dumps(about))
+
+    @classmethod
+    def open(cls, folder: Path) -> "EventStream":
+        """Open a stream that `save` wrote; its arrays are mapped into memory."""
+        arrays = {path.stem: np.load(path, mmap_mode="r") for path in folder.glob("*.npy")}
+        return cls(**arrays, **json.loads((folder / ABOUT).read_text()))
+
+    @cached_property
+    def random_reward(self) -> float:
+        """What a uniformly random choice collects in expectation on the same pools: the sum of each pool's mean."""
+        return float(self.rewards.sum()) / self.arms
+
+    @cached_property
+    def client_random_rewards(self) -> NDArray[np.float64]:
+        """The same for each client, in the order of `client_ids`."""
+        return _read_only(np.bincount(self.client_numbers, weights=self.rewards.mean(axis=1)))
 
     @property
     def steps(self) -> int:

@@ -21,11 +21,10 @@ from benchmark.execution.run_result import RunResult, error_text, failed_result,
 from benchmark.execution.sent_modules import importable
 from benchmark.extras import require
 from benchmark.plan.own_modules import files_to_send
-from benchmark.plan.stream_source import StreamSource
 from benchmark.records.provenance import OUR_PACKAGES, difference
 from data_pipelines import EventStream
-from data_pipelines.prepare.prepared import Prepared, open_prepared
-from data_pipelines.streams.recorded import build_stream
+from data_pipelines.prepare.prepared import Prepared
+from data_pipelines.stream_spec import DatasetSpec, StreamSpec
 from data_pipelines.support.secrets import without_user
 
 if TYPE_CHECKING:
@@ -62,7 +61,8 @@ class Task:
 class Stream:
     """An open stream, and the task that builds it; None until it is needed, and again if the cluster loses it."""
 
-    source: StreamSource
+    spec: StreamSpec
+    seed: int
     task: Task | None = None
 
 
@@ -126,9 +126,9 @@ class DaskExecutor:
         """The threads of all usable workers."""
         return sum(self._workers.usable.values())
 
-    def open_stream(self, source: StreamSource) -> "Future[Any]":
+    def open_stream(self, spec: StreamSpec, seed: int) -> "Future[Any]":
         """Let the cluster build the stream when it is needed."""
-        stream = Stream(source)
+        stream = Stream(spec, seed)
         self._streams.append(stream)
         opened: Future[Any] = Future()
         opened.set_result(stream)
@@ -222,20 +222,20 @@ class DaskExecutor:
     def _build_task(self, stream: Stream) -> Task:
         """Return the task that builds a stream, a new one if no worker is left that could do it."""
         if stream.task is None or not self._can_be_done(stream.task):
-            if stream.source.folder is None:
-                stream.task = self._task(_simulate, stream.source)
+            if isinstance(stream.spec, DatasetSpec):
+                data = self._prepared(stream.spec)
+                stream.task = self._task(_build, data.future, stream.spec, stream.seed, needs=data.needs)
             else:
-                data = self._prepared(stream.source)
-                stream.task = self._task(_build, data.future, stream.source, needs=data.needs)
+                stream.task = self._task(_simulate, stream.spec, stream.seed)
         return stream.task
 
-    def _prepared(self, source: StreamSource) -> Task:
-        key = (source.name, str(source.folder))
+    def _prepared(self, spec: DatasetSpec) -> Task:
+        key = (spec.name, spec.prepared())
         if key not in self._sent or not self._can_be_done(self._sent[key]):
             with warnings.catch_warnings():
                 # As part of the task it can be sent again when a worker dies; scattered data would be lost.
                 warnings.filterwarnings("ignore", message="Sending large graph")
-                self._sent[key] = self._task(_hold, open_prepared(source.name, source.folder))
+                self._sent[key] = self._task(_hold, spec.open())
         return self._sent[key]
 
     def _task(self, function: Callable[..., Any], *arguments: Any, needs: tuple[Workers, ...] = ()) -> Task:
@@ -281,17 +281,16 @@ def _hold(data: Prepared) -> Prepared:
     return data
 
 
-def _simulate(source: StreamSource) -> EventStream:
-    return source.build()
+def _simulate(spec: StreamSpec, seed: int) -> EventStream:
+    return spec.build(seed)
 
 
-def _build(data: Prepared, source: StreamSource) -> EventStream:
-    return source.checked(build_stream(data, seed=source.seed, **dict(source.settings)))
+def _build(data: Prepared, spec: DatasetSpec, seed: int) -> EventStream:
+    return spec.build_from(data, seed)
 
 
 def _run_algorithm(stream: EventStream, files: dict[str, bytes], packed: bytes, seed: int) -> RunResult:
-    arrays = (stream.items, stream.clients, stream.pools, stream.rewards, stream.noise)
-    for array in (*arrays, stream.client_ids, stream.client_numbers):
+    for array in (*stream.arrays().values(), stream.client_ids, stream.client_numbers):
         array.flags.writeable = False  # lost between workers, and part of the types that kernels are compiled for
     with importable(files):
         try:

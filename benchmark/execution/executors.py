@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from benchmark.execution.compilation import CompiledMethod
 from benchmark.execution.run_result import RunResult
-from benchmark.plan.stream_source import StreamSource
+from data_pipelines.stream_spec import StreamSpec
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_NUM_THREADS")
 """Environment variables that limit a process to one thread, if they are set before it starts."""
@@ -17,7 +17,7 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 class Compiler(Protocol):
     """Compiles kernels once for all workers, which share a disk."""
 
-    def open_stream(self, source: StreamSource) -> "Future[Any]":
+    def open_stream(self, spec: StreamSpec, seed: int) -> "Future[Any]":
         """Build a stream; the result is a handle."""
 
     def close_stream(self, stream: Any) -> None:
@@ -44,7 +44,7 @@ class Executor(Protocol):
         OSError ends the sweep.
         """
 
-    def open_stream(self, source: StreamSource) -> "Future[Any]":
+    def open_stream(self, spec: StreamSpec, seed: int) -> "Future[Any]":
         """Build a stream, once for all its runs; the result is a handle for `submit`."""
 
     def submit(self, stream: Any, algorithm: Any, seed: int) -> "Future[RunResult]":

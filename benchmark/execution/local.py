@@ -16,22 +16,18 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from benchmark.execution.compilation import CompiledMethod, compile_method, is_compiled
 from benchmark.execution.executors import one_thread_each, usable_cores
 from benchmark.execution.pool import Pool
 from benchmark.execution.run_result import RunResult, run_algorithm
 from benchmark.import_order import folder_searched_last, search_last
-from benchmark.plan.stream_source import StreamSource
 from benchmark.records.processes import process_is_alive
 from data_pipelines import EventStream
-from data_pipelines.support.files import save_array
+from data_pipelines.stream_spec import StreamSpec
 
 PREFIX = "fedbandit-streams-"
 START = Path(__file__).with_name("worker_start.py")
 START_UP_ERROR = "start-up-error"
-ARRAYS = ("items", "clients", "pools", "rewards", "noise")
 
 
 class LocalExecutor:
@@ -65,9 +61,9 @@ class LocalExecutor:
         self._pool.check()
         return 2 * self._jobs + 2
 
-    def open_stream(self, source: StreamSource) -> "Future[Path]":
+    def open_stream(self, spec: StreamSpec, seed: int) -> "Future[Path]":
         """Let a worker build the stream and write its arrays."""
-        return self._submit(_write_stream, source, self._folder / source.fingerprint)
+        return self._submit(_write_stream, spec, seed, self._folder / spec.fingerprint(seed))
 
     def submit(self, stream: Path, algorithm: Any, seed: int) -> "Future[RunResult]":
         """Run an algorithm in a worker."""
@@ -137,21 +133,16 @@ def _end_with(sentinel: int) -> None:
     os._exit(1)
 
 
-def _write_stream(source: StreamSource, folder: Path) -> Path:
-    stream = source.build()
+def _write_stream(spec: StreamSpec, seed: int, folder: Path) -> Path:
+    stream = spec.build(seed)
     shutil.rmtree(folder, ignore_errors=True)  # a worker that died may have left a part
-    folder.mkdir(parents=True)
-    for name in ARRAYS:
-        save_array(folder / f"{name}.npy", getattr(stream, name))
-    (folder / "about").write_text(f"{stream.name}\n{stream.fingerprint}\n{stream.source}")
+    stream.save(folder)
     return folder
 
 
 @lru_cache(maxsize=2)
 def _read_stream(folder: Path) -> EventStream:
-    arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
-    name, fingerprint, source = (folder / "about").read_text().split("\n")
-    return EventStream(**arrays, name=name, fingerprint=fingerprint, source=source)
+    return EventStream.open(folder)
 
 
 class _Packed:

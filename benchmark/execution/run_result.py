@@ -90,7 +90,7 @@ def _where(error: BaseException, algorithm: Any) -> str:
 def final_metrics(trace: Trace, stream: EventStream, seconds: float) -> dict[str, float]:
     """Return the final metrics of a run; normalised reward only if no payoff is negative, as in real data."""
     reward = float(trace.rewards.sum())
-    by_chance = float(stream.rewards.sum()) / stream.arms if stream.rewards.min() >= 0 else 0.0
+    by_chance = stream.random_reward if stream.rewards.min() >= 0 else 0.0
     metrics = {
         "reward": reward,
         "normalised_reward": reward / by_chance if by_chance else float("nan"),

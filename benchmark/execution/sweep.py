@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult, error_text, failed_result
 from benchmark.plan.plan import Run
-from benchmark.plan.stream_source import StreamSource
+from data_pipelines.stream_spec import StreamSpec
 
 MAX_ATTEMPTS = 3
 """Attempts to do a run, or to open a stream, while nothing else runs, if the worker dies each time."""
@@ -41,7 +41,8 @@ class Interrupted(Exception):  # noqa: N818 - an event, not an error
 class StreamJobs:
     """A stream, and the runs over it that are not done yet: one list per key, for all experiments that share it."""
 
-    source: StreamSource
+    spec: StreamSpec
+    seed: int
     waiting: "deque[list[Run]]"
     handle: Any = None
     left: int = 0
@@ -109,7 +110,7 @@ class Sweep:
         return future
 
     def _open(self, jobs: StreamJobs) -> "Future[Any]":
-        future = self.executor.open_stream(jobs.source)
+        future = self.executor.open_stream(jobs.spec, jobs.seed)
         self.opening[future] = jobs
         return future
 
@@ -141,7 +142,7 @@ class Sweep:
 
     def _has_failed(self, jobs: StreamJobs, runs: list[Run]) -> bool:
         """Count a worker death that only this run, or the opening of this stream, can have caused."""
-        key = runs[0].key if runs else jobs.source.fingerprint
+        key = runs[0].key if runs else jobs.spec.fingerprint(jobs.seed)
         self.attempts[key] += 1
         if self.attempts[key] < MAX_ATTEMPTS:
             return False
@@ -157,9 +158,11 @@ def jobs_by_stream(runs: Sequence[Run]) -> "deque[StreamJobs]":
     """Group runs by stream, and those that several experiments share by key."""
     by_stream: dict[str, dict[str, list[Run]]] = {}
     for run in runs:
-        by_stream.setdefault(run.source.fingerprint, {}).setdefault(run.key, []).append(run)
+        by_stream.setdefault(run.fingerprint, {}).setdefault(run.key, []).append(run)
+    firsts = (next(iter(by_key.values()))[0] for by_key in by_stream.values())
     return deque(
-        StreamJobs(next(iter(by_key.values()))[0].source, deque(by_key.values())) for by_key in by_stream.values()
+        StreamJobs(first.stream, first.seed, deque(by_key.values()))
+        for first, by_key in zip(firsts, by_stream.values(), strict=True)
     )
 
 

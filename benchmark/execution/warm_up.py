@@ -9,9 +9,9 @@ from benchmark.execution.compilation import CompiledMethod, announcement, is_ann
 from benchmark.execution.executors import Compiler
 from benchmark.observer import Observer
 from benchmark.plan.plan import Run
-from benchmark.plan.stream_source import simulated_source
+from data_pipelines.stream_spec import SimulatedSpec
 
-SHORT: dict[str, Any] = {"steps": 30, "clients": 3}
+SHORT = SimulatedSpec(steps=30, clients=3)
 
 
 def compile_kernels(compiler: Compiler, runs: Iterable[Run], observer: Observer, stop: threading.Event) -> None:
@@ -20,7 +20,7 @@ def compile_kernels(compiler: Compiler, runs: Iterable[Run], observer: Observer,
     if not methods:
         return
     try:
-        (stream,) = _results([compiler.open_stream(simulated_source(SHORT, seed=0))], observer, stop)
+        (stream,) = _results([compiler.open_stream(SHORT, 0)], observer, stop)
         checks = _results([compiler.is_compiled(stream, method) for method in methods], observer, stop)
         missing = [method for method, is_compiled in zip(methods, checks, strict=True) if not is_compiled]
         for method in missing:

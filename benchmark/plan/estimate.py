@@ -21,13 +21,13 @@ def expected_seconds(runs: Iterable[Run], finished: Sequence[FinishedRun]) -> Ma
         measured[kind].append(record.metrics.get("kernel_seconds", 0.0))
     usual = {kind: mean(seconds) for kind, seconds in measured.items()}
     return {
-        run.key: OVERHEAD * usual.get((run.source.name, run.algorithm_name), _by_steps(run))
+        run.key: OVERHEAD * usual.get((run.stream.name, run.algorithm_name), _by_steps(run))
         for run in {run.key: run for run in runs}.values()
     }
 
 
 def _by_steps(run: Run) -> float:
-    steps = dict(run.source.settings).get("steps") or USUAL_STEPS.get(run.source.name, 100_000)
+    steps = getattr(run.stream, "steps", None) or USUAL_STEPS.get(run.stream.name, 100_000)
     microseconds = run.declaration.microseconds_per_step if run.declaration else PLAIN_PYTHON
     return microseconds * steps / 1e6
 

@@ -6,30 +6,28 @@ import tomllib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from algorithms.method import Front
 from benchmark.plan.algorithm_names import declaration_of, make_algorithm
 from benchmark.plan.unknown_name import unknown_name
-from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, MAX_DIMENSION
+from data_pipelines.prepare.prepared import MAX_DIMENSION
+from data_pipelines.stream_spec import DATASET, SIMULATED, SPECS, StreamSpec, Strict, TaggedSpec
 from data_pipelines.support.messages import did_you_mean, one_line
+from data_pipelines.validation import complaint, most_likely
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 GRID = "grid"
 OF_STREAM = "stream"
 """As the value of `global_dim`: use that of the stream."""
 
-# An experiment file may come from an untrusted source: its sizes are limited before anything is allocated.
+# An experiment file may come from an untrusted source: its sizes are limited before anything is read or planned.
 MAX_BYTES = 1_000_000
 MAX_POINTS = 10_000
 MAX_SEEDS = 100_000
 MAX_RUNS = 1_000_000
-MAX_ARMS = 10_000
-MAX_CLIENTS = 100_000_000
-MAX_POOLED = 2**31 - 1
-"""Steps times arms. Pools hold item rows as 32-bit integers."""
 
 MAX_SHOWN = 100
 """Characters of a value in an error message: a whole table is not worth reading."""
@@ -37,7 +35,6 @@ MAX_SHOWN = 100
 NAME = re.compile(r"\w[\w.-]{0,99}")
 """Names become folder names: no separators and no leading dot."""
 
-Count = Annotated[int, Field(ge=1, le=MAX_POOLED)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Offset = Annotated[float, Field(ge=0)]
 Gamma = Annotated[float, Field(ge=1)]
@@ -45,14 +42,7 @@ Number = Annotated[float, Field(ge=-math.inf)]
 """Any number, infinity included, but not NaN."""
 
 Threshold = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Dimension = Annotated[int, Field(ge=1, le=MAX_DIMENSION)]
 Values = Annotated[list[Offset], Field(max_length=MAX_POINTS)]
-
-
-class Strict(BaseModel):
-    """A table in which every field must be known and of the declared type: "3" and true are not numbers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class LogSpaced(Strict):
@@ -77,9 +67,11 @@ class Profile(Strict):
     """
 
     seeds: Annotated[int, Field(ge=1, le=MAX_SEEDS)] | Annotated[list[Seed], Field(min_length=1, max_length=MAX_SEEDS)]
-    grid: LogSpaced | Values = []
-    gammas: Annotated[list[Gamma], Field(max_length=MAX_POINTS)] = []
-    values: Annotated[dict[str, Annotated[list[Number], Field(max_length=MAX_POINTS)]], Field(max_length=100)] = {}
+    grid: LogSpaced | Values = Field(default_factory=list)
+    gammas: Annotated[list[Gamma], Field(max_length=MAX_POINTS)] = Field(default_factory=list)
+    values: Annotated[dict[str, Annotated[list[Number], Field(max_length=MAX_POINTS)]], Field(max_length=100)] = Field(
+        default_factory=dict
+    )
 
     def seed_list(self) -> list[int]:
         """Return the seeds."""
@@ -92,34 +84,22 @@ class Profile(Strict):
         return sorted({*map(front.from_offset, grid), *further})
 
 
-class Stream(Strict):
-    """A prepared data set (`dataset`) or a simulation (`simulated`), with its options."""
+def _specifications(entry: Any) -> Any:
+    """Return the tables of the streams that an entry of a file stands for: one per value of `global_dim`."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"a stream must be a table, got {entry!r}")
+    if (DATASET in entry) == (SIMULATED in entry):
+        raise ValueError("exactly one of dataset and simulated is required")
+    dims = entry.get("global_dim")
+    if not isinstance(dims, list):
+        return [entry]
+    if not 1 <= len(dims) <= MAX_DIMENSION:
+        raise ValueError(f"global_dim must have from 1 to {MAX_DIMENSION} values, got {len(dims)}")
+    return [{**entry, "global_dim": global_dim} for global_dim in dims]
 
-    dataset: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")] | None = None
-    simulated: Literal["uniform", "non-uniform"] | None = None
-    steps: Count = 30_000
-    clients: Annotated[int, Field(ge=1, le=MAX_CLIENTS)] = 1_000
-    arms: Annotated[int, Field(ge=1, le=MAX_ARMS)] = 25
-    dimension: Dimension | None = None
-    global_dim: Annotated[list[Dimension], Field(min_length=1, max_length=MAX_DIMENSION)] | None = None
-    noise: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
-    table: Count | None = None
-    scaling: Literal["standard", "pca", "unit"] = "standard"
-    positive: Literal["anywhere", "first"] = "anywhere"
 
-    @model_validator(mode="after")
-    def _one_kind(self) -> "Stream":
-        if (self.dataset is None) == (self.simulated is None):
-            raise ValueError("exactly one of dataset and simulated is required")
-        others = {"scaling", "positive"} if self.simulated else {"steps", "clients", "global_dim", "noise", "table"}
-        if wrong := sorted(others & self.model_fields_set):
-            raise ValueError(f"{wrong[0]} cannot be combined with {'simulated' if self.simulated else 'dataset'}")
-        if self.steps * self.arms > MAX_POOLED:
-            raise ValueError(f"steps × arms must be at most {MAX_POOLED:,}, got {self.steps * self.arms:,}")
-        dimension = self.dimension or DEFAULT_DIMENSION
-        if too_large := [size for size in self.global_dim or [] if size > dimension]:
-            raise ValueError(f"global_dim must be from 1 to dimension ({dimension}), got {too_large[0]}")
-        return self
+StreamEntry = Annotated[list[TaggedSpec], BeforeValidator(_specifications)]
+"""The streams of one entry of a file."""
 
 
 class AlgorithmEntry(BaseModel):
@@ -165,10 +145,15 @@ class Experiment(Strict):
     name: str
     title: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=4000)] = ""
-    streams: Annotated[list[Stream], Field(min_length=1, max_length=1000)]
+    stream_entries: Annotated[list[StreamEntry], Field(min_length=1, max_length=1000, alias="streams")]
     algorithms: Annotated[list[AlgorithmEntry], Field(min_length=1, max_length=1000)]
     profiles: Annotated[dict[str, Profile], Field(min_length=1, max_length=100)]
-    effects_of: Annotated[list[str], Field(max_length=10)] = []
+    effects_of: Annotated[list[str], Field(max_length=10)] = Field(default_factory=list)
+
+    @cached_property
+    def streams(self) -> list[StreamSpec]:
+        """All streams, in the order of the file."""
+        return [spec for entry in self.stream_entries for spec in entry]
 
     def profile(self, name: str) -> Profile:
         """Return a profile by name."""
@@ -184,7 +169,7 @@ class Experiment(Strict):
 
     @model_validator(mode="after")
     def _known_effects(self) -> "Experiment":
-        options = {*Stream.model_fields, *self.algorithms[0].parameters}
+        options = {*type(self.streams[0]).model_fields, *self.algorithms[0].parameters}
         for name in self.effects_of:
             if name not in options:
                 raise unknown_name("effects_of", name, options)
@@ -206,9 +191,9 @@ class Experiment(Strict):
 
     def _runs(self, profile: Profile) -> int:
         """Count the runs of a profile without creating them."""
-        streams = sum(len(stream.global_dim or [None]) for stream in self.streams)
         seeds = profile.seeds if isinstance(profile.seeds, int) else len(profile.seeds)
-        return streams * seeds * sum(combinations(entry.parameters, profile, entry.front) for entry in self.algorithms)
+        combined = sum(combinations(entry.parameters, profile, entry.front) for entry in self.algorithms)
+        return len(self.streams) * seeds * combined
 
 
 def combinations(parameters: Mapping[str, Any], profile: Profile, front: Front | None) -> int:
@@ -275,26 +260,27 @@ def _text(path: Path) -> str:
 
 def _one_line(error: ValidationError) -> str:
     """Return the field, its value and what is expected, for the most likely of the mistakes."""
-    # For a field that accepts two types, pydantic reports an error for each: the deeper one is the relevant one.
-    # An unknown field is reported before a missing one: they may be the same field, misspelt.
-    first = max(error.errors(), key=lambda details: (details["type"] == "extra_forbidden", len(details["loc"])))
+    details = most_likely(error)
+    location = list(details["loc"])
+    kind = location[3] if location[:1] == ["streams"] and len(location) > 3 else ""
+    if kind:  # streams, entry, stream of the entry, kind of stream, field
+        del location[2:4]
     kinds = ("constrained", "list[", "LogSpaced")
-    field = ".".join(str(part) for part in first["loc"] if not str(part).startswith(kinds)) or "the file"
-    if first["type"] == "missing":
-        return f"required field {field} is missing"
-    if first["type"] == "extra_forbidden":
-        names = _known_fields(first["loc"])
-        hint = did_you_mean(str(first["loc"][-1]), names)
-        value = one_line(repr(first["input"]))[:MAX_SHOWN]
-        return f"unknown field {field}{hint}, got {value}; expected one of: {', '.join(names)}"
-    if first["type"] == "value_error":
-        return f"{field}: {first['ctx']['error']}"
-    rule = re.sub(r"^\w+ should ", "must ", first["msg"])
-    return f"{field} {rule[0].lower()}{rule[1:]}, got {first['input']!r}"
+    field = ".".join(str(part) for part in location if not str(part).startswith(kinds)) or "the file"
+    if details["type"] != "extra_forbidden":
+        return complaint(field, details)
+    value = one_line(repr(details["input"]))[:MAX_SHOWN]
+    other = {SIMULATED: DATASET, DATASET: SIMULATED}.get(str(kind))
+    if other and location[-1] in SPECS[other].model_fields:
+        return f"{field} cannot be combined with {kind}, got {value}"
+    names = _known_fields(location, str(kind))
+    hint = did_you_mean(str(location[-1]), names)
+    return f"unknown field {field}{hint}, got {value}; expected one of: {', '.join(names)}"
 
 
-def _known_fields(location: tuple[int | str, ...]) -> list[str]:
-    models: dict[str, type[BaseModel]] = {"streams": Stream, "profiles": Profile}
-    model = models.get(str(location[0]), Experiment) if len(location) > 1 else Experiment
+def _known_fields(location: list[int | str], kind: str) -> list[str]:
+    if kind:
+        return [*SPECS[kind].model_fields]
+    model: type[BaseModel] = Profile if location[0] == "profiles" and len(location) > 1 else Experiment
     model = LogSpaced if "grid" in location else model
-    return [name for name in model.model_fields if name != "name"]
+    return [field.alias or name for name, field in model.model_fields.items() if name != "name"]

@@ -4,7 +4,8 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import Path
+from functools import cached_property
+from itertools import product
 from typing import Any
 
 from algorithms.method import Declaration, Front, usual_front
@@ -17,19 +18,13 @@ from benchmark.plan.algorithm_names import (
     make_algorithm,
     number_text,
 )
-from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, Stream, expanded
+from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, expanded
 from benchmark.plan.options import RunOptions
 from benchmark.plan.run_key import run_key
-from benchmark.plan.stream_source import StreamSource, prepared_source, simulated_source
 from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.catalogue import data_set_names
-from data_pipelines.prepare.prepared import (
-    DEFAULT_ARMS,
-    DEFAULT_DIMENSION,
-    NotPreparedError,
-    data_folder,
-    prepared_names,
-)
+from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepared_names
+from data_pipelines.stream_spec import StreamSpec
 from data_pipelines.support.messages import did_you_mean, one_line
 
 
@@ -38,7 +33,7 @@ class Run:
     """One run of one experiment: everything needed to do it, to name it and to find it again."""
 
     experiment: str
-    source: StreamSource
+    stream: StreamSpec
     algorithm_name: str
     algorithm: Any
     parameters: dict[str, Any]
@@ -50,6 +45,11 @@ class Run:
     def front(self) -> Front | None:
         """What a grid of its method runs through."""
         return self.declaration.front if self.declaration else usual_front(self.parameters)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The fingerprint of its stream."""
+        return self.stream.fingerprint(self.seed)
 
     @property
     def threshold(self) -> str:
@@ -106,15 +106,16 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     for experiment in experiments:
         profile = experiment.profile(options.profile)
         entries = list(_entries(experiment, profile, options.algorithms))
-        for stream in experiment.streams:
-            for seed in options.seeds or profile.seed_list():
-                for source, global_dim in _sources(stream, seed, options.datasets, missing):
-                    for name, parameters in entries:
-                        run = _run(experiment.name, source, global_dim, name, parameters, identities)
-                        if reason := reason_to_skip(run.algorithm, outline_of(source.name, dict(source.settings))):
-                            skipped[source.name, name] = reason
-                        else:
-                            runs.setdefault((run.experiment, run.key), run)
+        for streams in experiment.stream_entries:
+            selection = [stream for stream in streams if _matches(stream.name, options.datasets)]
+            bound = [stream for stream in (_bound(each, missing) for each in selection) if stream is not None]
+            for seed, stream in product(options.seeds or profile.seed_list(), bound):
+                for name, parameters in entries:
+                    run = _run(experiment.name, stream, seed, name, parameters, identities)
+                    if reason := reason_to_skip(run.algorithm, outline_of(stream)):
+                        skipped[stream.name, name] = reason
+                    else:
+                        runs.setdefault((run.experiment, run.key), run)
     used = {experiment for experiment, _ in runs}
     return Plan(
         tuple(experiment for experiment in experiments if experiment.name in used),
@@ -125,10 +126,10 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     )
 
 
-def outline_of(name: str, settings: Mapping[str, Any]) -> StreamOutline:
+def outline_of(stream: StreamSpec) -> StreamOutline:
     """Return what is known about a stream before it is built."""
-    sizes = {size: settings.get(size) for size in ("dimension", "steps", "clients")}
-    return StreamOutline(name, settings.get("arms", DEFAULT_ARMS), **sizes)
+    steps, clients = (getattr(stream, size, None) for size in ("steps", "clients"))
+    return StreamOutline(stream.name, stream.arms, stream.dimension, steps, clients)
 
 
 def reason_to_skip(algorithm: Any, stream: StreamOutline) -> str | None:
@@ -152,21 +153,12 @@ def unfinished(runs: Iterable[Run], finished: Collection[tuple[str, str]]) -> li
 
 def prepared_of(runs: Iterable[Run]) -> dict[str, str]:
     """Return the fingerprints of the prepared data behind runs, by data set."""
-    return {run.source.name: run.source.prepared for run in runs if run.source.prepared}
+    return {run.stream.name: prepared for run in runs if (prepared := run.stream.prepared())}
 
 
 def stream_names(experiment: Experiment) -> list[str]:
     """Return the names of an experiment's streams, as `--dataset` takes them."""
-    from data_pipelines.streams.simulated import simulation_name
-
-    names = []
-    for stream in experiment.streams:
-        if stream.dataset is not None:
-            names.append(stream.dataset)
-        else:
-            dims: Sequence[int | None] = stream.global_dim or [None]
-            names += [simulation_name(str(stream.simulated), global_dim) for global_dim in dims]
-    return names
+    return [stream.name for stream in experiment.streams]
 
 
 def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> None:
@@ -183,52 +175,43 @@ def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> No
 
 def _run(
     experiment: str,
-    source: StreamSource,
-    global_dim: int | None,
+    stream: StreamSpec,
+    seed: int,
     name: str,
     parameters: dict[str, Any],
     identities: dict[str, str],
 ) -> Run:
     """Make one run; `identities` caches the identity of each algorithm of this plan."""
-    algorithm, complete = with_all_parameters(name, parameters, global_dim)
+    algorithm, complete = with_all_parameters(name, parameters, stream)
     if name not in identities:
         identities[name] = identity(name)
     declaration = declaration_of(name)
     key = run_key(
-        source.fingerprint,
+        stream.fingerprint(seed),
         identities[name],
         complete,
-        source.seed,
+        seed,
         version=declaration.version,
         added=declaration.added,
     )
-    return Run(experiment, source, name, algorithm, complete, source.seed, key, declaration)
+    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration)
 
 
-def with_all_parameters(name: str, parameters: dict[str, Any], global_dim: int | None) -> tuple[Any, dict[str, Any]]:
+def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:
     """Make an algorithm for a stream; return it and all its parameters, including those left at their defaults."""
     if parameters.get("global_dim") == OF_STREAM:
-        parameters = {**parameters, "global_dim": global_dim}
+        parameters = {**parameters, "global_dim": getattr(stream, "global_dim", None)}
     algorithm = make_algorithm(name, parameters)
     return algorithm, {**parameters, **hyper_parameters(algorithm)}
 
 
-def _sources(
-    stream: Stream, seed: int, patterns: Sequence[str], missing: dict[str, str]
-) -> Iterator[tuple[StreamSource, int | None]]:
-    if stream.dataset is not None:
-        if not _matches(stream.dataset, patterns):
-            return
-        try:
-            ((settings, _),) = stream_settings(stream)
-            yield prepared_source(stream.dataset, settings, seed, Path(data_folder()).resolve()), None
-        except NotPreparedError as error:
-            missing[stream.dataset] = _missing_message(stream.dataset, str(error).partition("; run:")[0])
-        return
-    for settings, global_dim in stream_settings(stream):
-        source = simulated_source(settings, seed)
-        if _matches(source.name, patterns):
-            yield source, global_dim
+def _bound(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec | None:
+    """Bind a stream to the prepared data; None, with a line in `missing`, if they are not there."""
+    try:
+        return stream.bound()
+    except NotPreparedError as error:
+        missing[stream.name] = _missing_message(stream.name, str(error).partition("; run:")[0])
+        return None
 
 
 def _missing_message(name: str, reason: str) -> str:
@@ -239,29 +222,6 @@ def _missing_message(name: str, reason: str) -> str:
         return f"{reason}; run `fedbandit data {name}`, {options}"
     hint = did_you_mean(name, sorted({*data_set_names(), *prepared_names()}))
     return f"{reason}{hint}; for your own data, run `fedbandit data import --name {name} --interactions FILE`"
-
-
-def stream_settings(stream: Stream) -> Iterator[tuple[dict[str, Any], int | None]]:
-    """Yield the settings of each stream of an entry of an experiment, with its d_g."""
-    if stream.dataset is not None:
-        settings: dict[str, Any] = {"arms": stream.arms, "scaling": stream.scaling, "dimension": stream.dimension}
-        if stream.positive != "anywhere":
-            settings["positive"] = stream.positive
-        yield settings, None
-        return
-    dims: Sequence[int | None] = stream.global_dim or [None]
-    for global_dim in dims:
-        settings = {
-            "steps": stream.steps,
-            "clients": stream.clients,
-            "arms": stream.arms,
-            "dimension": stream.dimension or DEFAULT_DIMENSION,
-            "client_distribution": stream.simulated,
-            "global_dim": global_dim,
-            "noise": stream.noise,
-            "table": stream.table,
-        }
-        yield settings, global_dim
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, get_args
 
 from benchmark.records.tags import FINGERPRINT, PREPARED, SOURCE
 
@@ -65,16 +65,18 @@ def is_made_from(run: Recorded, prepared: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def stream_fingerprints(prepared: str, seed: int, arms: int, dimension: int) -> frozenset[str]:
-    """Return the fingerprints of all streams that prepared data can yield with this seed and these sizes."""
-    from data_pipelines.prepare.features import SCALINGS
-    from data_pipelines.streams.recorded import POSITIONS, stream_fingerprint
+    """Return the fingerprints of all streams that prepared data can yield with this seed and these sizes.
 
-    return frozenset(
-        stream_fingerprint(
-            {"fingerprint": prepared}, seed=seed, arms=arms, dimension=dimension, scaling=scaling, positive=positive
-        )
-        for scaling, positive in product(SCALINGS, POSITIONS)
+    Only options that are older than the tag for the data: runs with a later option have the tag.
+    """
+    from data_pipelines.stream_spec import DatasetSpec
+
+    values = (get_args(DatasetSpec.model_fields[name].annotation) for name in ("scaling", "positive"))
+    specs = (
+        DatasetSpec.model_construct(arms=arms, dimension=dimension, scaling=scaling, positive=positive)
+        for scaling, positive in product(*values)
     )
+    return frozenset(spec.fingerprint(seed, prepared) for spec in specs)
 
 
 def fingerprints_prepared_now(names: Iterable[str], folder: Path) -> dict[str, str]:

@@ -193,14 +193,14 @@ class Store:
             KIND: "run",
             CARD: card.text(),
             COLOUR_TAG: style(card.style).colour,
-            SOURCE: run.source.source,
-            FINGERPRINT: run.source.fingerprint,
+            SOURCE: run.stream.source,
+            FINGERPRINT: run.fingerprint,
             "fedbandit.ran_on": outcome.host,
             "mlflow.parentRunId": parent,
-            "mlflow.note.content": f"{run.name} on {run.source.name} ({run.source.source} data). {experiment.title}.",
+            "mlflow.note.content": f"{run.name} on {run.stream.name} ({run.stream.source} data). {experiment.title}.",
         }
-        if run.source.prepared:
-            tags[PREPARED] = run.source.prepared
+        if prepared := run.stream.prepared():
+            tags[PREPARED] = prepared
         if outcome.error:
             tags["fedbandit.error"] = stored_error(outcome.error, MAX_TAG)
         return storable_texts(tags)
@@ -252,12 +252,14 @@ def run_parameters(run: Run, outcome: RunResult) -> dict[str, str]:
     identity = {
         "algorithm": run.algorithm_name,
         "threshold": run.threshold,
-        "dataset": run.source.name,
+        "dataset": run.stream.name,
         "seed": str(run.seed),
     }
     names = ("steps", "clients", "arms", "dimension")
     sizes: dict[str, str] = {name: outcome.facts[name] for name in names if name in outcome.facts}
-    settings = {f"stream_{name}": number_text(value) for name, value in run.source.settings if name not in sizes}
+    settings = {
+        f"stream_{name}": number_text(value) for name, value in run.stream.settings().items() if name not in sizes
+    }
     return storable_texts({**hyper_parameters, **sizes, **settings, **identity})
 
 
@@ -279,12 +281,12 @@ def dataset_input(run: Run) -> Any:
     """Return the stream as an MLflow dataset: name, fingerprint, source and options."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
-    source = {"source": run.source.source, "origin": run.source.origin}
-    profile = {"fingerprint": run.source.fingerprint, "seed": run.seed, **dict(run.source.settings)}
+    source = {"source": run.stream.source, "origin": run.stream.origin}
+    profile = {"fingerprint": run.fingerprint, "seed": run.seed, **run.stream.settings()}
     dataset = Dataset(
-        name=storable(run.source.name),
-        digest=run.source.fingerprint[:32],
-        source_type=f"fedbandit-{run.source.source}",
+        name=storable(run.stream.name),
+        digest=run.fingerprint[:32],
+        source_type=f"fedbandit-{run.stream.source}",
         source=json.dumps(source),  # escapes characters that cannot be stored
         profile=json.dumps(profile),
     )

@@ -64,13 +64,12 @@ def _kernels() -> Iterator[Check]:
     from algorithms.registry import built_in_methods
     from benchmark.execution.compilation import is_compiled, with_defaults
     from benchmark.execution.warm_up import SHORT
-    from data_pipelines import simulate
 
     if not OPTIONS["cache"]:
         advice = "every process recompiles the kernels (over a minute); set NUMBA_CACHE_DIR to a writable folder"
         yield Check("fail", "compiler cache", f"{CACHE_FOLDER} cannot be written", advice)
         return
-    short = simulate(seed=0, **SHORT)
+    short = SHORT.build(0)
     methods = [method for method in built_in_methods().values() if method.compile_seconds is not None]
     missing = [method for method in methods if not is_compiled(with_defaults(method.method), short)]
     if missing:

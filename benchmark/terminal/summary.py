@@ -42,8 +42,8 @@ def print_summary(store: Store, plan: Plan, finished: Sequence[FinishedRun], fai
 
 def data_lines(runs: Sequence[Run]) -> list[str]:
     """Return a line per data set that is generated or differs from the published one."""
-    sources = {run.source.name: run.source for run in runs}
-    labels = {name: sources[name].data_label() for name in sorted(sources)}
+    streams = {run.stream.name: run.stream for run in runs}
+    labels = {name: streams[name].data_label() for name in sorted(streams)}
     return [f"{name}: {label}" for name, label in labels.items() if label]
 
 
@@ -59,10 +59,10 @@ def best_lines(measured: Sequence[tuple[Run, Mapping[str, float]]]) -> list[str]
     """Return a line per stream and algorithm: its best setting, by mean over seeds."""
     groups: dict[tuple[str, str], list[tuple[Run, Mapping[str, float]]]] = defaultdict(list)
     for run, metrics in measured:
-        groups[run.source.name, run.algorithm_name].append((run, metrics))
+        groups[run.stream.name, run.algorithm_name].append((run, metrics))
     lines = []
     for (dataset, algorithm), results in sorted(groups.items(), key=lambda group: _numbers_by_size(group[0][0])):
-        metric = objective(run.source.source for run, _ in results)
+        metric = objective(run.stream.source for run, _ in results)
         sign = -1 if metric == "regret" else 1
         settings: dict[str, list[Mapping[str, float]]] = defaultdict(list)
         names = settings_of([run for run, _ in results])
@@ -81,7 +81,7 @@ def best_lines(measured: Sequence[tuple[Run, Mapping[str, float]]]) -> list[str]
 
 def settings_of(runs: Sequence[Run]) -> list[str]:
     """Name each run of an algorithm on a stream by its threshold and by everything else that differs between them."""
-    parameters_of = [{**dict(run.source.settings), **run.parameters} for run in runs]
+    parameters_of = [{**run.stream.settings(), **run.parameters} for run in runs]
     for parameters in parameters_of:  # γ_U and γ_D are left out where they are simply γ
         for name in ("gamma_upload", "gamma_download"):
             if parameters.get(name) == parameters.get("gamma"):
@@ -111,7 +111,7 @@ def print_dry_run(runs: Sequence[Run], remaining: Sequence[Run], finished: Seque
     keys = {(run.experiment, run.key) for run in remaining}
     settings: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
     for run in runs:
-        settings[run.experiment, run.source.name, run.setting].append(run)
+        settings[run.experiment, run.stream.name, run.setting].append(run)
     for (experiment, stream, setting), group in settings.items():
         count = sum((run.experiment, run.key) in keys for run in group)
         state = "done" if not count else "to do" if count == len(group) else f"{count} to do"

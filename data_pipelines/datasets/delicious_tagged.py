@@ -7,7 +7,7 @@ from data_pipelines.datasets import delicious
 from data_pipelines.fetch.archive import Archive
 from data_pipelines.tables.item_tables import read_texts
 from data_pipelines.tables.number_tables import read_numbers
-from data_pipelines.tables.tag_events import event_contents, words_as_typed
+from data_pipelines.tables.tag_events import TagAssignments, event_contents, words_as_typed
 
 TAGS, TAGGED = delicious.TAGS, delicious.TAGGED
 
@@ -25,15 +25,16 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         )
     unknown = int(np.count_nonzero(tagged["timestamp"] == 0))
     note = f"{unknown:,} of {len(tag_rows):,} tag assignments have no time stamp: events of a pair may be taken as one"
-    return event_contents(
+    assignments = TagAssignments(
         tagged["userID"][is_kept],
         tagged["bookmarkID"][is_kept],
         tag_rows[is_kept],
         tagged["timestamp"][is_kept],
-        words_of_tags=words_of_tags,
-        rows={TAGS: len(tag_ids), TAGGED: len(tag_rows)},
-        notes=(note,) if unknown else (),
+        words_of_tags,
+        {TAGS: len(tag_ids), TAGGED: len(tag_rows)},
+        (note,) if unknown else (),
     )
+    return event_contents(assignments)
 
 
 DATA_SET = DataSet(

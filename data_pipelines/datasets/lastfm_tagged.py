@@ -6,36 +6,46 @@ from data_pipelines.fetch.archive import Archive
 from data_pipelines.tables.item_tables import read_texts
 from data_pipelines.tables.number_tables import read_numbers
 from data_pipelines.tables.parquet_tables import read_parquet_numbers
-from data_pipelines.tables.tag_events import event_contents, words_as_typed
+from data_pipelines.tables.tag_events import TagAssignments, event_contents, words_as_typed
 
 TAGS, TAGGED = lastfm.TAGS, lastfm.TAGGED_TIMES
 
 
 def read(archive: Archive, parameters: Parameters) -> Contents:
-    """Read the tag assignments with their time stamps; artists that are not in `artists.dat` are included."""
+    """Read the tagging events; artists that are not in `artists.dat` are included."""
+    return event_contents(assignments(archive))
+
+
+def read_package(archive: Archive, parameters: Parameters) -> Contents:
+    """Read the tagging events from the package; each tag is one word, its number."""
+    return event_contents(package_assignments(archive))
+
+
+def assignments(archive: Archive) -> TagAssignments:
+    """Read the tag assignments with their time stamps."""
     tag_ids, words_of_tags = read_texts(archive, TAGS, lastfm.TAG_COLUMNS, split=words_as_typed)
     tagged = read_numbers(archive, TAGGED, lastfm.TAGGED_TIMES_COLUMNS, may_be_negative=("timestamp",))
-    return event_contents(
+    return TagAssignments(
         tagged["userID"],
         tagged["artistID"],
         rows_of(tagged["tagID"], tag_ids, member=TAGGED, column="tagID", listed_in=TAGS),
         tagged["timestamp"],
-        words_of_tags=words_of_tags,
-        rows={TAGS: len(tag_ids), TAGGED: len(tagged["userID"])},
+        words_of_tags,
+        {TAGS: len(tag_ids), TAGGED: len(tagged["userID"])},
     )
 
 
-def read_package(archive: Archive, parameters: Parameters) -> Contents:
-    """Read the tag assignments from the package; each tag is one word, its number."""
+def package_assignments(archive: Archive) -> TagAssignments:
+    """Read the tag assignments from the package."""
     tagged = read_parquet_numbers(archive, lastfm.PACKAGE_TAGGED, lastfm.PACKAGE_TAGGED_COLUMNS)
     tag_rows, words_of_tags = lastfm.numbered_tags(tagged["tagID"])
-    return event_contents(
+    return TagAssignments(
         tagged["sourceNodeId"],
         lastfm.artist_ids(tagged["targetNodeId"], lastfm.PACKAGE_TAGGED),
         tag_rows,
         tagged["timestamp"],
-        words_of_tags=words_of_tags,
-        rows={lastfm.PACKAGE_TAGGED: len(tag_rows)},
+        words_of_tags,
+        {lastfm.PACKAGE_TAGGED: len(tag_rows)},
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of, unique_ids
+from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_rows, rows_of, unique_ids
 from data_pipelines.fetch.archive import Archive
 from data_pipelines.prepare.words import WordCounts, count_words, whole_tag
 from data_pipelines.stand_ins.stand_in import StandIn
@@ -49,15 +49,13 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         )
     item_ids = movies[np.bincount(movie_rows[is_positive], minlength=len(movies)) > 0]
     words, tag_count = _words(archive, genres, item_ids)
-    users, items, times = distinct_pairs(
-        ratings["userId"][is_kept].astype(np.int64),
-        np.searchsorted(item_ids, ratings["movieId"][is_kept]),
-        ratings["timestamp"][is_kept],
-    )
+    kept = np.flatnonzero(is_kept)
+    kept = kept[distinct_rows(ratings["userId"][kept], ratings["movieId"][kept], ratings["timestamp"][kept])]
     return Contents(
-        users=users,
-        items=items,
-        times=times,
+        users=ratings["userId"][kept].astype(np.int64),
+        items=np.searchsorted(item_ids, ratings["movieId"][kept]).astype(np.int32),
+        times=ratings["timestamp"][kept],
+        ratings=(ratings["rating"][kept] / 10).astype(np.float64),
         item_ids=item_ids,
         words=words,
         rows={RATINGS: len(movie_rows), MOVIES: len(movies), TAGS: tag_count},
@@ -157,6 +155,7 @@ DATA_SET = DataSet(
     published_rows={RATINGS: 20_000_263, MOVIES: 27_278, TAGS: 465_564},
     remarks=("Published users, items and interactions are the paper's, after its filters.",),
     parameters={"least_rating": 1, "observations_above": 3_000},
+    positive_rating=4,
     read=read,
     stand_in=generate,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from data_pipelines.data_set import Contents, Counts, DataSet, Package, PackageMember, Parameters, distinct_pairs
+from data_pipelines.data_set import Contents, Counts, DataSet, Package, PackageMember, Parameters, distinct_rows
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from data_pipelines.prepare.words import WordCounts, count_words, split_into_words, whole_tag
 from data_pipelines.tables.number_tables import parse_numbers
@@ -90,13 +90,13 @@ def _contents(tables: _Tables, parameters: Parameters, members: tuple[str, str])
             f"{parameters['least_rating']:g}; set observations_above or least_rating lower"
         )
     rated = np.unique(tables.movies[is_positive])
-    users, items, times = distinct_pairs(
-        tables.users[is_kept], np.searchsorted(rated, tables.movies[is_kept]), tables.times[is_kept]
-    )
+    kept = np.flatnonzero(is_kept)
+    kept = kept[distinct_rows(tables.users[kept], tables.movies[kept], tables.times[kept])]
     return Contents(
-        users=users,
-        items=items,
-        times=times,
+        users=tables.users[kept],
+        items=np.searchsorted(rated, tables.movies[kept]).astype(np.int32),
+        times=tables.times[kept],
+        ratings=tables.ratings[kept].astype(np.float64),
         item_ids=tables.movie_ids[rated],
         words=_count([tables.words[movie] for movie in rated.tolist()]),
         rows={members[0]: len(tables.users), members[1]: len(tables.words)},
@@ -162,5 +162,6 @@ DATA_SET = DataSet(
     published=Counts(users=6_040, items=3_706, interactions=1_000_209),
     published_rows={RATINGS: 1_000_209, MOVIES: 3_883},
     parameters={"least_rating": 1, "observations_above": 0},
+    positive_rating=4,
     read=read,
 )

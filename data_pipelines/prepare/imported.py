@@ -117,6 +117,7 @@ def _about(name: str, members: dict[str, str], own_data: OwnData, options: Impor
         "groups": "quantiles",
         "licence": "of the user",
         "citation": "of the user",
+        **({} if options.positive_from is None else {"positive_rating": options.positive_from}),
     }
 
 

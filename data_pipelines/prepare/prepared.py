@@ -54,6 +54,7 @@ class Prepared:
     items: NDArray[np.int32]
     times: NDArray[np.int64]
     ratings: NDArray[np.float64] | None = None
+    """The rating of each interaction, NaN where it is unknown; None if the data set has none."""
 
     @property
     def name(self) -> str:
@@ -182,9 +183,11 @@ def open_prepared(name: str, folder: Path | None = None) -> Prepared:
         )
     folder = root / name
     manifest = read_manifest(folder)
-    keys = ["components", "item_ids", "users", "items", "times"]
-    keys += ["ratings"] if "ratings.npy" in manifest["arrays"] else []
-    arrays = {key: np.load(folder / f"{key}.npy", allow_pickle=False) for key in keys}
+    arrays = {
+        key: np.load(folder / f"{key}.npy", allow_pickle=False)
+        for key in ("components", "item_ids", "users", "items", "times", "ratings")
+        if key != "ratings" or f"{key}.npy" in manifest["arrays"]
+    }
     if read_manifest(folder) != manifest:
         raise NotPreparedError(f"{name} changed on disk while being read; re-run the command")
     return Prepared(manifest, **arrays)

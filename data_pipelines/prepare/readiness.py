@@ -144,7 +144,7 @@ def _prepare_from(
         if source.is_ours:
             path.unlink(missing_ok=True)
         raise
-    about = {
+    about: dict[str, Any] = {
         "name": data_set.name,
         "source": label,
         "origin": source.origin,
@@ -164,6 +164,8 @@ def _prepare_from(
         "licence": data_set.licence,
         "citation": data_set.citation,
     }
+    if contents.ratings is not None:
+        about["positive_rating"] = data_set.positive_rating
     if package is not None:
         about["package"] = {"name": package.name, "version": package.version, "note": package.note}
     return prepare(

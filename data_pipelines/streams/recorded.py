@@ -1,11 +1,10 @@
 """From a prepared data set and a seed to an `EventStream`: the order of interactions and their pools.
 
-Order and pools depend only on whole numbers and a seeded generator, so they are the same on every machine.
+Order and pools depend only on whole numbers and seeded generators, so they are the same on every machine.
 There is no Python loop over interactions.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.data_label import warn_once
-from data_pipelines.data_set import UNKNOWN_TIME
+from data_pipelines.data_set import UNKNOWN_TIME, distinct_rows
 from data_pipelines.event_stream import EventStream
-from data_pipelines.prepare.features import SCALINGS, scale
-from data_pipelines.prepare.prepared import DEFAULT_ARMS, Prepared, fingerprint_of, open_prepared
-from data_pipelines.streams.pools import draw_pools
+from data_pipelines.prepare.features import scale
+from data_pipelines.prepare.prepared import DEFAULT_ARMS, Prepared, open_prepared
+from data_pipelines.stream_spec import DatasetSpec, dataset_spec
+from data_pipelines.streams.generators import generator_for
+from data_pipelines.streams.pools import deal_pools, draw_pools
 
 STREAM_VERSION = 1
-POSITIONS = ("anywhere", "first")
 MAX_DRAWS = 1 << 22
+
+Decisions = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+"""The client, the pool and the rewards of each step."""
 
 
 def load(
@@ -33,6 +36,7 @@ def load(
     scaling: str | None = None,
     positive: str = "anywhere",
     folder: Path | None = None,
+    **options: Any,
 ) -> EventStream:
     """Build the stream for one seed from a prepared data set.
 
@@ -45,84 +49,45 @@ def load(
         positive: the position of the interaction's item in its pool: `anywhere`, a random position, or `first`, as
             in the published script; this reveals the positive to an algorithm that prefers earlier arms.
         folder: the data folder, if it is not `data` or `FEDBANDIT_DATA`.
+        options: further fields of `DatasetSpec`: `negatives`, `pools`, `repeats`, `order`, `min_interactions`.
 
     Data that are generated or differ from those published give an `UnofficialDataWarning`, once in each process.
     """
-    stream, manifest = load_with_manifest(
-        name, seed=seed, arms=arms, dimension=dimension, scaling=scaling, positive=positive, folder=folder
-    )
-    warn_once(manifest)
+    prepared = open_prepared(name, folder)
+    if scaling is not None:
+        options["scaling"] = scaling
+    spec = dataset_spec(dataset=name, arms=arms, dimension=dimension, positive=positive, **options)
+    stream = spec.build_from(prepared, seed)
+    warn_once(prepared.manifest)
     return stream
 
 
-def load_with_manifest(
-    name: str,
-    *,
-    seed: int,
-    arms: int,
-    dimension: int | None,
-    scaling: str | None,
-    positive: str = "anywhere",
-    folder: Path | None = None,
-) -> tuple[EventStream, Mapping[str, Any]]:
-    """Like `load`, but without the warning about unofficial data, which is left to the caller."""
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
-        raise ValueError(f"seed must be an integer from 0, got {seed!r}")
-    if scaling is not None and scaling not in SCALINGS:
-        raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}, got {scaling!r}")
-    if positive not in POSITIONS:
-        raise ValueError(f"positive must be one of {', '.join(POSITIONS)}, got {positive!r}")
-    prepared = positives_of(open_prepared(name, folder))
-    max_dimension = prepared.components.shape[1]
-    dimension = max_dimension if dimension is None else dimension
-    is_integer = isinstance(dimension, int | np.integer) and not isinstance(dimension, bool)
-    if not is_integer or not 1 <= dimension <= max_dimension:
-        raise ValueError(
-            f"dimension must be an integer from 1 to {max_dimension}, the number of prepared components, "
-            f"got {dimension!r} (to prepare more: fedbandit data {name} --dimension D)"
-        )
-    stream = build_stream(
-        prepared,
-        seed=int(seed),
-        arms=arms,
-        dimension=int(dimension),
-        scaling=scaling or str(prepared.manifest["stream_defaults"]["scaling"]),
-        positive=positive,
-    )
-    return stream, prepared.manifest
+@dataclass(frozen=True)
+class _Events:
+    """The interactions that take part, sorted by user and item; `user_rows` number their users.
+
+    `positives` are the rows of interactions that are a reward of 1 in a sampled pool: all of them, unless the data set
+    was imported with a least rating of positives.
+    """
+
+    users: NDArray[np.int64]
+    user_rows: NDArray[np.int64]
+    items: NDArray[np.int32]
+    times: NDArray[np.int64]
+    ratings: NDArray[np.float64] | None
+    positives: NDArray[np.int64]
 
 
-def positives_of(prepared: Prepared) -> Prepared:
-    """Return the data set without interactions that are rated below its parameter `positive_from`, if it has one."""
-    least = prepared.manifest["parameters"].get("positive_from")
-    if least is None or prepared.ratings is None:
-        return prepared
-    is_positive = prepared.ratings >= least
-    if not is_positive.any():
-        raise ValueError(f"{prepared.name} has no interaction rated {least:g} or higher")
-    arrays = {key: getattr(prepared, key)[is_positive] for key in ("users", "items", "times", "ratings")}
-    return replace(prepared, **arrays)
-
-
-def build_stream(
-    prepared: Prepared, *, seed: int, arms: int, dimension: int, scaling: str, positive: str = "anywhere"
-) -> EventStream:
-    """Draw order and pools; each pool has one reward of 1, without noise."""
-    random = np.random.Generator(np.random.PCG64(seed))
-    interactions = draw_order(random, prepared.users, prepared.times)
-    _, user_rows = np.unique(prepared.users, return_inverse=True)
-    pools, positions = draw_pools(
-        random, user_rows, prepared.items, interactions, item_count=len(prepared.item_ids), arms=arms
-    )
-    if positive == "first":
-        rows = np.arange(len(positions))
-        pools[rows, positions], pools[:, 0] = pools[:, 0].copy(), pools[rows, positions]
-        positions = np.zeros_like(positions)
-    rewards = np.zeros(pools.shape)
-    rewards[np.arange(len(positions)), positions] = 1.0
-    noise = np.zeros(len(positions))
-    items = scale(np.ascontiguousarray(prepared.components[:, :dimension]), scaling)
-    clients = prepared.users[interactions]
+def recorded_stream(prepared: Prepared, spec: DatasetSpec, seed: int) -> EventStream:
+    """Draw order and pools; rewards are 0 or 1, without noise."""
+    order_random, pool_random = _generators(seed, spec)
+    events = _events(prepared, spec)
+    if spec.pools == "rated":
+        clients, pools, rewards = _rated(order_random, pool_random, events, spec, prepared.manifest["positive_rating"])
+    else:
+        clients, pools, rewards = _sampled(order_random, pool_random, events, spec, len(prepared.item_ids))
+    noise = np.zeros(len(clients))
+    items = scale(np.ascontiguousarray(prepared.components[:, : spec.dimension]), spec.scaling)
     for array in (items, clients, pools, rewards, noise):
         array.flags.writeable = False
     return EventStream(
@@ -132,28 +97,105 @@ def build_stream(
         rewards=rewards,
         noise=noise,
         name=prepared.name,
-        fingerprint=stream_fingerprint(
-            prepared.manifest, seed=seed, arms=arms, dimension=dimension, scaling=scaling, positive=positive
-        ),
+        fingerprint=spec.fingerprint(seed),
         source=str(prepared.manifest["source"]),
     )
 
 
-def stream_fingerprint(
-    manifest: Mapping[str, Any], *, seed: int, arms: int, dimension: int, scaling: str, positive: str = "anywhere"
-) -> str:
-    """Return the fingerprint of the stream that `build_stream` returns for these arguments, without building it."""
-    inputs = {
-        "prepared": manifest["fingerprint"],
-        "seed": int(seed),
-        "arms": int(arms),
-        "dimension": int(dimension),
-        "scaling": scaling,
-        "version": STREAM_VERSION,
-    }
-    if positive != "anywhere":
-        inputs["positive"] = positive
-    return fingerprint_of(inputs)
+def _generators(seed: int, spec: DatasetSpec) -> tuple[np.random.Generator, np.random.Generator]:
+    """Return the generators of the order and of the pools: one for both where no later option is used."""
+    if spec.has_separate_generators:
+        return generator_for("order", seed), generator_for("pools", seed)
+    random = np.random.Generator(np.random.PCG64(seed))
+    return random, random
+
+
+def _events(prepared: Prepared, spec: DatasetSpec) -> _Events:
+    """Keep rated interactions for rated pools, and the first of each pair if asked for; then users with enough."""
+    rows = np.arange(len(prepared.users))
+    if spec.pools == "rated" and prepared.ratings is not None:
+        rows = rows[~np.isnan(prepared.ratings)]
+    if spec.repeats == "once":
+        rows = np.sort(rows[distinct_rows(prepared.users[rows], prepared.items[rows], prepared.times[rows])])
+    _, user_rows, counts = np.unique(prepared.users[rows], return_inverse=True, return_counts=True)
+    rows = rows[counts[user_rows] >= spec.min_interactions]
+    if not len(rows):
+        raise ValueError(
+            f"min_interactions must be at most {counts.max()}, the largest number of interactions of a user of "
+            f"{prepared.name}, got {spec.min_interactions}"
+        )
+    users = prepared.users[rows]
+    ratings = None if prepared.ratings is None else prepared.ratings[rows]
+    _, user_rows = np.unique(users, return_inverse=True)
+    positives = _positives(prepared, ratings, len(rows))
+    return _Events(users, user_rows, prepared.items[rows], prepared.times[rows], ratings, positives)
+
+
+def _positives(prepared: Prepared, ratings: NDArray[np.float64] | None, count: int) -> NDArray[np.int64]:
+    """Return the rows that are rated at least as high as the data set's parameter `positive_from`; all without one."""
+    least = prepared.manifest["parameters"].get("positive_from")
+    if least is None or ratings is None:
+        return np.arange(count)
+    positives = np.flatnonzero(ratings >= least)
+    if not len(positives):
+        raise ValueError(f"{prepared.name} has no interaction rated {least:g} or higher")
+    return positives
+
+
+def _sampled(
+    order_random: np.random.Generator,
+    pool_random: np.random.Generator,
+    events: _Events,
+    spec: DatasetSpec,
+    item_count: int,
+) -> Decisions:
+    """Return clients, pools and rewards: the item of each interaction, and items that its user never touched."""
+    positives = events.positives
+    if spec.order == "shuffled":
+        interactions = positives[order_random.permutation(len(positives))]
+    else:
+        interactions = positives[draw_order(order_random, events.users[positives], events.times[positives])]
+    pools, positions = draw_pools(
+        pool_random,
+        events.user_rows,
+        events.items,
+        interactions,
+        item_count=item_count,
+        arms=spec.arms,
+        by_popularity=spec.negatives == "popularity",
+    )
+    rows = np.arange(len(positions))
+    if spec.positive == "first":
+        pools[rows, positions], pools[:, 0] = pools[:, 0].copy(), pools[rows, positions]
+        positions = np.zeros_like(positions)
+    rewards = np.zeros(pools.shape)
+    rewards[rows, positions] = 1.0
+    return events.users[interactions], pools, rewards
+
+
+def _rated(
+    order_random: np.random.Generator,
+    pool_random: np.random.Generator,
+    events: _Events,
+    spec: DatasetSpec,
+    positive_rating: float,
+) -> Decisions:
+    """Return clients, pools and rewards: each pool has K items that its user rated, the positive ones reward 1."""
+    assert events.ratings is not None, "the specification requires ratings"
+    dealt = deal_pools(pool_random, events.user_rows, spec.arms)
+    if not len(dealt):
+        raise ValueError(
+            f"arms must be at most {np.bincount(events.user_rows).max()}, the largest number of ratings of a user, "
+            f"got {spec.arms}"
+        )
+    clients = events.users[dealt[:, 0]]
+    if spec.order == "shuffled":
+        order = order_random.permutation(len(dealt))
+    else:
+        order = draw_order(order_random, clients, np.full(len(dealt), UNKNOWN_TIME))
+    dealt = dealt[order]
+    rewards = (events.ratings[dealt] >= positive_rating).astype(np.float64)
+    return clients[order], events.items[dealt], rewards
 
 
 def draw_order(random: np.random.Generator, users: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -4,15 +4,14 @@ The arrays are computed from the random numbers by additions, multiplications, d
 a fixed order, so that every machine makes the same stream.
 """
 
-import hashlib
-import json
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.event_stream import EventStream
+from data_pipelines.stream_spec import SimulatedSpec, simulated_spec
+from data_pipelines.streams.generators import generator_for
 
 GENERATOR_VERSION = 1
 """Part of every fingerprint: raise it if a change gives another stream for the same seed."""
@@ -33,6 +32,7 @@ def simulate(
     global_dim: int | None = None,
     noise: float = 0.1,
     table: int | None = None,
+    **options: Any,
 ) -> EventStream:
     """Simulate the problem of section 3.1 with the settings of section 4.1.
 
@@ -45,70 +45,78 @@ def simulate(
         noise: σ of the Gaussian noise.
         table: `None` for new arms at every step, as in the paper; otherwise the number of
             items from which all pools are drawn.
+        options: further fields of `SimulatedSpec`: `clients_drawn` and `exponent`, how non-uniform clients are drawn.
     """
-    parameters = {key: value for key, value in locals().items() if key != "seed"}
-    _check(parameters, seed)
-    parameters["noise"] = float(noise)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    client_of_step = _draw_clients(rng, steps, clients, client_distribution)
-    if table is None:
-        items = _unit_ball(rng, steps * arms, dimension)
-        pools = np.arange(steps * arms, dtype=np.int32).reshape(steps, arms)
+    spec = simulated_spec(
+        client_distribution,
+        steps=steps,
+        clients=clients,
+        arms=arms,
+        dimension=dimension,
+        global_dim=global_dim,
+        noise=noise,
+        table=table,
+        **options,
+    )
+    return spec.build(seed)
+
+
+def simulated_stream(spec: SimulatedSpec, seed: int) -> EventStream:
+    """Simulate the stream of a specification."""
+    random = _Generators(spec, seed)
+    clients = _draw_clients(random.order, spec)
+    if spec.table is None:
+        items = _unit_ball(random.pools, spec.steps * spec.arms, spec.dimension)
+        pools = np.arange(spec.steps * spec.arms, dtype=np.int32).reshape(spec.steps, spec.arms)
     else:
-        items = _unit_ball(rng, table, dimension)
-        pools = rng.integers(table, size=(steps, arms), dtype=np.int32)
-    split = dimension if global_dim is None else global_dim
-    shared = _unit_vectors(rng, 1, split)[0]
-    individual = _unit_vectors(rng, clients if split < dimension else 1, dimension - split)
-    rewards = _expected_rewards(items, pools, client_of_step, shared, individual)
-    observation_noise = noise * rng.standard_normal(steps)
-    for array in (items, client_of_step, pools, rewards, observation_noise):
+        items = _unit_ball(random.pools, spec.table, spec.dimension)
+        pools = random.pools.integers(spec.table, size=(spec.steps, spec.arms), dtype=np.int32)
+    split = spec.dimension if spec.global_dim is None else spec.global_dim
+    shared = _unit_vectors(random.rewards, 1, split)[0]
+    individual = _unit_vectors(random.rewards, spec.clients if split < spec.dimension else 1, spec.dimension - split)
+    rewards = _expected_rewards(items, pools, clients, shared, individual)
+    noise = spec.noise * random.noise.standard_normal(spec.steps)
+    for array in (items, clients, pools, rewards, noise):
         array.flags.writeable = False
     return EventStream(
         items=items,
-        clients=client_of_step,
+        clients=clients,
         pools=pools,
         rewards=rewards,
-        noise=observation_noise,
-        name=simulation_name(client_distribution, global_dim),
-        fingerprint=_fingerprint(parameters, seed),
-        source="simulated",
+        noise=noise,
+        name=spec.name,
+        fingerprint=spec.fingerprint(seed),
+        source=spec.source,
     )
 
 
-def _check(parameters: dict[str, Any], seed: int) -> None:
-    for name in ("steps", "clients", "arms", "dimension"):
-        _require_integer(name, parameters[name], 1)
-    _require_integer("seed", seed, 0)
-    if parameters["table"] is not None:
-        _require_integer("table", parameters["table"], 1)
-    distribution = parameters["client_distribution"]
-    if distribution not in ("uniform", "non-uniform"):
-        raise ValueError(f"client_distribution must be uniform or non-uniform, got {distribution!r}")
-    global_dim, dimension = parameters["global_dim"], parameters["dimension"]
-    if global_dim is not None:
-        _require_integer("global_dim", global_dim, 1)
-        if global_dim > dimension:
-            raise ValueError(f"global_dim must be an integer from 1 to dimension, {dimension}, got {global_dim}")
-    noise = parameters["noise"]
-    if not isinstance(noise, Real) or isinstance(noise, bool) or not 0 <= float(noise) < np.inf:
-        raise ValueError(f"noise must be a finite number from 0, got {noise!r}")
+class _Generators:
+    """The generators of the parts of a stream: separate ones where a later option is used, otherwise one for all."""
+
+    def __init__(self, spec: SimulatedSpec, seed: int) -> None:
+        one = None if spec.has_separate_generators else np.random.Generator(np.random.PCG64(seed))
+        self.order, self.pools, self.rewards, self.noise = (
+            one or generator_for(purpose, seed) for purpose in ("order", "pools", "rewards", "noise")
+        )
 
 
-def _require_integer(name: str, value: object, minimum: int) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < minimum:
-        raise ValueError(f"{name} must be an integer from {minimum}, got {value!r}")
-
-
-def _draw_clients(
-    rng: np.random.Generator, steps: int, clients: int, distribution: ClientDistribution
-) -> NDArray[np.int64]:
-    if distribution == "uniform":
-        return rng.integers(clients, size=steps, dtype=np.int64)
-    cumulative = np.cumsum(rng.standard_exponential(clients))  # normalised exponentials are a flat Dirichlet
-    positions = np.searchsorted(cumulative, rng.random(steps) * cumulative[-1], side="right")
-    client_of_step: NDArray[np.int64] = np.minimum(positions, clients - 1).astype(np.int64)
+def _draw_clients(random: np.random.Generator, spec: SimulatedSpec) -> NDArray[np.int64]:
+    if spec.simulated == "uniform":
+        return random.integers(spec.clients, size=spec.steps, dtype=np.int64)
+    cumulative = np.cumsum(_weights(random, spec))
+    positions = np.searchsorted(cumulative, random.random(spec.steps) * cumulative[-1], side="right")
+    client_of_step: NDArray[np.int64] = np.minimum(positions, spec.clients - 1).astype(np.int64)
     return client_of_step
+
+
+def _weights(random: np.random.Generator, spec: SimulatedSpec) -> NDArray[np.float64]:
+    """Return how likely each client is to act, up to a factor."""
+    if spec.clients_drawn == "dirichlet":
+        return random.standard_exponential(spec.clients)  # normalised, they are a flat Dirichlet
+    if spec.clients_drawn == "uniform-weights":
+        return random.random(spec.clients)
+    # Rounded, because the last bits of a power depend on the machine.
+    return (np.arange(1, spec.clients + 1) ** -spec.exponent).astype(np.float32).astype(np.float64)
 
 
 def _squared_norms(columns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -159,20 +167,3 @@ def _shared_part(items: NDArray[np.float64], shared: NDArray[np.float64]) -> NDA
         for weight, column in zip(shared, block.T[: len(shared)], strict=True):
             total[start : start + BLOCK] += weight * column
     return total
-
-
-def simulation_name(client_distribution: str = "uniform", global_dim: int | None = None) -> str:
-    """Return the name of a simulated stream."""
-    return f"simulated-{client_distribution if global_dim is None else f'heterogeneous-{global_dim}'}"
-
-
-def simulation_fingerprint(*, seed: int, **arguments: Any) -> str:
-    """Return the fingerprint of the stream that `simulate` returns for these arguments, without simulating it."""
-    parameters = {**(simulate.__kwdefaults__ or {}), **arguments}
-    _check(parameters, seed)
-    return _fingerprint(parameters, seed)
-
-
-def _fingerprint(parameters: dict[str, Any], seed: int) -> str:
-    content = {"generator": "simulated", "version": GENERATOR_VERSION, "seed": int(seed), **parameters}
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=int).encode()).hexdigest()

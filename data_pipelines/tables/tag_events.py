@@ -1,6 +1,7 @@
 """Tagging events: the tag assignments of one user to one item at one time are one event."""
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,30 +18,44 @@ def words_as_typed(tag: str) -> list[str]:
     return [word for word in SEPARATORS.split(tag.lower()) if word]
 
 
+@dataclass(frozen=True)
+class TagAssignments:
+    """Who gave which tag to which item, in the file's order; `tag_rows` are positions in `words_of_tags`."""
+
+    users: NDArray[np.int64]
+    item_ids: NDArray[np.int64]
+    tag_rows: NDArray[np.integer[Any]]
+    times: NDArray[np.int64]
+    words_of_tags: list[list[str]]
+    rows: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+
 def event_contents(
-    users: NDArray[np.int64],
-    item_ids: NDArray[np.int64],
-    tag_rows: NDArray[np.integer[Any]],
-    times: NDArray[np.int64],
+    tagged: TagAssignments,
     *,
-    words_of_tags: list[list[str]],
-    rows: dict[str, int],
-    notes: tuple[str, ...] = (),
+    is_player: NDArray[np.bool_] | None = None,
+    gives_words: NDArray[np.bool_] | None = None,
 ) -> Contents:
-    """Return the events and the words that the users typed; the arguments are tag assignments, in the file's order.
+    """Return the events and the words that the users typed.
 
     Consecutive assignments of equal (user, item, time) are one event, so that a (user, item) pair may occur several
-    times. The items are those that occur. `tag_rows` are positions in `words_of_tags`.
+    times. The items are those that occur. `is_player` and `gives_words` tell for each assignment whether it is part of
+    an event, and whether its words describe the item; by default all do both.
     """
+    everything = np.ones(len(tagged.users), dtype=bool)
+    plays = everything if is_player is None else is_player
+    users, item_ids, times = tagged.users[plays], tagged.item_ids[plays], tagged.times[plays]
     is_new = np.ones(len(users), dtype=bool)
     is_new[1:] = (users[1:] != users[:-1]) | (item_ids[1:] != item_ids[:-1]) | (times[1:] != times[:-1])
     occurring_ids, items = np.unique(item_ids, return_inverse=True)
+    describes = (everything if gives_words is None else gives_words) & np.isin(tagged.item_ids, occurring_ids)
     words = count_words(
-        items,
-        tag_rows,
-        np.ones(len(items), dtype=np.int64),
+        np.searchsorted(occurring_ids, tagged.item_ids[describes]),
+        tagged.tag_rows[describes],
+        np.ones(int(np.count_nonzero(describes)), dtype=np.int64),
         item_count=len(occurring_ids),
-        words_of_tags=words_of_tags,
+        words_of_tags=tagged.words_of_tags,
     )
     users, items, times = users[is_new], items[is_new], times[is_new]
     order = np.lexsort((times, items, users))
@@ -50,6 +65,14 @@ def event_contents(
         times=times[order],
         item_ids=occurring_ids,
         words=words,
-        rows=rows,
-        notes=notes,
+        rows=tagged.rows,
+        notes=tagged.notes,
     )
+
+
+def half_of_users(users: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell for each row whether its user is in a random half of the users, always the same half."""
+    distinct = np.unique(users)
+    random = np.random.Generator(np.random.PCG64(0))
+    half = random.permutation(distinct)[: (len(distinct) + 1) // 2]
+    return np.isin(users, half)

@@ -83,10 +83,11 @@ def make_context(results: Results, folder: Path | None = None, experiments: Iter
 
 
 def made_from(runs: pd.DataFrame, manifest: Mapping[str, Any]) -> "pd.Series[bool]":
-    """Return for each run whether it used this prepared data set, by the fingerprint of its stream."""
+    """Return for each run whether it used this prepared data set, by its tag or else the fingerprint of its stream."""
     prepared = str(manifest["fingerprint"])
-    columns = zip(runs["seed"], runs["arms"], runs["dimension"], runs["fingerprint"], strict=True)
+    columns = runs[["prepared", "seed", "arms", "dimension", "fingerprint"]].itertuples(index=False)
     matches = [
-        stream in stream_fingerprints(prepared, seed, arms, dimension) for seed, arms, dimension, stream in columns
+        tag == prepared if tag else stream in stream_fingerprints(prepared, seed, arms, dimension)
+        for tag, seed, arms, dimension, stream in columns
     ]
     return pd.Series(matches, index=runs.index, dtype=bool)

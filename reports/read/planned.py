@@ -9,15 +9,15 @@ import pandas as pd
 
 from benchmark.plan.algorithm_names import declaration_of, number_text
 from benchmark.plan.experiment import AlgorithmEntry, Experiment, expanded
-from benchmark.plan.plan import outline_of, reason_to_skip, stream_settings, with_all_parameters
-from data_pipelines.streams.simulated import simulation_fingerprint, simulation_name
+from benchmark.plan.plan import outline_of, reason_to_skip, with_all_parameters
+from data_pipelines.stream_spec import DatasetSpec, StreamSpec
 from reports.read.run_table import number
 
 Options = tuple[tuple[str, str], ...]
 """Names and values, sorted by name; the values are texts from `comparable`."""
 
-STREAM_SETTINGS = ("arms", "dimension", "scaling", "positive")
-"""The settings of a stream that is made from a data set."""
+STREAM_SETTINGS = {name: field.default for name, field in DatasetSpec.model_fields.items() if name != "dataset"}
+"""The settings of a stream that is made from a data set, with their defaults."""
 
 ANY_OTHER = ""
 """As a dimension: all prepared components, whatever their number."""
@@ -50,17 +50,15 @@ def planned_runs(experiment: Experiment, profile: str) -> dict[PlannedRun, str]:
     plan = experiment.profile(profile)
     options: dict[PlannedRun, dict[str, str]] = {}
     for stream in experiment.streams:
-        for settings, global_dim in stream_settings(stream):
-            dataset = stream.dataset or simulation_name(str(stream.simulated), global_dim)
-            for entry in experiment.algorithms:
-                for parameters in expanded(entry.parameters, plan, entry.front):
-                    algorithm, complete = with_all_parameters(entry.name, parameters, global_dim)
-                    if reason_to_skip(algorithm, outline_of(dataset, settings)):
-                        continue
-                    for seed in plan.seed_list():
-                        run = _planned(dataset, entry.name, complete, settings, seed, is_simulated=not stream.dataset)
-                        stream_options = dict(run.stream) or _texts(settings)
-                        options.setdefault(run, {**stream_options, **_without_thresholds(entry, _texts(complete))})
+        for entry in experiment.algorithms:
+            for parameters in expanded(entry.parameters, plan, entry.front):
+                algorithm, complete = with_all_parameters(entry.name, parameters, stream)
+                if reason_to_skip(algorithm, outline_of(stream)):
+                    continue
+                for seed in plan.seed_list():
+                    run = _planned(stream, entry.name, complete, seed)
+                    stream_options = dict(run.stream) or _texts(stream.settings())
+                    options.setdefault(run, {**stream_options, **_without_thresholds(entry, _texts(complete))})
     return _variants(options)
 
 
@@ -69,13 +67,11 @@ def skipped_methods(experiment: Experiment, profile: str) -> dict[tuple[str, str
     plan = experiment.profile(profile)
     reasons: dict[tuple[str, str], str] = {}
     for stream in experiment.streams:
-        for settings, global_dim in stream_settings(stream):
-            dataset = stream.dataset or simulation_name(str(stream.simulated), global_dim)
-            for entry in experiment.algorithms:
-                for parameters in expanded(entry.parameters, plan, entry.front):
-                    algorithm, _ = with_all_parameters(entry.name, parameters, global_dim)
-                    if reason := reason_to_skip(algorithm, outline_of(dataset, settings)):
-                        reasons[dataset, entry.name] = reason
+        for entry in experiment.algorithms:
+            for parameters in expanded(entry.parameters, plan, entry.front):
+                algorithm, _ = with_all_parameters(entry.name, parameters, stream)
+                if reason := reason_to_skip(algorithm, outline_of(stream)):
+                    reasons[stream.name, entry.name] = reason
     return reasons
 
 
@@ -95,7 +91,8 @@ def recorded_as(planned: Iterable[PlannedRun], runs: pd.DataFrame) -> Iterator[P
         if source == "simulated":
             yield PlannedRun(dataset, algorithm, parameters, (), fingerprint, seed)
             continue
-        settings = {name: configuration.get(name, configuration.get(f"stream_{name}")) for name in STREAM_SETTINGS}
+        settings = {name: configuration.get(f"stream_{name}") for name in STREAM_SETTINGS}
+        settings |= {name: configuration[name] for name in ("arms", "dimension") if name in configuration}
         if settings["dimension"] not in dimensions[dataset]:
             settings["dimension"] = ANY_OTHER
         yield PlannedRun(dataset, algorithm, parameters, _of_data_set(settings), "", seed)
@@ -110,24 +107,21 @@ def comparable(text: str) -> str:
 
 
 def _planned(
-    dataset: str,
+    stream: StreamSpec,
     algorithm: str,
     parameters: Mapping[str, Any],
-    settings: Mapping[str, Any],
     seed: int,
-    *,
-    is_simulated: bool,
 ) -> PlannedRun:
     options = tuple(sorted(_texts(parameters).items()))
-    if is_simulated:
-        return PlannedRun(dataset, algorithm, options, (), simulation_fingerprint(seed=seed, **settings), seed)
-    return PlannedRun(dataset, algorithm, options, _of_data_set(settings), "", seed)
+    if isinstance(stream, DatasetSpec):
+        return PlannedRun(stream.name, algorithm, options, _of_data_set(stream.settings()), "", seed)
+    return PlannedRun(stream.name, algorithm, options, (), stream.fingerprint(seed), seed)
 
 
 def _of_data_set(settings: Mapping[str, Any]) -> Options:
     """Return the settings of a stream of a data set; settings that an old record lacks have their defaults."""
     recorded = {name: value for name, value in settings.items() if value is not None}
-    complete = {"dimension": ANY_OTHER, "positive": "anywhere", **recorded}
+    complete = {**STREAM_SETTINGS, "dimension": ANY_OTHER, **recorded}
     return tuple(sorted(_texts(complete).items()))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from benchmark.records.tags import FINGERPRINT, KEY, SOURCE
+from benchmark.records.tags import FINGERPRINT, KEY, PREPARED, SOURCE
 from reports.read.experiment_files import effects_of
 from reports.read.methods import method, remember_methods
 from reports.read.stored_runs import StoredRun
@@ -41,6 +41,7 @@ COLUMNS = (
     *SIZES,
     *METRICS,
     "fingerprint",
+    "prepared",
     "artifact_uri",
 )
 SHOWN_ELSEWHERE = {
@@ -77,6 +78,7 @@ def as_runs(stored: Sequence[StoredRun]) -> pd.DataFrame:
             **{name: int(number(parameters.get(name), 0)) for name in SIZES},
             **{name: run.metrics.get(name, math.nan) for name in METRICS},
             "fingerprint": run.tags.get(FINGERPRINT, ""),
+            "prepared": run.tags.get(PREPARED, ""),
             "artifact_uri": run.artifact_uri,
         }
         rows.append(row)

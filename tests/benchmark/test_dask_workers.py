@@ -14,8 +14,8 @@ from benchmark.execution.dask_cluster import DaskExecutor
 from benchmark.execution.run_result import RunResult, run_algorithm
 from benchmark.execution.sweep import Sweep, jobs_by_stream
 from benchmark.plan.plan import Run
-from benchmark.plan.stream_source import simulated_source
 from benchmark.records.provenance import provenance
+from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_cluster import background, free_port, stale_code, worker
 from tests.benchmark.test_dying_workers import Never, Notes
 
@@ -71,9 +71,9 @@ def scheduler(folder: Path) -> Iterator[str]:
 
 
 def sweep(executor: DaskExecutor, algorithms: dict[str, Any]) -> dict[str, RunResult]:
-    source = simulated_source(SMALL, seed=0)
+    stream = SimulatedSpec(**SMALL)
     notes = Notes()
-    runs = [Run("e", source, name, algorithm, {}, 0, name) for name, algorithm in algorithms.items()]
+    runs = [Run("e", stream, name, algorithm, {}, 0, name) for name, algorithm in algorithms.items()]
     never = Never()
     never.asked = -1_000_000
     Sweep(executor, notes, jobs_by_stream(runs)).go(never)  # type: ignore[arg-type]
@@ -117,7 +117,7 @@ def test_only_workers_with_the_same_code_get_runs_and_without_any_the_sweep_stop
             "interrupt": "KeyboardInterrupt: not Ctrl-C (own_with_helpers.py, line 16)",
             "close": "GeneratorExit:  (own_with_helpers.py, line 16)",
         }
-        here = run_algorithm(simulated_source(SMALL, seed=0).build(), own("fine"), 0)
+        here = run_algorithm(SimulatedSpec(**SMALL).build(0), own("fine"), 0)
         assert outcomes["own"].metrics["reward"] == here.metrics["reward"]
 
         good.kill()

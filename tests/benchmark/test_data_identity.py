@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from benchmark.plan.plan import Run
-from benchmark.plan.stream_source import StreamSource
 from benchmark.records.data_identity import fingerprints_prepared_now, left_out_sentences, split_by_data
 from benchmark.records.finished import FinishedRun
 from benchmark.records.tags import FINGERPRINT, PREPARED, SOURCE
 from benchmark.terminal.summary import runs_on_other_data
-from data_pipelines.streams.recorded import stream_fingerprint
+from data_pipelines.stream_spec import DatasetSpec
 from tests.reports.hand_made import write_data
 
 OLD, NEW = "fingerprint of the old data", "fingerprint of the new data"
@@ -27,7 +26,7 @@ def recorded(
     is_tagged: bool = False,
 ) -> FinishedRun:
     """A run on `shop`; newer records have the fingerprint of the data, older ones only that of their stream."""
-    stream = stream_fingerprint({"fingerprint": prepared}, seed=seed, arms=25, dimension=3, scaling=scaling)
+    stream = DatasetSpec(dataset="shop", dimension=3, scaling=scaling).fingerprint(seed, prepared)
     tags = {SOURCE: source, FINGERPRINT: stream, **({PREPARED: prepared} if is_tagged else {})}
     sizes = {"steps": str(steps), "clients": "5", "arms": "25", "dimension": "3"}
     parameters = {"dataset": "shop", "seed": str(seed), "stream_scaling": scaling, **sizes}
@@ -92,10 +91,10 @@ def test_runs_left_out_are_counted_and_described():
     ]
 
 
-def test_the_summary_of_a_sweep_counts_runs_on_other_data():
-    source = StreamSource("shop", 0, (), "", "imported", "", None, NEW)
-    planned = [Run("mine", source, "async-linucb", None, {}, 0, "new")]
-    finished = [recorded("old", OLD), recorded("new", NEW), recorded("newer", NEW, is_tagged=True)]
+def test_the_summary_of_a_sweep_counts_runs_on_other_data(tmp_path: Path):
+    new = str(write_data(tmp_path, "shop")["fingerprint"])
+    planned = [Run("mine", DatasetSpec(dataset="shop").bound(tmp_path), "async-linucb", None, {}, 0, "new")]
+    finished = [recorded("old", OLD), recorded("new", new), recorded("newer", new, is_tagged=True)]
     (sentence,) = runs_on_other_data(planned, finished)
     assert sentence.startswith("shop: 1 run on other data (imported, 5 clients, 100 steps) left out")
     assert runs_on_other_data(planned, finished[1:]) == []

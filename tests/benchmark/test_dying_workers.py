@@ -18,7 +18,13 @@ from benchmark.execution.pool import Pool
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import MAX_ATTEMPTS, Sweep, jobs_by_stream
 from benchmark.plan.plan import Run
-from benchmark.plan.stream_source import StreamSource
+from data_pipelines.stream_spec import SimulatedSpec
+
+
+class Named(SimulatedSpec):
+    """A stream with a name of the test's choice."""
+
+    label: str = ""
 
 
 @dataclass
@@ -37,8 +43,8 @@ class Fragile:
     def capacity(self) -> int:
         return 6
 
-    def open_stream(self, source: StreamSource) -> "Future[Any]":
-        return self._start(source.name)
+    def open_stream(self, spec: Named, seed: int) -> "Future[Any]":
+        return self._start(spec.label)
 
     def submit(self, stream: Any, algorithm: Any, seed: int) -> "Future[RunResult]":
         return self._start(algorithm)
@@ -93,8 +99,8 @@ class Never:
 def make_runs(*names: str) -> list[Run]:
     """Runs named `stream/run`."""
     streams = {name.partition("/")[0] for name in names}
-    sources = {name: StreamSource(name, 0, (), name, "simulated", "") for name in streams}
-    return [Run("e", sources[name.partition("/")[0]], name, name, {}, 0, name) for name in names]
+    specs = {name: Named(label=name) for name in streams}
+    return [Run("e", specs[name.partition("/")[0]], name, name, {}, 0, name) for name in names]
 
 
 def sweep(executor: Any, *names: str) -> dict[str, RunResult]:

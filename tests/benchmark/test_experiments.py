@@ -31,8 +31,7 @@ def test_simulated_figures_have_the_papers_sizes():
     for name, distribution in (("fig_a", "uniform"), ("fig_b", "non-uniform")):
         (stream,) = load_experiment(name).streams
         assert (stream.steps, stream.clients, stream.simulated) == (30_000, 1_000, distribution)
-    (stream,) = load_experiment("fig_c").streams
-    assert stream.global_dim == [4, 8, 12, 16, 20, 24]
+    assert [stream.global_dim for stream in load_experiment("fig_c").streams] == [4, 8, 12, 16, 20, 24]
     assert values("fig_c", "paper", "async-linucb-am", "gamma") == [5]
 
 
@@ -61,7 +60,7 @@ def test_the_studies_have_the_papers_thresholds():
         (
             "clients = 1_000",
             "client = 1",
-            "unknown field streams.0.client (did you mean clients?), got 1; expected one of: dataset, ",
+            "unknown field streams.0.client (did you mean clients?), got 1; expected one of: simulated, steps",
         ),
         ("seeds = 2", 'seeds = "many"', "profiles.quick.seeds must be a valid"),
         (
@@ -77,12 +76,24 @@ def test_the_studies_have_the_papers_thresholds():
         (
             "title",
             "titel",
-            "unknown field titel (did you mean title?), got 'Figure a: homogeneous clients, uniform'; expected one of: ",
+            "unknown field titel (did you mean title?), got 'Figure a: homogeneous clients, uniform'; expected one of",
         ),
         ("[[algorithms]]", "[[algorithm]]", "unknown field algorithm (did you mean algorithms?), got [{'name': "),
         ("points = 6", "point = 6", "profiles.quick.grid"),
         ('simulated = "uniform"', 'dataset = "lastfm"', "cannot be combined with dataset"),
         ("[[streams]]", "[[streams", "is not valid TOML"),
+        ("clients = 1_000", "global_dim = [4, 26]", "streams.0: global_dim must be from 1 to dimension (25), got 26"),
+        ("clients = 1_000", "global_dim = [4, true]", "streams.0.global_dim must be a valid integer, got True"),
+        ("clients = 1_000", "global_dim = []", "streams.0: global_dim must have from 1 to 1000 values, got 0"),
+        ("clients = 1_000", "scaling = 'unit'", "streams.0.scaling cannot be combined with simulated, got 'unit'"),
+        (
+            "clients = 1_000",
+            "clients_drawn = 'zip'",
+            "streams.0.clients_drawn must be 'dirichlet', 'uniform-weights'",
+        ),
+        ("clients = 1_000", "clients_drawn = 'zipf'", "streams.0: clients_drawn must be 'dirichlet', its default, for"),
+        ("clients = 1_000", "exponent = 2", "streams.0: exponent needs clients_drawn = 'zipf', got 2"),
+        ("clients = 1_000", "dataset = 'x'", "streams.0: exactly one of dataset and simulated is required"),
     ],
 )
 def test_an_error_names_file_field_value_and_expectation(tmp_path: Path, old, new, complaint):
@@ -92,6 +103,43 @@ def test_an_error_names_file_field_value_and_expectation(tmp_path: Path, old, ne
         load_experiment(str(path))
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        ("negatives = 'popular'", "streams.0.negatives must be 'uniform' or 'popularity', got 'popular'"),
+        ("pools = 1", "streams.0.pools must be 'sampled' or 'rated', got 1"),
+        ("repeats = 'twice'", "streams.0.repeats must be 'keep' or 'once', got 'twice'"),
+        ("order = 'time'", "streams.0.order must be 'users' or 'shuffled', got 'time'"),
+        ("min_interactions = '3'", "streams.0.min_interactions must be a valid integer, got '3'"),
+        (
+            "pools = 'rated'\nnegatives = 'popularity'",
+            "streams.0: negatives = 'popularity' needs pools = 'sampled', got",
+        ),
+        ("folder = '/tmp'", "unknown field streams.0.folder, got '/tmp'; expected one of: dataset, arms, dimension"),
+        ("clients_drawn = 'zipf'", "streams.0.clients_drawn cannot be combined with dataset, got 'zipf'"),
+    ],
+)
+def test_an_error_in_an_option_of_a_data_set_names_field_value_and_expectation(tmp_path: Path, option, complaint):
+    path = tmp_path / "mine.toml"
+    path.write_text((FOLDER / "fig_d.toml").read_text().replace('"lastfm"', f'"lastfm"\n{option}', 1))
+    with pytest.raises(ValueError, match=r"mine\.toml") as caught:
+        load_experiment(str(path))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_list_of_dimensions_stands_for_several_streams(tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    text = (FOLDER / "fig_c.toml").read_text()
+    path.write_text(text.replace("[4, 8, 12, 16, 20, 24]", "[4, 8]"))
+    assert [stream.name for stream in load_experiment(str(path)).streams] == [
+        "simulated-heterogeneous-4",
+        "simulated-heterogeneous-8",
+    ]
+    path.write_text(text.replace("[4, 8, 12, 16, 20, 24]", "8"))
+    assert [stream.global_dim for stream in load_experiment(str(path)).streams] == [8]
 
 
 def test_a_study_is_compared_with_the_first_values_in_its_file():

@@ -14,10 +14,10 @@ from benchmark import import_order
 from benchmark.execution.local import LocalExecutor
 from benchmark.import_order import PACKAGES, hidden_file, put_ours_first
 from benchmark.plan.algorithm_names import find_algorithm
-from benchmark.plan.stream_source import simulated_source
+from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.tiny_sweeps import environment, fedbandit, rows, statuses, write_tiny
 
-SOURCE = simulated_source({"steps": 40, "clients": 3}, 0)
+STREAM = SimulatedSpec(steps=40, clients=3)
 LEARNER = """
 class CLASS:
     def choose(self, client, contexts, rng):
@@ -134,7 +134,7 @@ def test_a_class_that_a_worker_cannot_import_fails_its_run_with_the_reason(folde
     only_here, anywhere = find_algorithm("only_here:Learner"), find_algorithm("anywhere:Learner")
     executor = LocalExecutor(1)
     try:
-        stream = executor.open_stream(SOURCE).result(timeout=120)
+        stream = executor.open_stream(STREAM, 0).result(timeout=120)
         error = executor.submit(stream, only_here(), 0).exception(timeout=120)
         assert isinstance(error, ImportError)
         assert str(error) == "a worker cannot import the algorithm: SystemExit: not in a worker"
@@ -151,9 +151,9 @@ def test_workers_that_cannot_start_report_the_reason_in_one_line(
     executor = LocalExecutor(2)
     try:
         with pytest.raises(BrokenExecutor):
-            executor.open_stream(SOURCE).result(timeout=120)
+            executor.open_stream(STREAM, 0).result(timeout=120)
         with pytest.raises(OSError, match=r"^worker processes cannot start: ImportError: this Numba is broken$"):
-            executor.open_stream(SOURCE)
+            executor.open_stream(STREAM, 0)
     finally:
         executor.close()
     assert capfd.readouterr().err == ""

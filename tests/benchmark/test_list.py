@@ -8,14 +8,14 @@ import pytest
 from benchmark.__main__ import main
 from benchmark.execution.local import LocalExecutor
 from benchmark.plan.plan import Run
-from benchmark.plan.stream_source import StreamSource, simulated_source
 from benchmark.terminal.summary import best_lines
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import read_manifest
 from data_pipelines.prepare.readiness import make_ready
+from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.tiny_sweeps import RUNS, sweep, write_tiny
 
-SOURCE = simulated_source({"steps": 40, "clients": 3}, 0)
+STREAM = SimulatedSpec(steps=40, clients=3)
 
 
 @pytest.fixture(autouse=True)
@@ -57,8 +57,8 @@ def test_list_shows_user_experiments_in_columns(tmp_path: Path, capsys, workers:
     assert len({line.index(line.split()[3]) for line in experiments}) == 1  # names begin below each other
 
 
-def run_of(seed: int, source: StreamSource = SOURCE, **parameters: Any) -> Run:
-    return Run("tiny", source, "own:Own", None, parameters, seed, f"{seed} {parameters}")
+def run_of(seed: int, stream: SimulatedSpec = STREAM, **parameters: Any) -> Run:
+    return Run("tiny", stream, "own:Own", None, parameters, seed, f"{seed} {parameters}")
 
 
 def test_the_summary_names_the_best_setting_and_its_seeds():
@@ -80,8 +80,8 @@ def test_the_summary_names_the_best_setting_and_its_seeds():
 
 
 def test_the_summary_sorts_stream_names_numerically():
-    sources = [simulated_source({"global_dim": each}, 0) for each in (12, 4, 8)]
-    lines = best_lines([(run_of(0, source, gamma=5.0), {"regret": 1.0}) for source in sources])
+    streams = [SimulatedSpec(global_dim=each) for each in (12, 4, 8)]
+    lines = best_lines([(run_of(0, stream, gamma=5.0), {"regret": 1.0}) for stream in streams])
     assert [line.split()[0].rpartition("-")[2] for line in lines] == ["4", "8", "12"]
 
 

@@ -17,10 +17,10 @@ from benchmark.plan.algorithm_names import identity, make_algorithm, parse_filte
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.own_modules import files_to_send, helper_modules
 from benchmark.plan.plan import Run
-from benchmark.plan.stream_source import simulated_source
 from benchmark.records.provenance import ENGINE, SOURCE, difference, provenance
 from benchmark.records.store import FILES, Store
 from data_pipelines import simulate
+from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_dying_workers import Fragile, sweep
 from tests.benchmark.tiny_sweeps import RUNS, rows, statuses, write_tiny
 from tests.benchmark.tiny_sweeps import sweep as sweep_tiny
@@ -211,7 +211,7 @@ def test_recorded_versions_are_those_of_the_worker_even_for_copied_runs(tmp_path
     write_tiny(tmp_path)
     experiment = load_experiment(str(tmp_path / "tiny.toml"))
     store = Store(f"sqlite:///{tmp_path / 'mlflow.db'}")
-    run = Run("tiny", simulated_source(SMALL, seed=0), "random", None, {}, 0, "key")
+    run = Run("tiny", SimulatedSpec(**SMALL), "random", None, {}, 0, "key")
     theirs = {**provenance(), "fedbandit.version.numpy": "0.0.1", "fedbandit.machine": "theirs"}
     outcome = RunResult(1, 2, "there", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"), provenance=theirs)
     parent = store.begin_sweep(experiment, "quick", 1)

@@ -10,7 +10,6 @@ from benchmark.plan.experiment import load_experiment
 from benchmark.plan.options import RunOptions, parse_seeds
 from benchmark.plan.plan import Plan, make_plan
 from benchmark.plan.run_key import run_key
-from benchmark.plan.stream_source import simulated_source
 from data_pipelines import load
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.readiness import make_ready
@@ -45,13 +44,13 @@ def test_the_order_of_lists_and_the_profile_do_not_change_keys():
 
 def test_the_predicted_fingerprint_matches_the_built_stream(data: Path):
     run = plan("fig_c", seeds=(3,)).runs[0]
-    small = simulated_source({**dict(run.source.settings), "steps": 50}, 3)
-    assert small.build().fingerprint == small.fingerprint
-    assert small.build().name == small.name == "simulated-heterogeneous-4"
+    small = run.stream.model_copy(update={"steps": 50})
+    assert small.build(3).fingerprint == small.fingerprint(3)
+    assert small.build(3).name == small.name == "simulated-heterogeneous-4"
     make_ready("lastfm", PreparationOptions(folder=data, stand_in="small"))
-    source = plan("fig_d").runs[0].source
-    assert source.source == "stand-in"
-    assert source.fingerprint == load("lastfm", seed=0).fingerprint == source.build().fingerprint
+    run = plan("fig_d").runs[0]
+    assert run.stream.source == "stand-in"
+    assert run.fingerprint == load("lastfm", seed=0).fingerprint == run.stream.build(0).fingerprint
 
 
 def test_a_filter_keeps_one_algorithm_and_replaces_values():
@@ -69,7 +68,7 @@ def test_a_value_typed_with_display_precision_matches_the_exact_grid_value():
 
 
 def test_streams_are_filtered_by_name_and_pattern():
-    assert {run.source.name for run in plan("fig_a", "fig_b", datasets=("*non*",)).runs} == {"simulated-non-uniform"}
+    assert {run.stream.name for run in plan("fig_a", "fig_b", datasets=("*non*",)).runs} == {"simulated-non-uniform"}
 
 
 def test_a_missing_data_set_is_reported_and_the_rest_is_planned():
@@ -134,4 +133,4 @@ def test_seeds_are_a_number_a_list_or_a_range():
 
 def test_a_run_contains_everything_needed_to_execute_it():
     run = plan("fig_a", seeds=(0,)).runs[0]
-    assert {field.name for field in dataclasses.fields(run)} >= {"source", "algorithm", "parameters", "seed", "key"}
+    assert {field.name for field in dataclasses.fields(run)} >= {"stream", "algorithm", "parameters", "seed", "key"}

@@ -1,7 +1,7 @@
 """Details that reliable records need: identities of processes, clocks and fingerprints."""
 
-import dataclasses
 import os
+import pickle
 import time
 from pathlib import Path
 
@@ -9,13 +9,14 @@ import pytest
 
 from benchmark.execution.run_result import run_algorithm
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.stream_source import simulated_source
 from benchmark.records import recovery
 from benchmark.records.processes import process_is_alive, started
 from benchmark.records.recovery import mark_strays
 from benchmark.records.store import Store
 from data_pipelines import simulate
+from data_pipelines.stream_spec import DatasetSpec
 from tests.benchmark.tiny_sweeps import write_tiny
+from tests.reports.hand_made import write_data
 
 SMALL = {"steps": 50, "clients": 3, "arms": 3, "dimension": 2}
 
@@ -42,11 +43,15 @@ def test_a_run_never_ends_before_it_begins(monkeypatch: pytest.MonkeyPatch):
     assert outcome.started <= outcome.ended < outcome.started + 60
 
 
-def test_a_stream_other_than_the_one_planned_is_refused():
-    source = simulated_source(SMALL, seed=0)
-    assert source.build().fingerprint == source.fingerprint
-    with pytest.raises(ValueError, match="changed during the sweep; run the command again"):
-        dataclasses.replace(source, seed=1).build()
+def test_a_stream_other_than_the_one_planned_is_refused(tmp_path: Path):
+    write_data(tmp_path, "shop", content="old")
+    planned = DatasetSpec(dataset="shop", arms=2).bound(tmp_path)
+    assert planned.build(0).fingerprint == planned.fingerprint(0)
+    write_data(tmp_path, "shop", content="new")
+    for spec in (planned, pickle.loads(pickle.dumps(planned))):
+        with pytest.raises(ValueError, match="shop changed during the sweep; run the command again"):
+            spec.build(0)
+    assert DatasetSpec(dataset="shop", arms=2).bound(tmp_path).fingerprint(0) != planned.fingerprint(0)
 
 
 def test_a_duplicate_run_after_a_lost_response_is_marked_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -14,18 +14,18 @@ from benchmark.execution.warm_up import compile_kernels, methods_of
 from benchmark.observer import Observer, silent
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.plan import Run
-from benchmark.plan.stream_source import simulated_source
 from benchmark.terminal import sweep_display
 from benchmark.terminal.sweep_display import SweepDisplay
+from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_session import Notes
 from tests.benchmark.test_sweep_display import Clock
 from tests.benchmark.tiny_sweeps import statuses, sweep, write_tiny
 
-SOURCE = simulated_source({"steps": 40, "clients": 3}, 0)
+STREAM = SimulatedSpec(steps=40, clients=3)
 
 
 def run(name: str, algorithm: object) -> Run:
-    return Run("tiny", SOURCE, name, algorithm, {}, 0, f"{name} {algorithm}")
+    return Run("tiny", STREAM, name, algorithm, {}, 0, f"{name} {algorithm}")
 
 
 RUNS = [
@@ -44,7 +44,7 @@ class Workers:
     def __init__(self, compiled: Sequence[str]) -> None:
         self.was_compiled, self.compiled = compiled, []
 
-    def open_stream(self, source: object) -> "Future[Any]":
+    def open_stream(self, spec: object, seed: int) -> "Future[Any]":
         return self._done("stream")
 
     def is_compiled(self, stream: str, method: Any) -> "Future[Any]":
@@ -106,7 +106,7 @@ def test_every_uncached_method_is_announced_even_if_others_are_cached(capsys: py
 
 def test_ctrl_c_ends_the_wait_for_the_compiler():
     class Stuck(Workers):
-        def open_stream(self, source: object) -> "Future[Any]":
+        def open_stream(self, spec: object, seed: int) -> "Future[Any]":
             return Future()
 
     stop = threading.Event()
@@ -143,7 +143,7 @@ def test_workers_can_compile_methods_with_any_settings():
     for_seven_clients = run("async-linucb", AsyncLinUCB(gamma=[1, 2, 3, 4, 5, 6, 7]))
     with LocalExecutor(1) as executor:
         compile_kernels(executor, [for_seven_clients], silent, threading.Event())
-        stream = executor.open_stream(SOURCE).result(timeout=120)
+        stream = executor.open_stream(STREAM, 0).result(timeout=120)
         assert executor.is_compiled(stream, AsyncLinUCB(gamma=1)).result(timeout=120)
 
 

@@ -15,6 +15,7 @@ from tests.data_pipelines.tls_server import Authority, Server, running
 
 MakeArchive = Callable[[Mapping[str, bytes]], Path]
 
+WITH_TWO_PREPARATIONS = ("lastfm", "delicious", "lastfm-tagged", "delicious-tagged")
 WITH_STAND_IN = [name for name in data_set_names() if find_data_set(name).stand_in is not None]
 
 LASTFM = {
@@ -89,9 +90,9 @@ def real_mirror() -> Path:
 
 @pytest.fixture(scope="session")
 def real_data(real_mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with LastFM and Delicious, in both preparations, from the real archives."""
+    """A data folder with LastFM and Delicious, in all preparations, from the real archives."""
     folder = tmp_path_factory.mktemp("real-data")
-    for name in ("lastfm", "delicious", "lastfm-tagged", "delicious-tagged"):
+    for name in (*WITH_TWO_PREPARATIONS, "lastfm-tagged-own-words", "lastfm-tagged-other-words"):
         assert make_ready(name, PreparationOptions(folder=folder, mirror=str(real_mirror))).manifest is not None
     return folder
 

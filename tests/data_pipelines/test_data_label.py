@@ -7,13 +7,13 @@ import pytest
 
 from benchmark.plan.algorithm_names import make_algorithm
 from benchmark.plan.plan import Run
-from benchmark.plan.stream_source import StreamSource, prepared_source, simulated_source
 from benchmark.terminal.summary import data_lines, print_dry_run
 from data_pipelines import UnofficialDataWarning, data_label, load
 from data_pipelines.data_label import STAND_IN
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import data_set_states
 from data_pipelines.prepare.readiness import make_ready
+from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec, StreamSpec
 from tests.data_pipelines.test_readiness import ARCHIVE, without_mark
 
 
@@ -30,8 +30,8 @@ def reconstructed(stand_ins: Path, tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def run(source: StreamSource) -> Run:
-    return Run("e", source, "random", make_algorithm("random", {}), {}, 0, source.fingerprint)
+def run(stream: StreamSpec, seed: int = 0) -> Run:
+    return Run("e", stream, "random", make_algorithm("random", {}), {}, seed, stream.fingerprint(seed))
 
 
 def test_a_stand_in_warns_in_python_once_for_each_data_set(small_data: Path):
@@ -53,17 +53,17 @@ def test_reconstructed_data_warn_with_what_differs(reconstructed: Path):
 def test_a_sweep_builds_its_streams_without_the_warning(small_data: Path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert prepared_source("lastfm", {}, 0, small_data).build().source == "stand-in"
+        assert DatasetSpec(dataset="lastfm").bound(small_data).build(0).source == "stand-in"
 
 
 def test_the_terminal_labels_reconstructed_data_as_it_does_stand_ins(
     reconstructed: Path, small_data: Path, capsys: pytest.CaptureFixture[str]
 ):
     runs = [
-        run(prepared_source("lastfm", {}, 0, reconstructed)),
-        run(prepared_source("lastfm", {}, 1, reconstructed)),
-        run(prepared_source("delicious", {}, 0, small_data)),
-        run(simulated_source({"steps": 40, "clients": 3}, 0)),
+        run(DatasetSpec(dataset="lastfm").bound(reconstructed)),
+        run(DatasetSpec(dataset="lastfm").bound(reconstructed), 1),
+        run(DatasetSpec(dataset="delicious").bound(small_data)),
+        run(SimulatedSpec(steps=40, clients=3)),
     ]
     stand_in, other = data_lines(runs)
     assert stand_in == f"delicious: {STAND_IN}"

@@ -16,7 +16,7 @@ from data_pipelines.datasets import book_crossing, movielens_1m, online_retail
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from data_pipelines.prepare.features import truncated_svd
 from data_pipelines.streams.pools import draw_pools
-from data_pipelines.tables.tag_events import words_as_typed
+from data_pipelines.tables.tag_events import TagAssignments, event_contents, half_of_users, words_as_typed
 from tests.data_pipelines.conftest import MakeArchive
 
 ML_1M = {
@@ -246,3 +246,42 @@ def test_a_member_of_a_package_is_found_by_its_full_name_only(tmp_path: Path):
         pytest.raises(ArchiveError, match=r"x\.whl has no member a/b/sales\.csv"),
     ):
         archive.read("a/b/sales.csv")
+
+
+def test_ratings_are_kept_with_their_interactions(make_archive: MakeArchive):
+    official = read("movielens-1m", make_archive(ML_1M))
+    package = read_package("movielens-1m", make_archive(ML_1M_PACKAGE), ML_1M_PACKAGE)
+    for contents in (official, package):
+        assert contents.ratings is not None
+        assert contents.ratings.tolist() == [5, 3, 1]
+        assert contents.users.tolist() == [1, 1, 2]
+
+
+def tagged(rows: list[tuple[int, int, int, int]]) -> TagAssignments:
+    users, items, tags, times = np.array(rows).T
+    return TagAssignments(users, items, tags, times, [["a"], ["b"], ["c"]], {})
+
+
+def words_of(contents: Contents) -> list[dict[str, float]]:
+    rows = contents.words.counts.toarray().tolist()
+    return [{word: n for word, n in zip(contents.words.vocabulary, row, strict=True) if n} for row in rows]
+
+
+def test_words_of_other_users_describe_the_items_of_the_players():
+    assignments = tagged([(1, 10, 0, 5), (1, 10, 1, 5), (2, 10, 2, 6), (2, 11, 2, 6), (1, 12, 0, 7)])
+    plays = assignments.users == 1
+    own = event_contents(assignments, is_player=plays)
+    other = event_contents(assignments, is_player=plays, gives_words=~plays)
+    for contents in (own, other):
+        assert contents.users.tolist() == [1, 1]
+        assert contents.item_ids.tolist() == [10, 12]
+    assert words_of(own) == [{"a": 1, "b": 1, "c": 1}, {"a": 1}]
+    assert words_of(other) == [{"c": 1}, {}]
+
+
+def test_always_the_same_half_of_the_users_plays():
+    users = np.repeat(np.arange(100, 111), 3)
+    is_player = half_of_users(users)
+    assert len(np.unique(users[is_player])) == 6
+    assert not set(users[is_player]) & set(users[~is_player])
+    np.testing.assert_array_equal(half_of_users(users[::-1])[::-1], is_player)

@@ -136,3 +136,27 @@ def test_the_components_of_tagging_events_are_those_of_a_truncated_svd(real_mirr
     components = open_prepared("lastfm-tagged", real_data).components
     signs = np.sign((components * expected).sum(axis=0))
     np.testing.assert_allclose(components[:, :10], (expected * signs)[:, :10], atol=1e-4)
+
+
+def test_the_two_data_sets_on_words_differ_in_the_words_alone(real_data: Path):
+    own, other = (open_prepared(f"lastfm-tagged-{words}-words", real_data) for words in ("own", "other"))
+    for array in ("users", "items", "times", "item_ids"):
+        np.testing.assert_array_equal(getattr(own, array), getattr(other, array))
+    for prepared in (own, other):
+        assert prepared.manifest["counts"]["observed"] == {"users": 946, "items": 9_629, "interactions": 49_573}
+        assert prepared.manifest["differences"] == []
+    assert (own.manifest["items_without_words"], other.manifest["items_without_words"]) == (0, 2_832)
+    assert own.manifest["fingerprint"] != other.manifest["fingerprint"]
+    streams = [load(prepared.name, seed=0, folder=real_data) for prepared in (own, other)]
+    for array in ("clients", "pools", "rewards"):
+        np.testing.assert_array_equal(*(getattr(stream, array) for stream in streams))
+    assert (streams[0].items != streams[1].items).any()
+
+
+def test_the_players_are_half_the_users_with_all_their_events(real_data: Path):
+    everybody = open_prepared("lastfm-tagged", real_data)
+    players = open_prepared("lastfm-tagged-own-words", real_data)
+    is_player = np.isin(everybody.users, players.users)
+    np.testing.assert_array_equal(everybody.users[is_player], players.users)
+    np.testing.assert_array_equal(everybody.times[is_player], players.times)
+    np.testing.assert_array_equal(everybody.item_ids[everybody.items[is_player]], players.item_ids[players.items])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from data_pipelines import load
 from data_pipelines.data_set import Counts
 from data_pipelines.datasets import book_crossing, movielens_1m
 from data_pipelines.fetch.archive import Archive
@@ -77,6 +78,39 @@ def test_movielens_1m_has_all_ratings(index_data: Path):
     assert np.count_nonzero(activity >= 600) == 259
     assert activity[activity >= 600].sum() == 214_615
     assert (prepared.times > 0).all()
+
+
+def test_movielens_1m_with_pools_of_rated_movies_has_the_size_of_its_task(index_data: Path):
+    stream = load("movielens-1m", seed=0, pools="rated", folder=index_data)
+    assert (stream.steps, len(stream.client_ids), stream.arms) == (37_113, 5_624, 25)
+    prepared = open_prepared("movielens-1m", index_data)
+    assert prepared.ratings is not None
+    width = len(prepared.item_ids)
+    keys = prepared.users * width + prepared.items
+    offers = stream.clients[:, None] * width + stream.pools
+    assert len(np.unique(offers)) == offers.size  # nothing is offered twice
+    expected = prepared.ratings[np.searchsorted(keys, offers)] >= 4
+    np.testing.assert_array_equal(stream.rewards, expected)
+    assert stream.random_reward == stream.rewards.sum() / 25
+
+
+def test_movielens_1m_has_a_stream_of_users_with_600_ratings(index_data: Path):
+    stream = load("movielens-1m", seed=0, min_interactions=600, folder=index_data)
+    assert (stream.steps, len(stream.client_ids)) == (214_615, 259)
+    assert stream.random_reward == 214_615 / 25
+
+
+@pytest.mark.parametrize("name", ["lastfm", "online-retail"])
+def test_popular_items_win_less_often_if_negatives_are_drawn_by_popularity(index_data: Path, name: str):
+    """The most popular item of each pool, in hindsight, earns several times less than with uniform negatives."""
+    earned = {}
+    for negatives in ("uniform", "popularity"):
+        stream = load(name, seed=0, negatives=negatives, folder=index_data)
+        popularity = np.bincount(open_prepared(name, index_data).items, minlength=len(stream.items))
+        choices = popularity[stream.pools].argmax(axis=1)
+        earned[negatives] = stream.rewards[np.arange(stream.steps), choices].sum() / stream.random_reward
+    assert earned["uniform"] > 3 * earned["popularity"]
+    assert 1 < earned["popularity"] < 2
 
 
 def test_online_retail_has_the_customers_with_fifty_items(index_data: Path):

@@ -89,14 +89,14 @@ def test_the_fingerprint_depends_on_parameters_and_seed() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"steps": 0}, "steps must be an integer from 1, got 0"),
-        ({"clients": 2.5}, "clients must be an integer from 1, got 2.5"),
-        ({"dimension": 5, "global_dim": 6}, "global_dim must be an integer from 1 to dimension, 5, got 6"),
-        ({"noise": -1}, "noise must be a finite number from 0, got -1"),
-        ({"noise": np.nan}, "noise must be a finite number from 0, got nan"),
-        ({"noise": "a"}, "noise must be a finite number from 0, got 'a'"),
-        ({"client_distribution": "skewed"}, "client_distribution must be uniform or non-uniform, got 'skewed'"),
-        ({"table": 0}, "table must be an integer from 1, got 0"),
+        ({"steps": 0}, "steps must be greater than or equal to 1, got 0"),
+        ({"clients": 2.5}, "clients must be a valid integer, got 2.5"),
+        ({"dimension": 5, "global_dim": 6}, "global_dim must be from 1 to dimension (5), got 6"),
+        ({"noise": -1}, "noise must be greater than or equal to 0, got -1"),
+        ({"noise": np.nan}, "noise must be a finite number, got nan"),
+        ({"noise": "a"}, "noise must be a valid number, got 'a'"),
+        ({"client_distribution": "skewed"}, "client_distribution must be 'uniform' or 'non-uniform', got 'skewed'"),
+        ({"table": 0}, "table must be greater than or equal to 1, got 0"),
         ({"seed": -1}, "seed must be an integer from 0, got -1"),
     ],
 )

@@ -198,8 +198,8 @@ def test_a_stream_has_the_name_and_source_of_its_data(small_data: Path):
     ("options", "message"),
     [
         ({"seed": -1}, "seed must be an integer from 0, got -1"),
-        ({"seed": 0, "scaling": "none"}, "scaling must be one of standard, pca, unit, got 'none'"),
-        ({"seed": 0, "positive": "last"}, "positive must be one of anywhere, first, got 'last'"),
+        ({"seed": 0, "scaling": "none"}, "scaling must be 'standard', 'pca' or 'unit', got 'none'"),
+        ({"seed": 0, "positive": "last"}, "positive must be 'anywhere' or 'first', got 'last'"),
         ({"seed": 0, "dimension": 26}, "dimension must be an integer from 1 to 25, .*, got 26"),
         ({"seed": 0, "arms": 1}, "arms must be an integer from 2 to .*, got 1"),
     ],

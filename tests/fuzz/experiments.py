@@ -43,7 +43,14 @@ GOOD = {
     "global_dim": ("[1]", "[2, 4]"),
     "noise": ("0", "0.1"),
     "table": ("100",),
+    "clients_drawn": ('"dirichlet"', '"zipf"', '"uniform-weights"'),
+    "exponent": ("1", "2.0"),
     "scaling": ('"unit"', '"pca"'),
+    "negatives": ('"uniform"', '"popularity"'),
+    "pools": ('"sampled"', '"rated"'),
+    "repeats": ('"keep"', '"once"'),
+    "order": ('"users"', '"shuffled"'),
+    "min_interactions": ("1", "600"),
     "name": ('"async-linucb"', '"async-linucb"', '"sync-linucb"', '"async-linucb-am"', '"random"', '"os:path"'),
     "gamma": ("5", '"grid"', "[1, 5, inf]", "1.5"),
     "threshold": ("1", '"grid"', "[0.5]"),
@@ -54,8 +61,10 @@ GOOD = {
     "grid": ("[0, 1.5]", "{ start = 1e-2, stop = 1e3, points = 5 }", "{ start = 1, stop = 2, points = 1 }"),
     "gammas": ("[1, inf]", "[]"),
 }
+OF_SIMULATIONS = ("steps", "clients", "arms", "dimension", "global_dim", "noise", "table", "clients_drawn", "exponent")
+OF_DATA_SETS = ("arms", "scaling", "negatives", "pools", "repeats", "order", "min_interactions")
 TABLES = {
-    "streams": ("steps", "clients", "arms", "dimension", "global_dim", "noise", "table", "scaling"),
+    "streams": (*OF_SIMULATIONS, *OF_DATA_SETS),
     "algorithms": ("gamma", "threshold", "alpha", "ridge", "global_dim", "warm_start"),
     "profiles": ("seeds", "grid", "gammas"),
 }
@@ -81,11 +90,7 @@ def make(draw: random.Random) -> bytes:
     error_rate = draw.choice((0.0, 0.0, 0.05, 0.3))
     kind = draw.choice(("simulated", "simulated", "dataset"))
     fields_of_stream = (
-        TABLES["streams"]
-        if draw.random() < 0.2
-        else TABLES["streams"][:-1]
-        if kind == "simulated"
-        else ("arms", "scaling")
+        TABLES["streams"] if draw.random() < 0.2 else OF_SIMULATIONS if kind == "simulated" else OF_DATA_SETS
     )
     lines = [_line(draw, "title", error_rate)]
     lines += [_line(draw, "description", error_rate)] if draw.random() < 0.3 else []
@@ -157,18 +162,37 @@ def mistakes(content: Mapping[str, Any]) -> Iterator[str]:
         yield from _profile_mistakes(profile)
 
 
+CHOICES = {
+    "clients_drawn": ("dirichlet", "uniform-weights", "zipf"),
+    "scaling": ("standard", "pca", "unit"),
+    "negatives": ("uniform", "popularity"),
+    "pools": ("sampled", "rated"),
+    "repeats": ("keep", "once"),
+    "order": ("users", "shuffled"),
+}
+
+
 def _stream_mistakes(stream: Mapping[str, Any]) -> Iterator[str]:
     if ("dataset" in stream) == ("simulated" in stream):
         yield "neither or both of dataset and simulated"
     if not re.fullmatch(r"[A-Za-z0-9_-]+", stream.get("dataset", "x")):
         yield f"dataset {stream['dataset']!r}"
-    for field in ("steps", "clients", "arms", "dimension", "table"):
+    for field in ("steps", "clients", "arms", "dimension", "table", "min_interactions"):
         if not _is_count(stream.get(field, 1)):
             yield f"{field} is {stream[field]!r}"
-    if not all(_is_count(dimension) for dimension in stream.get("global_dim", [1])):
+    dims = stream.get("global_dim", 1)
+    if not all(_is_count(dimension) for dimension in (dims if isinstance(dims, list) else [dims])):
         yield f"global_dim is {stream['global_dim']!r}"
     if not _is_number(stream.get("noise", 0), minimum=0, maximum=1e308):
         yield f"noise is {stream['noise']!r}"
+    if not _is_number(stream.get("exponent", 1), minimum=0, maximum=10):
+        yield f"exponent is {stream['exponent']!r}"
+    for field, values in CHOICES.items():
+        if stream.get(field, values[0]) not in values:
+            yield f"{field} is {stream[field]!r}"
+    for fields, other in ((OF_SIMULATIONS, "dataset"), (OF_DATA_SETS, "simulated")):
+        if other in stream and (set(fields) - {"arms", "dimension"}) & set(stream):
+            yield f"fields of a {other} and others"
 
 
 def _profile_mistakes(profile: Mapping[str, Any]) -> Iterator[str]:

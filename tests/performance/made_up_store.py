@@ -15,7 +15,7 @@ from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan
 from benchmark.records.store import ARTIFACTS, Store, run_parameters
 from benchmark.records.tags import FINGERPRINT, KEY, KIND, SOURCE
-from data_pipelines.prepare.prepared import open_prepared
+from data_pipelines.stream_spec import SimulatedSpec
 
 INSERTS = {
     "runs": "insert into runs (run_uuid, name, status, start_time, end_time, lifecycle_stage, artifact_uri, "
@@ -37,11 +37,11 @@ def fill_store(folder: Path, profile: str) -> int:
         ids[experiment.name] = store.experiment_id(experiment)
         store.end_sweep(store.begin_sweep(experiment, profile, 0), "FINISHED", {})
     runs = make_plan(experiments, RunOptions(profile=profile)).runs
-    clients = {name: _users(name, runs) for name in {run.source.name for run in runs}}
+    clients = {name: _users(name, runs) for name in {run.stream.name for run in runs}}
     connection = sqlite3.connect(folder / "mlflow.db")
     rows: dict[str, list[Any]] = {table: [] for table in INSERTS}
     for number, run in enumerate(runs):
-        for table, row in _rows(run, number, ids[run.experiment], folder / ARTIFACTS, clients[run.source.name]):
+        for table, row in _rows(run, number, ids[run.experiment], folder / ARTIFACTS, clients[run.stream.name]):
             rows[table].append(row)
         if number % 200 == 0 or number == len(runs) - 1:
             for table, new_rows in rows.items():
@@ -59,11 +59,11 @@ def _rows(run: Run, number: int, experiment_id: str, artifacts: Path, clients: A
     (folder / "clients.parquet").write_bytes(_client_totals(clients, run.seed))
     (folder / "curve.parquet").write_bytes(b"artificial")  # no report reads it
     yield "runs", (run_id, run.name, end_time, end_time, folder.as_uri(), experiment_id)
-    tags = {KEY: run.key, KIND: "run", SOURCE: run.source.source}
-    tags |= {FINGERPRINT: run.source.fingerprint, "mlflow.runName": run.name}
+    tags = {KEY: run.key, KIND: "run", SOURCE: run.stream.source}
+    tags |= {FINGERPRINT: run.fingerprint, "mlflow.runName": run.name}
     for key, value in tags.items():
         yield "tags", (run_id, key, value)
-    steps = 30_000 if run.source.folder is None else 100_000
+    steps = 30_000 if isinstance(run.stream, SimulatedSpec) else 100_000
     sizes = {"steps": str(steps), "clients": str(len(clients)), "arms": "25", "dimension": "25"}
     for key, value in run_parameters(run, RunResult(0, 0, "", facts=sizes)).items():
         yield "params", (run_id, key, value)
@@ -100,8 +100,8 @@ def _metrics(run: Run, steps: int, users: int) -> dict[str, float]:
 
 
 def _users(name: str, runs: Sequence[Run]) -> Any:
-    source = next(run.source for run in runs if run.source.name == name)
-    return np.arange(1_000) if source.folder is None else np.unique(open_prepared(name, source.folder).users)
+    stream = next(run.stream for run in runs if run.stream.name == name)
+    return np.arange(1_000) if isinstance(stream, SimulatedSpec) else np.unique(stream.open().users)
 
 
 def _client_totals(clients: Any, seed: int) -> bytes:

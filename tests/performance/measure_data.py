@@ -17,9 +17,11 @@ from pathlib import Path
 GIB = 1 << 30
 FEDBANDIT = (sys.executable, "-m", "benchmark", "data")
 BUILD_STREAM = (
-    "import time; from data_pipelines import load; start = time.perf_counter(); "
-    "stream = load('movielens', seed=0); print(f'{stream.steps} {time.perf_counter() - start}')"
+    "import sys, time; from data_pipelines import load; start = time.perf_counter(); "
+    "stream = load(sys.argv[1], seed=0, negatives=sys.argv[2]); "
+    "print(f'{stream.steps} {time.perf_counter() - start}')"
 )
+BY_POPULARITY = ("delicious", "lastfm", "online-retail")
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,11 @@ def measure(folder: Path, mirror: Path | None) -> list[Measurement]:
     measurements.append(Measurement("  peak memory", peak, 3, "GiB"))
     seconds = _timed([*FEDBANDIT, "movielens", "--stand-in", "--force"], environment)
     measurements.append(Measurement("ML-20M stand-in, full size, archive to prepared", seconds, 90, "s"))
-    steps, seconds = _stream(environment)
+    steps, seconds = _stream(environment, "movielens", "uniform")
     measurements.append(Measurement(f"stream of one seed, T={steps:,}, K=25", seconds, 3, "s"))
+    for name in [path.name for path in sorted(folder.iterdir()) if path.name in BY_POPULARITY]:
+        steps, seconds = _stream(environment, name, "popularity")
+        measurements.append(Measurement(f"stream of {name}, negatives by popularity, T={steps:,}", seconds, 6, "s"))
     names = ["movielens", *(["lastfm", "delicious"] if mirror else [])]
     seconds = _timed([*FEDBANDIT, *names, "--stand-in"], environment)
     measurements.append(Measurement("second `fedbandit data`: all data sets are prepared", seconds, 3, "s"))
@@ -87,8 +92,8 @@ def _timed(command: Sequence[str], environment: dict[str, str]) -> float:
     return time.perf_counter() - start
 
 
-def _stream(environment: dict[str, str]) -> tuple[int, float]:
-    command = [sys.executable, "-c", BUILD_STREAM]
+def _stream(environment: dict[str, str], name: str, negatives: str) -> tuple[int, float]:
+    command = [sys.executable, "-c", BUILD_STREAM, name, negatives]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     steps, seconds = done.stdout.split()
     return int(steps), float(seconds)

@@ -21,8 +21,7 @@ from benchmark.records.tags import KEY, KIND
 from data_pipelines.data_set import Contents
 from data_pipelines.prepare.prepared import prepare
 from data_pipelines.prepare.words import WordCounts
-from data_pipelines.streams.recorded import stream_fingerprint
-from data_pipelines.streams.simulated import simulation_fingerprint
+from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec
 
 ACTIVITY = {11: 4, 12: 15, 13: 15, 14: 85, 15: 95}
 """Interactions of each user: groups [0, 10), [10, 20), [80, 90) and [90, 100]."""
@@ -163,13 +162,13 @@ def fingerprint_of_stream(
     if manifest is not None:
         options = {"scaling": settings.get("stream_scaling", "standard")}
         options |= {"positive": settings["stream_positive"]} if "stream_positive" in settings else {}
-        return stream_fingerprint(manifest, seed=seed, arms=ARMS, dimension=DIMENSION, **options)
+        spec = DatasetSpec(dataset=dataset, arms=ARMS, dimension=DIMENSION, **options)
+        return spec.fingerprint(seed, manifest["fingerprint"])
     if source == "simulated" and not settings:
         global_dim = dataset.partition("heterogeneous-")[2]
         distribution = "non-uniform" if dataset.endswith("non-uniform") else "uniform"
-        return simulation_fingerprint(
-            seed=seed, client_distribution=distribution, global_dim=int(global_dim) if global_dim else None
-        )
+        spec = SimulatedSpec(simulated=distribution, global_dim=int(global_dim) if global_dim else None)
+        return spec.fingerprint(seed)
     return f"{dataset} {source} {seed} {settings}"
 
 

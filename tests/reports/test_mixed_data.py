@@ -163,8 +163,8 @@ def test_missing_variants_are_counted_as_a_dry_run_counts_them(fresh: HandMade):
     for name in ("delicious", "lastfm"):
         write_data(data_folder(), name)
     planned = make_plan([load_experiment("study_scaling")], RunOptions()).runs
-    on_delicious = [run for run in planned if run.source.name == "delicious"]
-    record(fresh, [run for run in on_delicious if dict(run.source.settings)["scaling"] != "unit"])
+    on_delicious = [run for run in planned if run.stream.name == "delicious"]
+    record(fresh, [run for run in on_delicious if run.stream.settings()["scaling"] != "unit"])
     finished = {(run.experiment, run.key) for run in finished_runs(fresh.store, ["study_scaling"])}
     results = read_results(fresh.uri)
     frame = missing.tables(results, make_context(results, experiments=["study_scaling"]))[0].frame
@@ -201,3 +201,26 @@ def test_pandas_reads_every_csv_of_a_report_without_options(fresh: HandMade, mon
         assert all(re.fullmatch(r"\d+( \d+)*", str(seeds)) for seeds in frame.get("seed_list", [])), path
         caption = path.with_suffix(".md").read_text(encoding="utf-8")
         assert caption.startswith("### ")
+
+
+def test_runs_with_an_option_of_their_stream_are_recognised_as_made_from_the_prepared_data(
+    fresh: HandMade, tmp_path: Path
+):
+    manifest = write_data(data_folder(), "delicious")
+    path = tmp_path / "matched.toml"
+    table = "dataset = 'delicious'\nnegatives = 'popularity'\norder = 'shuffled'"
+    path.write_text(
+        f"title = 'Matched'\n[[streams]]\n{table}\n[[algorithms]]\nname = 'random'\n[profiles.quick]\nseeds = 1\n"
+    )
+    (run,) = make_plan([load_experiment(str(path))], RunOptions()).runs
+    parent = fresh.store.begin_sweep(load_experiment(str(path)), "quick", 1)
+    sizes = {"steps": "214", "clients": "5", "arms": "25", "dimension": "3"}
+    outcome = RunResult(0, 1, "host", {"normalised_reward": 1.0}, {}, dict.fromkeys(FILES, b"x"), sizes)
+    fresh.store.record(parent, load_experiment(str(path)), run, outcome)
+    fresh.store.end_sweep(parent, "FINISHED", {})
+    results = read_results(fresh.uri)
+    assert results.runs["fingerprint"].tolist() == [run.fingerprint]
+    assert results.runs["prepared"].tolist() == [manifest["fingerprint"]]
+    context = make_context(results)
+    assert [*context.manifests] == ["delicious"]
+    assert context.absent == []

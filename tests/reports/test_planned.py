@@ -28,10 +28,10 @@ def as_recorded(runs: list[Run]) -> pd.DataFrame:
     """Return the columns of a table of runs that identify configurations, with parameters as the store has them."""
     rows = []
     for run in runs:
-        arms, dimension = (str(dict(run.source.settings)[name]) for name in ("arms", "dimension"))
+        arms, dimension = (str(run.stream.settings()[name]) for name in ("arms", "dimension"))
         sizes = {"steps": "100", "clients": "5", "arms": arms, "dimension": dimension}
         parameters = run_parameters(run, RunResult(0, 0, "", facts=sizes))
-        row = (run.source.name, run.algorithm_name, parameters, run.source.source, run.source.fingerprint, run.seed)
+        row = (run.stream.name, run.algorithm_name, parameters, run.stream.source, run.fingerprint, run.seed)
         rows.append(row)
     return pd.DataFrame(rows, columns=["dataset", "algorithm", "configuration", "source", "fingerprint", "seed"])
 
@@ -48,6 +48,28 @@ def test_planned_and_recorded_runs_are_matched_one_to_one(
     assert set(recorded_as(planned, as_recorded(runs))) == set(planned)
     without_one = runs[: len(runs) // 2] + runs[len(runs) // 2 + 1 :]
     assert len(planned.keys() - set(recorded_as(planned, as_recorded(without_one)))) == 1
+
+
+def test_runs_with_options_of_their_streams_are_matched_one_to_one(
+    tmp_path: Path, three_data_sets: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FEDBANDIT_DATA", str(three_data_sets))
+    tables = ["dataset = 'lastfm'", *(f"dataset = 'lastfm'\n{option}" for option in OPTIONS)]
+    tables += ["simulated = 'non-uniform'", "simulated = 'non-uniform'\nclients_drawn = 'zipf'\nexponent = 2"]
+    streams = "".join(f"[[streams]]\n{table}\n" for table in tables)
+    path = tmp_path / "options.toml"
+    path.write_text(f"title = 'Options'\n{streams}[[algorithms]]\nname = 'random'\n[profiles.quick]\nseeds = 2\n")
+    experiment = load_experiment(str(path))
+    runs = make_plan([experiment], RunOptions()).runs
+    planned = planned_runs(experiment, "quick")
+    assert len(planned) == len(runs) == 2 * len(tables)
+    for run in runs:
+        (match,) = recorded_as(planned, as_recorded([run]))
+        assert match in planned
+    assert set(recorded_as(planned, as_recorded(runs))) == set(planned)
+
+
+OPTIONS = ("negatives = 'popularity'", "repeats = 'once'", "order = 'shuffled'", "min_interactions = 5")
 
 
 def test_a_parameter_that_was_added_after_a_run_was_recorded_has_its_default(

@@ -1,0 +1,278 @@
+"""The options of streams: what they draw, and with which probabilities."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare, kstest
+
+from data_pipelines import EventStream, load, simulate
+from data_pipelines.prepare.prepared import Prepared
+from data_pipelines.stream_spec import DatasetSpec
+from data_pipelines.streams import pools as pools_module
+from data_pipelines.streams.generators import generator_for
+from data_pipelines.streams.pools import deal_pools, draw_pools
+
+USERS = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3])
+ITEMS = np.array([0, 1, 2, 0, 3, 0, 3, 4, 5], dtype=np.int32)
+"""Item 0 has three users, item 3 two, items 1, 2, 4 and 5 one each, and item 6 none."""
+COUNT = 7
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def prepared_data(events: list[tuple[int, int, int, int]], item_count: int) -> Prepared:
+    """Prepared data from events (user, item, time, rating); rated 4 or more is positive."""
+    users, items, times, ratings = np.array(sorted(events)).T
+    manifest = {"name": "shop", "fingerprint": "data", "source": "imported", "origin": "a test", "positive_rating": 4}
+    return Prepared(
+        manifest,
+        np.ones((item_count, 1)),
+        np.arange(item_count),
+        users.astype(np.int64),
+        items.astype(np.int32),
+        times.astype(np.int64),
+        ratings.astype(np.float32),
+    )
+
+
+def stream_of(prepared: Prepared, seed: int = 0, **options: Any) -> EventStream:
+    return DatasetSpec(dataset="shop", **options).build_from(prepared, seed)
+
+
+def sets_by_popularity(weights: Mapping[int, int], count: int) -> dict[tuple[int, ...], float]:
+    """The probability of each set of `count` items drawn one after the other in proportion to their weights."""
+    shares: Counter[tuple[int, ...]] = Counter()
+    for draws in itertools.permutations(weights, count):
+        share, left = 1.0, sum(weights.values())
+        for item in draws:
+            share, left = share * weights[item] / left, left - weights[item]
+        shares[tuple(sorted(draws))] += share
+    return dict(shares)
+
+
+def others_of(user: int) -> dict[int, int]:
+    """The items that a user never touched, each with the number of other users who did; without those of nobody."""
+    own = set(ITEMS[user == USERS].tolist())
+    pairs = set(zip(USERS.tolist(), ITEMS.tolist(), strict=True))
+    return dict(Counter(item for each, item in pairs if each != user and item not in own))
+
+
+@pytest.mark.parametrize("rounds", [64, 0])
+@pytest.mark.parametrize("arms", [2, 3])
+def test_negatives_follow_the_number_of_other_users(rounds: int, arms: int, monkeypatch: pytest.MonkeyPatch):
+    """Both the usual way and the search for users who touched nearly all items, against exact probabilities."""
+    monkeypatch.setattr(pools_module, "MAX_ROUNDS", rounds)
+    interactions = np.tile(np.arange(len(USERS)), 3_000)
+    pools, positions = draw_pools(
+        generator(1), USERS, ITEMS, interactions, item_count=COUNT, arms=arms, by_popularity=True
+    )
+    others = np.sort(np.delete(pools.ravel(), np.arange(len(pools)) * arms + positions).reshape(-1, arms - 1), axis=1)
+    for user in range(4):
+        expected = sets_by_popularity(others_of(user), arms - 1)
+        drawn = Counter(map(tuple, others[USERS[interactions] == user].tolist()))
+        assert drawn.keys() <= expected.keys()
+        counts, shares = [drawn[each] for each in expected], np.array([*expected.values()])
+        assert chisquare(counts, shares * sum(counts)).pvalue > 1e-4
+    assert (pools[np.arange(len(pools)), positions] == ITEMS[interactions]).all()
+    assert chisquare(np.bincount(positions, minlength=arms)).pvalue > 1e-4
+
+
+def test_a_pair_that_occurs_often_counts_as_one_user():
+    users, items = np.array([0, 0, 0, 0, 0, 0, 1, 2]), np.array([0, 0, 0, 0, 0, 0, 1, 2], dtype=np.int32)
+    interactions = np.full(8_000, 7)
+    pools, _ = draw_pools(generator(), users, items, interactions, item_count=3, arms=2, by_popularity=True)
+    assert chisquare(np.bincount(pools.ravel(), minlength=3)[:2]).pvalue > 1e-4
+
+
+def test_too_many_arms_for_negatives_by_popularity_are_an_error():
+    with pytest.raises(ValueError, match=r"arms must be an integer from 2 to 4 \(.*\), got 5"):
+        draw_pools(generator(), USERS, ITEMS, np.arange(9), item_count=COUNT, arms=5, by_popularity=True)
+
+
+def test_on_a_data_set_negatives_by_popularity_are_distinct_new_to_the_user_and_popular(small_data: Path):
+    uniform = load("movielens", seed=0, folder=small_data, order="shuffled")
+    popular = load("movielens", seed=0, folder=small_data, order="shuffled", negatives="popularity")
+    spec = DatasetSpec(dataset="movielens").bound(small_data)
+    prepared = spec.open()
+    width = len(prepared.item_ids)
+    offers = popular.clients[:, None] * width + popular.pools
+    assert (np.isin(offers, prepared.users * width + prepared.items) == (popular.rewards == 1)).all()
+    assert (np.diff(np.sort(popular.pools, axis=1), axis=1) > 0).all()
+    users_of_item = np.bincount(prepared.items, minlength=width)
+    assert users_of_item[popular.pools].min() >= 1
+    assert users_of_item[popular.pools].mean() > users_of_item[uniform.pools].mean()
+
+
+def test_order_and_pools_have_separate_generators(small_data: Path):
+    """An option of the pools leaves the order as it is, and an option of the order the generator of the pools."""
+    once = load("lastfm", seed=5, repeats="once", folder=small_data)
+    popular = load("lastfm", seed=5, negatives="popularity", folder=small_data)
+    np.testing.assert_array_equal(once.clients, popular.clients)
+    positive_of = [stream.pools[stream.rewards == 1] for stream in (once, popular)]
+    np.testing.assert_array_equal(*positive_of)
+    first, again, other = (
+        generator_for(purpose, 5).integers(1 << 60, size=4) for purpose in ("order", "order", "pools")
+    )
+    assert (first == again).all()
+    assert (first != other).all()
+    assert (first != generator(5).integers(1 << 60, size=4)).all()
+
+
+def test_all_shuffles_are_equally_likely():
+    prepared = prepared_data([(0, 0, 1, 5), (0, 1, 2, 5), (1, 2, 3, 5)], item_count=5)
+    positives = [stream_of(prepared, seed, order="shuffled", arms=2) for seed in range(1_200)]
+    orders = Counter(tuple(stream.pools[stream.rewards == 1].tolist()) for stream in positives)
+    assert len(orders) == 6
+    assert chisquare([*orders.values()]).pvalue > 1e-4
+
+
+def test_repeats_once_keeps_the_earliest_known_event_of_each_pair():
+    events = [(0, 0, 0, 5), (0, 0, 7, 5), (0, 0, 9, 5), (0, 1, 8, 5), (0, 2, 0, 5), (0, 2, 0, 5)]
+    prepared = prepared_data(events, item_count=6)
+    assert stream_of(prepared, arms=2).steps == 6
+    for seed in range(20):
+        stream = stream_of(prepared, seed, repeats="once", arms=2)
+        positives = stream.pools[stream.rewards == 1].tolist()
+        assert sorted(positives) == [0, 1, 2]
+        assert positives.index(0) < positives.index(1)  # times 7 and 8: without the first event it would be 9
+
+
+def test_min_interactions_leaves_out_less_active_users_and_their_influence_on_popularity():
+    events = [(user, item, 0, 5) for user in (0, 1) for item in range(3 * user, 3 * user + 3)] + [(2, 7, 0, 5)]
+    prepared = prepared_data(events, item_count=9)
+    stream = stream_of(prepared, min_interactions=3, negatives="popularity", arms=3)
+    assert stream.client_ids.tolist() == [0, 1]
+    assert stream.steps == 6
+    assert stream.pools.max() == 5  # item 7 has no user who takes part
+
+
+def test_repeats_are_left_out_before_interactions_are_counted():
+    prepared = prepared_data([(0, 0, 1, 5), (0, 0, 2, 5), (1, 1, 1, 5), (1, 2, 1, 5)], item_count=9)
+    assert stream_of(prepared, min_interactions=2, arms=2).client_ids.tolist() == [0, 1]
+    assert stream_of(prepared, min_interactions=2, repeats="once", arms=2).client_ids.tolist() == [1]
+
+
+def test_rated_items_are_dealt_in_uniformly_random_pools():
+    rows = np.array([0, 0, 0, 0, 0, 1, 1])
+    dealt = [deal_pools(generator(seed), rows, 2) for seed in range(6_000)]
+    assert {pools.shape for pools in dealt} == {(3, 2)}
+    assert all(set(pools[2]) == {5, 6} for pools in dealt)
+    ordered_deals = Counter(tuple(pools[:2].ravel()) for pools in dealt)
+    assert len(ordered_deals) == 120  # every 4 of the 5 interactions, in every order
+    assert chisquare([*ordered_deals.values()]).pvalue > 1e-4
+
+
+def ratings() -> st.SearchStrategy[list[tuple[int, int, int, int]]]:
+    pairs = st.tuples(st.integers(0, 4), st.integers(0, 9))
+    values = st.tuples(st.integers(0, 3), st.integers(1, 5))
+    return st.dictionaries(pairs, values, min_size=1).map(
+        lambda table: [(*pair, *value) for pair, value in table.items()]
+    )
+
+
+@given(ratings(), st.integers(1, 4), st.sampled_from(["users", "shuffled"]), st.integers(0, 9), st.integers(1, 3))
+def test_pools_of_rated_items_are_each_users_own_without_replacement(events, arms, order, seed, min_interactions):
+    prepared = prepared_data(events, item_count=10)
+    by_user = {user: {item: rating for each, item, _, rating in events if each == user} for user in range(5)}
+    pool_counts = {user: len(own) // arms for user, own in by_user.items() if len(own) >= min_interactions}
+    options = {"arms": arms, "order": order, "min_interactions": min_interactions, "pools": "rated"}
+    if not any(pool_counts.values()):
+        with pytest.raises(ValueError, match=r"^(arms|min_interactions) must be at most"):
+            stream_of(prepared, seed, **options)
+        return
+    stream = stream_of(prepared, seed, **options)
+    assert Counter(stream.clients.tolist()) == {user: count for user, count in pool_counts.items() if count}
+    offered: dict[int, list[int]] = {}
+    for user, pool, rewards in zip(stream.clients.tolist(), stream.pools.tolist(), stream.rewards, strict=True):
+        assert rewards.tolist() == [float(by_user[user][item] >= 4) for item in pool]
+        offered.setdefault(user, []).extend(pool)
+    assert all(len(items) == len(set(items)) for items in offered.values())
+    assert stream.random_reward == pytest.approx(stream.rewards.mean(axis=1).sum())
+
+
+def events_and_options() -> Iterator[st.SearchStrategy[Any]]:
+    event = st.tuples(st.integers(0, 4), st.integers(0, 7), st.integers(0, 3), st.just(5))
+    yield st.lists(event, min_size=1, max_size=40)
+    yield st.fixed_dictionaries(
+        {
+            "arms": st.integers(2, 4),
+            "negatives": st.sampled_from(["uniform", "popularity"]),
+            "repeats": st.sampled_from(["keep", "once"]),
+            "order": st.sampled_from(["users", "shuffled"]),
+            "min_interactions": st.integers(1, 3),
+            "positive": st.sampled_from(["anywhere", "first"]),
+        }
+    )
+
+
+@given(*events_and_options(), st.integers(0, 9))
+def test_sampled_pools_have_one_positive_and_items_that_the_user_never_touched(events, options, seed):
+    prepared = prepared_data(events, item_count=12)
+    kept = sorted({(user, item) for user, item, *_ in events}) if options["repeats"] == "once" else []
+    kept = kept or sorted((user, item) for user, item, *_ in events)
+    activity = Counter(user for user, _ in kept)
+    expected = Counter(pair for pair in kept if activity[pair[0]] >= options["min_interactions"])
+    touched = set(expected)
+    available = 12 if options["negatives"] == "uniform" else len({item for _, item in touched})
+    most_touched = max(Counter(user for user, _ in touched).values(), default=available)
+    if options["arms"] > available - most_touched + 1:
+        with pytest.raises(ValueError, match=r"^(arms must be an integer from 2 to|min_interactions must be at most)"):
+            stream_of(prepared, seed, **options)
+        return
+    stream = stream_of(prepared, seed, **options)
+    positives = stream.pools[stream.rewards == 1]
+    assert Counter(zip(stream.clients.tolist(), positives.tolist(), strict=True)) == expected
+    assert (stream.rewards.sum(axis=1) == 1).all()
+    for user, pool in zip(stream.clients.tolist(), stream.pools.tolist(), strict=True):
+        assert len(set(pool)) == options["arms"]
+        assert sum((user, item) in touched for item in pool) == 1
+    if options["positive"] == "first":
+        assert (stream.rewards.argmax(axis=1) == 0).all()
+    assert stream.random_reward == pytest.approx(stream.steps / options["arms"])
+
+
+SMALL = {"clients": 40, "arms": 1, "dimension": 1, "client_distribution": "non-uniform"}
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1, 2])
+def test_zipf_clients_act_in_proportion_to_a_power_of_their_rank(exponent: float):
+    stream = simulate(seed=0, steps=40_000, clients_drawn="zipf", exponent=exponent, **SMALL)
+    shares = np.array([rank**-exponent for rank in range(1, 41)])
+    counts = np.bincount(stream.clients, minlength=40)
+    assert chisquare(counts, shares / shares.sum() * counts.sum()).pvalue > 1e-4
+
+
+def activities(clients_drawn: str) -> np.ndarray:
+    """The activity of 500 clients in four simulations, relative to its mean."""
+    streams = [
+        simulate(seed=seed, steps=200_000, **{**SMALL, "clients": 500}, clients_drawn=clients_drawn)
+        for seed in range(4)
+    ]
+    return np.concatenate([np.bincount(stream.clients, minlength=500) / 400 for stream in streams])
+
+
+def test_uniform_weights_spread_clients_uniformly_and_dirichlet_exponentially():
+    uniform, exponential = activities("uniform-weights"), activities("dirichlet")
+    # The limits are far above the noise of counting, and below the distance of 0.16 between the distributions.
+    assert kstest(uniform, "uniform", args=(0, 2)).statistic < 0.06
+    assert kstest(exponential, "expon").statistic < 0.06
+    assert kstest(exponential, "uniform", args=(0, 2)).statistic > 0.1
+
+
+def test_how_clients_are_drawn_does_not_change_the_arms():
+    zipf = simulate(seed=3, steps=100, clients_drawn="zipf", **SMALL)
+    steeper = simulate(seed=3, steps=100, clients_drawn="zipf", exponent=2, **SMALL)
+    weights = simulate(seed=3, steps=100, clients_drawn="uniform-weights", **SMALL)
+    for stream in (steeper, weights):
+        assert (stream.clients != zipf.clients).any()
+        for array in ("items", "rewards", "noise"):
+            np.testing.assert_array_equal(getattr(stream, array), getattr(zipf, array))
