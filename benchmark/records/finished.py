@@ -13,12 +13,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from benchmark.metrics import metric_names
 from benchmark.records.store import ARTIFACTS, FILES, Store
 from benchmark.records.tags import FINGERPRINT, KEY, PREPARED, SOURCE
 from benchmark.records.tracking import StoreError, sqlite_file
 
 PARAMETERS = ("algorithm", "threshold", "dataset", "seed", "steps", "clients", "arms", "dimension")
-METRICS = ("reward", "normalised_reward", "regret", "communication", "kernel_seconds")
 TAGS = (SOURCE, FINGERPRINT, PREPARED)
 
 RUNS = (
@@ -97,7 +97,7 @@ def finished_by_search(store: Store, experiments: Sequence[str]) -> list[Finishe
         experiment = store.find(name)
         for run in [] if experiment is None else store.search(experiment.experiment_id, "FINISHED", "run"):
             parameters = {key: value for key, value in run.data.params.items() if key in PARAMETERS}
-            metrics = {key: value for key, value in run.data.metrics.items() if key in METRICS}
+            metrics = {key: value for key, value in run.data.metrics.items() if key in metric_names()}
             tags = {key: value for key, value in run.data.tags.items() if key in TAGS}
             runs.append(
                 FinishedRun(run.info.run_id, name, run.data.tags[KEY], parameters, metrics, tags, run.info.artifact_uri)
@@ -118,7 +118,7 @@ def finished_in_sqlite(file: Path, experiments: Sequence[str]) -> list[FinishedR
             }
             tables = (
                 ("params", "parameters", PARAMETERS),
-                ("latest_metrics", "metrics", METRICS),
+                ("latest_metrics", "metrics", metric_names()),
                 ("tags", "tags", TAGS),
             )
             for table, attribute, names in tables:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.execution.run_result import RunResult
+from benchmark.metrics import curve_names
 from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.plan import Run
@@ -103,7 +104,7 @@ class Store:
         patiently(self.uri, lambda: self.client.set_terminated(parent, status))
 
     def save_chart_view(self, experiment: Experiment) -> None:
-        """Save the view on which the MLflow UI opens: reward or regret against communication."""
+        """Save the view on which the MLflow UI opens: the objective against communication."""
         from benchmark.ui.chart import save_chart_view
 
         patiently(self.uri, lambda: save_chart_view(self.uri, experiment.name))
@@ -161,7 +162,7 @@ class Store:
             return None
         run = patiently(self.uri, lambda: self.client.get_run(run_id))
         curves, metrics = {}, dict(run.data.metrics)
-        for name in ("reward_curve", "communication_curve"):
+        for name in curve_names():
             metrics.pop(name, None)
             history = patiently(self.uri, lambda name=name: self.client.get_metric_history(run_id, name))  # type: ignore[misc]
             curves[name] = sorted((point.step, point.value) for point in history)

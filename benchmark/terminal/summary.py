@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import nan
 from statistics import mean
 
+from benchmark.metrics import objective
 from benchmark.plan.algorithm_names import GRID_OFFSETS
 from benchmark.plan.estimate import duration, expected_seconds
 from benchmark.plan.plan import Plan, Run, prepared_of
@@ -13,7 +14,7 @@ from benchmark.records.data_identity import describe_data, left_out_sentences, s
 from benchmark.records.finished import FinishedRun
 from benchmark.records.store import Store
 from benchmark.records.tracking import sqlite_file
-from benchmark.ui.first_look import first_to_show, objective
+from benchmark.ui.first_look import first_to_show
 from data_pipelines.support.secrets import without_user
 
 
@@ -64,17 +65,16 @@ def best_lines(measured: Sequence[tuple[Run, Mapping[str, float]]]) -> list[str]
     lines = []
     for (dataset, algorithm), results in sorted(groups.items(), key=lambda group: _numbers_by_size(group[0][0])):
         metric = objective(run.source.source for run, _ in results)
-        sign = -1 if metric == "regret" else 1
         settings: dict[str, list[Mapping[str, float]]] = defaultdict(list)
         names = settings_of([run for run, _ in results])
         for (_, metrics), name in zip(results, names, strict=True):
             settings[name].append(metrics)
-        means = {name: mean(metrics.get(metric, nan) for metrics in seeds) for name, seeds in settings.items()}
-        best = max(means, key=lambda name: sign * means[name])
+        means = {name: mean(metrics.get(metric.name, nan) for metrics in seeds) for name, seeds in settings.items()}
+        best = max(means, key=lambda name: metric.sign * means[name])
         communication = mean(metrics.get("communication", nan) for metrics in settings[best])
         count = len(settings[best])
         lines.append(
-            f"{dataset:<28} {algorithm:<26} best {metric.replace('_', ' ')} {_short(means[best])}"
+            f"{dataset:<28} {algorithm:<26} best {metric.label} {_short(means[best])}"
             f"{f' at {best}' if best else ''}, {communication:,.0f} transfers ({count} seed{'s' * (count > 1)})"
         )
     return lines

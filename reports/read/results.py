@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 
+from benchmark.metrics import curve_names
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
@@ -25,7 +26,7 @@ from benchmark.records.data_identity import (
 )
 from benchmark.records.tracking import sqlite_file, tracking_uri
 from data_pipelines.prepare.prepared import data_folder
-from reports.read.run_table import COLUMNS, as_runs, failures, keep_latest
+from reports.read.run_table import as_runs, columns, failures, keep_latest
 from reports.read.stored_runs import COMMIT, StoredRun, by_search, in_sqlite, sqlite_curves
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ VERSIONS = {
 
 LEFT_OUT = ("experiment", "dataset", "data", "runs")
 CLIENTS = "clients.parquet"
-CURVES = ("reward_curve", "communication_curve")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Results:
     """The finished runs of a store; for each data set, only runs on one version of its data.
 
     Attributes:
-        runs: one row per run, with the columns `run_table.COLUMNS`.
+        runs: one row per run, with the columns `run_table.columns()`.
         uri: the store.
         sweeps: one row per sweep: experiment, profile, status.
         failed: runs that failed and have not been completed since: experiment, name, error.
@@ -84,8 +84,8 @@ class Results:
 
     def left_out_sentences(self) -> list[str]:
         """Return a sentence per data set: the number of runs on other data, which are left out."""
-        columns = (self.left_out[name] for name in ("dataset", "data", "runs"))
-        return left_out_sentences(zip(*columns, strict=True), self.prepared)
+        parts = (self.left_out[name] for name in ("dataset", "data", "runs"))
+        return left_out_sentences(zip(*parts, strict=True), self.prepared)
 
     def client_totals(self, run_id: str) -> pd.DataFrame:
         """Return client, reward, uploads and downloads, one row per client; `FileNotFoundError` without the file."""
@@ -101,16 +101,16 @@ class Results:
                 raise FileNotFoundError(f"{CLIENTS} of run {run_id} cannot be read: {error}") from None
 
     def curves(self, run_ids: Iterable[str]) -> pd.DataFrame:
-        """Return run_id, metric (`reward_curve`, `communication_curve`), step and value, in order of steps."""
+        """Return run_id, metric (a name of a curve, such as `reward_curve`), step and value, in order of steps."""
         ids = list(run_ids)
         file = sqlite_file(self.uri)
         if file is not None:
-            rows = sqlite_curves(file, ids, CURVES)
+            rows = sqlite_curves(file, ids, curve_names())
         else:
             rows = [
                 (run_id, metric, point.step, point.value)
                 for run_id in ids
-                for metric in CURVES
+                for metric in curve_names()
                 for point in self._store.client.get_metric_history(run_id, metric)
             ]
         frame = pd.DataFrame(rows, columns=["run_id", "metric", "step", "value"])
@@ -139,7 +139,7 @@ def read_results(uri: str | None = None, folder: Path | None = None) -> Results:
     runs = keep_latest(finished_runs)
     sweeps = [(run.experiment, run.tags.get("fedbandit.profile", ""), run.status) for run in _of_kind(stored, "sweep")]
     return Results(
-        runs=runs[[*COLUMNS]],
+        runs=runs[columns()],
         uri=uri,
         sweeps=pd.DataFrame(sweeps, columns=["experiment", "profile", "status"]),
         failed=failures(_unless_on_other_data(runs_only, prepared), finished_runs),

@@ -6,26 +6,16 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from benchmark.metrics import metric_names
 from benchmark.records.tags import FINGERPRINT, KEY, SOURCE
 from reports.read.experiment_files import effects_of
 from reports.read.stored_runs import StoredRun
 
 SIZES = ("steps", "clients", "arms", "dimension")
-METRICS = (
-    "reward",
-    "normalised_reward",
-    "regret",
-    "uploads",
-    "downloads",
-    "communication",
-    "scalars_moved",
-    "am_unsettled",
-    "microseconds_per_step",
-)
 CONFIGURATION = ("experiment", "dataset", "source", "algorithm", "variant", "threshold", "global_dim")
 """Columns that are equal in runs that differ only in their seed: means over seeds are grouped by them."""
 
-COLUMNS = (
+IDENTITY = (
     "run_id",
     "experiment",
     "key",
@@ -38,10 +28,11 @@ COLUMNS = (
     "global_dim",
     "configuration",
     *SIZES,
-    *METRICS,
     "fingerprint",
     "artifact_uri",
 )
+"""Columns that do not depend on the registry of metrics."""
+
 SHOWN_ELSEWHERE = {
     "algorithm",
     "dataset",
@@ -55,9 +46,14 @@ SHOWN_ELSEWHERE = {
 """Parameters with their own column, or part of the name of the stream."""
 
 
+def columns() -> list[str]:
+    """Return the columns of the table: those that identify a run, and one for each metric."""
+    return [*IDENTITY, *metric_names()]
+
+
 def as_runs(stored: Sequence[StoredRun]) -> pd.DataFrame:
     """Return one row per finished run, in the order in which they ended."""
-    variants = _variants(stored)
+    variants, metrics = _variants(stored), metric_names()
     rows = []
     for run in stored:
         parameters = run.parameters
@@ -74,12 +70,12 @@ def as_runs(stored: Sequence[StoredRun]) -> pd.DataFrame:
             "global_dim": number(parameters.get("global_dim")),
             "configuration": parameters,
             **{name: int(number(parameters.get(name), 0)) for name in SIZES},
-            **{name: run.metrics.get(name, math.nan) for name in METRICS},
+            **{name: run.metrics.get(name, math.nan) for name in metrics},
             "fingerprint": run.tags.get(FINGERPRINT, ""),
             "artifact_uri": run.artifact_uri,
         }
         rows.append(row)
-    return pd.DataFrame(rows, columns=[*COLUMNS])
+    return pd.DataFrame(rows, columns=columns())
 
 
 def keep_latest(runs: pd.DataFrame) -> pd.DataFrame:

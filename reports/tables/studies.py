@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.metrics import Metric, objective
 from benchmark.plan.experiment import Experiment, load_experiment
 from reports.analysis.seeds import mean_interval
 from reports.drawing.labels import algorithm_label, dataset_label
@@ -28,7 +29,7 @@ def tables(results: Results, context: Context) -> list[Table]:
 
 
 def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Table:
-    metric = "regret" if (runs["source"] == "simulated").any() else "normalised_reward"
+    metric = objective(runs["source"])
     baseline = experiment.baseline()
     caption = (
         f"{experiment.description} Means over seeds with 95 % Student t intervals. Difference: from the baseline "
@@ -41,7 +42,7 @@ def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Tabl
     return Table(experiment.name, experiment.title, caption, frame, labels, (experiment.name,), subject=STUDIES)
 
 
-def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: str) -> Iterator[dict[str, Any]]:
+def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric) -> Iterator[dict[str, Any]]:
     settings = [_settings(variant) for variant in runs["variant"]]
     effects = [_setting_text({name: setting.get(name, baseline[name]) for name in baseline}) for setting in settings]
     equal = [
@@ -56,10 +57,14 @@ def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: str) -> Itera
         for effect, values in sorted(by_seed.items(), key=lambda item: (item[0] != default, item[0])):
             row: dict[str, Any] = {"data": dataset_label(str(dataset)), "algorithm": algorithm_label(str(algorithm))}
             row |= {"held constant": held, "threshold": float(str(threshold)), "setting": effect, "seeds": len(values)}
-            row |= _interval(metric.replace("_", " "), values[metric])
-            differences = NO_VALUES if first is None or effect == default else (values[metric] - first[metric]).dropna()
+            row |= _interval(metric.label, values[metric.name])
+            differences = NO_VALUES if first is None or effect == default else _difference(values, first, metric.name)
             row |= _interval("difference", differences)
             yield row | _interval("C_T", values["communication"])
+
+
+def _difference(values: pd.DataFrame, baseline: pd.DataFrame, name: str) -> "pd.Series[float]":
+    return (values[name] - baseline[name]).dropna()
 
 
 def _interval(name: str, values: "pd.Series[float]") -> dict[str, float]:

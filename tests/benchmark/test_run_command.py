@@ -124,7 +124,7 @@ def test_a_record_has_everything_needed_to_trust_and_repeat_a_run(swept: Path):
     expected = {"algorithm": "async-linucb", "dataset": "simulated-uniform", "alpha": "0.3", "ridge": "0.2"}
     expected |= {"gamma": "inf", "steps": "400", "clients": "20", "arms": "5", "dimension": "4"}
     assert expected.items() <= run.data.params.items()
-    for metric in ("reward", "regret", "uploads", "downloads", "communication", "scalars_moved", "cpu_seconds"):
+    for metric in ("reward", "regret", "uploads", "downloads", "communication", "numbers_moved", "cpu_seconds"):
         assert metric in run.data.metrics
     assert run.data.metrics["microseconds_per_step"] > 0
     assert run.data.metrics["communication"] == 0

@@ -9,7 +9,7 @@ import pandas as pd
 
 from reports.read.context import Context
 from reports.read.results import Results
-from reports.read.run_table import COLUMNS
+from reports.read.run_table import columns
 
 GAMMAS = (1.0, *(1 + np.logspace(-2, 3, 21)), 3.0, 6001.0, 9001.0, np.inf)
 """The thresholds of the profile `paper`."""
@@ -39,7 +39,7 @@ def run(algorithm: str, threshold: float, seed: int = 0, **more: Any) -> dict[st
 
 def made_up(runs: Iterable[dict[str, Any]]) -> tuple[Results, Context]:
     """Return results and their context, without prepared data."""
-    frame = pd.DataFrame(list(runs)).reindex(columns=list(COLUMNS))
+    frame = pd.DataFrame(list(runs)).reindex(columns=columns())
     results = Results(frame, "sqlite:////nowhere/mlflow.db")
     return results, Context(Path("/nowhere"), frame)
 

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
 
+from benchmark.metrics import metric
 from data_pipelines.data_label import STAND_IN
 from reports.analysis.seeds import over_seeds
 from reports.drawing.front import plan_front
@@ -42,7 +43,7 @@ def drawn(figure):
 
 def test_marks_are_at_the_means_over_seeds(results: Results, context: Context):
     (figure,) = figures(results, context)
-    front = plan_front(over_seeds(results.runs[results.runs["experiment"] == "fig_a"], METRICS), "regret")
+    front = plan_front(over_seeds(results.runs[results.runs["experiment"] == "fig_a"], METRICS), metric("regret"))
     zero = round(front.axis.zero, 6)
     expected = {(10_000, 105), (1_000, 205), (zero, 1_005), (1_050, 105), (105, 205)}
     assert marks_in(drawn(figure)) == expected
@@ -68,7 +69,7 @@ def test_one_seed_has_no_interval():
 
 def test_every_threshold_has_its_label_and_no_label_overlaps_another_or_a_mark():
     results, _ = made_up(crowded())
-    front = plan_front(over_seeds(results.runs, METRICS), "normalised_reward")
+    front = plan_front(over_seeds(results.runs, METRICS), metric("normalised_reward"))
     assert front.left_out == []
     with house_style():
         canvas = draw_front(front, ())
@@ -106,7 +107,7 @@ def test_marks_at_one_position_share_a_label():
     runs = [run("sync-linucb", 10.0**power, communication=0.0) for power in range(5)]
     runs.append(run("sync-linucb", 0.1, communication=500.0, normalised_reward=3.0))
     results, _ = made_up(runs)
-    front = plan_front(over_seeds(results.runs, METRICS), "normalised_reward")
+    front = plan_front(over_seeds(results.runs, METRICS), metric("normalised_reward"))
     assert [label.text for label in front.labels] == ["0.1", "1 … 10,000"]
 
 
