@@ -11,14 +11,14 @@ from benchmark.plan.algorithm_names import GRID_OFFSETS
 from benchmark.plan.estimate import duration, expected_seconds
 from benchmark.plan.plan import Plan, Run, prepared_of
 from benchmark.records.data_identity import describe_data, left_out_sentences, split_by_data
-from benchmark.records.finished import FinishedRun
+from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from benchmark.records.tracking import sqlite_file
 from benchmark.ui.first_look import first_to_show
 from data_pipelines.support.secrets import without_user
 
 
-def print_summary(store: Store, plan: Plan, finished: Sequence[FinishedRun], failures: Sequence[object]) -> None:
+def print_summary(store: Store, plan: Plan, finished: Sequence[RunRecord], failures: Sequence[object]) -> None:
     """Print the best setting per algorithm, the failures, where the results are, and how to view and report them."""
     print()
     metrics_of = {(record.experiment, record.key): record.metrics for record in finished}
@@ -49,12 +49,12 @@ def data_lines(runs: Sequence[Run]) -> list[str]:
     return [f"{name}: {label}" for name, label in labels.items() if label]
 
 
-def runs_on_other_data(runs: Sequence[Run], finished: Sequence[FinishedRun]) -> list[str]:
+def runs_on_other_data(runs: Sequence[Run], finished: Sequence[RunRecord]) -> list[str]:
     """Return a line per data set about finished runs of these experiments on other versions of the data."""
     prepared = prepared_of(runs)
-    records = [record for record in finished if record.parameters.get("dataset") in prepared]
+    records = [record for record in finished if record.stream.name in prepared]
     _, others = split_by_data(records, prepared)
-    return left_out_sentences(((each.parameters["dataset"], describe_data(each), 1) for each in others), prepared)
+    return left_out_sentences(((record.stream.name, describe_data(record), 1) for record in others), prepared)
 
 
 def best_lines(measured: Sequence[tuple[Run, Mapping[str, float]]]) -> list[str]:
@@ -106,7 +106,7 @@ def _numbers_by_size(text: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", text)]
 
 
-def print_dry_run(runs: Sequence[Run], remaining: Sequence[Run], finished: Sequence[FinishedRun], jobs: int) -> None:
+def print_dry_run(runs: Sequence[Run], remaining: Sequence[Run], finished: Sequence[RunRecord], jobs: int) -> None:
     """List the settings with the number of seeds to do, and estimate the time."""
     keys = {(run.experiment, run.key) for run in remaining}
     settings: dict[tuple[str, str, str], list[Run]] = defaultdict(list)

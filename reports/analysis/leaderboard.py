@@ -13,12 +13,12 @@ from benchmark.metrics import Metric
 from reports.analysis.seeds import mean_interval
 from reports.analysis.trade_off import best_within_budget, least_communication, log_communication, mean_height
 from reports.drawing.labels import algorithm_label
-from reports.read.variants import without_threshold
+from reports.read.variants import split_into_curves, without_threshold
 
 LEVEL = 0.95
 """Share of an algorithm's best reward at which its communication is compared."""
 
-SETTING = ["variant", "threshold", "global_dim"]
+SETTING = ["family", "threshold", "global_dim"]
 """Columns in which the runs of a contender differ, besides the seed."""
 
 Interval = tuple[float, float, float]
@@ -57,10 +57,9 @@ def contenders(runs: pd.DataFrame, metric: Metric) -> list[Contender]:
     algorithm is one contender, with one front over all of them.
     """
     runs = runs.assign(value=metric.sign * runs[metric.name])
-    variants = runs["variant"].mask(runs["algorithm"].isin(without_threshold(runs)), "")
     parts = {
-        f"{algorithm_label(str(algorithm))} {variant}".strip(): _with_all_settings(part)
-        for (algorithm, variant), part in runs.groupby([runs["algorithm"], variants])
+        f"{algorithm_label(curve.algorithm)} {curve.variant}".strip(): _with_all_settings(curve.runs)
+        for curve in split_into_curves(runs, without_threshold(runs))
     }
     budgets = [log_communication(complete["communication"]) for _, complete, _ in parts.values()]
     lowest_budgets = [

@@ -31,7 +31,8 @@ class Series:
 def chosen_series(results: Results, runs: pd.DataFrame, metric: Metric, by: str) -> list[Series]:
     """Return, for each algorithm, its smallest and largest threshold (or d_g) and the best one by a final metric."""
     selection = []
-    for (algorithm, variant), part in runs.groupby(["algorithm", "variant"]):
+    for (algorithm, _), part in runs.groupby(["algorithm", "family"]):
+        variant = part["variant"].iloc[0]
         means = part.groupby(by, dropna=False)[metric.name].mean()
         best = (metric.sign * means).idxmax()
         roles = {means.index.min(): "least", means.index.max(): "largest", best: "best"}

@@ -13,6 +13,7 @@ from reports.drawing.communication_axis import CommunicationAxis
 from reports.drawing.label_placement import Array, Bools, LabelBox, Placement, place_labels
 from reports.drawing.labels import AlgorithmStyle, algorithm_label, curve_styles, threshold_text
 from reports.drawing.style import WIDTH, text_size
+from reports.read.variants import split_into_curves
 
 LABEL_SIZE = 6.5
 MARK_RADIUS = 4.2
@@ -110,13 +111,9 @@ class Front:
 def plan_front(rows: pd.DataFrame, metric: Metric, by: str = "threshold", joined: Collection[str] = ()) -> Front:
     """Plan a front from rows of `over_seeds`, labelled by their threshold or another column.
 
-    Each variant of an algorithm is a curve, but all variants of an algorithm in `joined` are one curve.
+    Each family of an algorithm is a curve, but all families of an algorithm in `joined` are one curve.
     """
-    variants = rows["variant"].mask(rows["algorithm"].isin(joined), "")
-    parts = [
-        (str(name), str(variant), part)
-        for (name, variant), part in rows.groupby([rows["algorithm"], variants], sort=True)
-    ]
+    parts = [(curve.algorithm, curve.variant, curve.runs) for curve in split_into_curves(rows, joined)]
     styles = curve_styles([name for name, _, _ in parts])
     curves = tuple(_curve(*part, metric.name, by, style) for part, style in zip(parts, styles, strict=True))
     marks = pd.concat([curve.marks for curve in curves])

@@ -71,10 +71,10 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
 
 
 def _series(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
-    """Return algorithm, label and rows of each line: one per algorithm, variant and threshold."""
+    """Return algorithm, label and rows of each line: one per algorithm, family and threshold."""
     series = []
-    for setting, part in rows.groupby(["algorithm", "variant", "threshold"], dropna=False):
-        name, variant, threshold = str(setting[0]), str(setting[1]), float(str(setting[2]))
+    for setting, part in rows.groupby(["algorithm", "family", "threshold"], dropna=False):
+        name, variant, threshold = str(setting[0]), str(part["variant"].iloc[0]), float(str(setting[2]))
         at = f", γ={threshold_text(threshold)}" if not np.isnan(threshold) else ""
         series.append((name, algorithm_label(name) + at + (f" ({variant})" if variant else ""), part))
     return series

@@ -6,10 +6,13 @@ from typing import Any
 import pandas as pd
 
 from benchmark.metrics import Metric, objective
+from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import Experiment, load_experiment
+from benchmark.records.record import Configuration
 from reports.analysis.seeds import mean_interval
 from reports.drawing.labels import algorithm_label, dataset_label
 from reports.read.context import Context
+from reports.read.differences import PREFIX, describe, differing_names
 from reports.read.experiment_files import effects_of
 from reports.read.results import Results
 from reports.subjects import STUDIES
@@ -43,12 +46,8 @@ def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Tabl
 
 
 def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric) -> Iterator[dict[str, Any]]:
-    settings = [_settings(variant) for variant in runs["variant"]]
-    effects = [_setting_text({name: setting.get(name, baseline[name]) for name in baseline}) for setting in settings]
-    equal = [
-        _setting_text({name: value for name, value in setting.items() if name not in baseline}) for setting in settings
-    ]
-    runs = runs.assign(effect=effects, equal=equal)
+    effects = [_setting_text(_effects(family, baseline)) for family in runs["family"]]
+    runs = runs.assign(effect=effects, equal=_held_constant(runs, baseline))
     default = _setting_text(baseline)
     for key, part in runs.groupby(["dataset", "algorithm", "equal", "threshold"], dropna=False):
         dataset, algorithm, held, threshold = key
@@ -75,6 +74,19 @@ def _setting_text(setting: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in setting.items())
 
 
-def _settings(variant: str) -> dict[str, str]:
-    """Read the name of a variant: `name=value, name=value`."""
-    return dict(part.split("=", 1) for part in variant.split(", ") if part)
+def _effects(family: Configuration, baseline: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of the settings that a study compares; an older record may lack one, which has its baseline."""
+    values = {name: family.get(name, family.get(f"{PREFIX}{name}")) for name in baseline}
+    return {name: text if values[name] is None else number_text(values[name]) for name, text in baseline.items()}
+
+
+def _held_constant(runs: pd.DataFrame, baseline: Mapping[str, str]) -> list[str]:
+    """Describe for each run the other settings in which the runs of its algorithm and data set differ."""
+    hidden = {*baseline, *(f"{PREFIX}{name}" for name in baseline)}
+    streams = list(zip(runs["dataset"], runs["algorithm"], strict=True))
+    others = [family.without(*hidden) for family in runs["family"]]
+    names = {
+        stream: differing_names({other for other, own in zip(others, streams, strict=True) if own == stream})
+        for stream in set(streams)
+    }
+    return [describe(other, names[stream]) for other, stream in zip(others, streams, strict=True)]

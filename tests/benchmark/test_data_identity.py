@@ -7,7 +7,7 @@ import pytest
 from benchmark.plan.plan import Run
 from benchmark.plan.stream_source import StreamSource
 from benchmark.records.data_identity import fingerprints_prepared_now, left_out_sentences, split_by_data
-from benchmark.records.finished import FinishedRun
+from benchmark.records.record import RunRecord
 from benchmark.records.tags import FINGERPRINT, PREPARED, SOURCE
 from benchmark.terminal.summary import runs_on_other_data
 from data_pipelines.streams.recorded import stream_fingerprint
@@ -25,16 +25,16 @@ def recorded(
     source: str = "imported",
     steps: int = 100,
     is_tagged: bool = False,
-) -> FinishedRun:
+) -> RunRecord:
     """A run on `shop`; newer records have the fingerprint of the data, older ones only that of their stream."""
     stream = stream_fingerprint({"fingerprint": prepared}, seed=seed, arms=25, dimension=3, scaling=scaling)
     tags = {SOURCE: source, FINGERPRINT: stream, **({PREPARED: prepared} if is_tagged else {})}
     sizes = {"steps": str(steps), "clients": "5", "arms": "25", "dimension": "3"}
     parameters = {"dataset": "shop", "seed": str(seed), "stream_scaling": scaling, **sizes}
-    return FinishedRun(run_id, "mine", run_id, parameters=parameters, tags=tags)
+    return RunRecord.from_mlflow(parameters, tags, {}, run_id=run_id, experiment="mine")
 
 
-def visible(runs: list[FinishedRun], prepared: dict[str, str] | None = None) -> list[str]:
+def visible(runs: list[RunRecord], prepared: dict[str, str] | None = None) -> list[str]:
     selected, others = split_by_data(runs, prepared or {})
     assert sorted(run.run_id for run in [*selected, *others]) == sorted(run.run_id for run in runs)
     return [run.run_id for run in selected]
@@ -70,7 +70,8 @@ def test_older_records_of_the_same_size_are_distinguished_by_two_fingerprints_of
 
 
 def test_simulations_are_always_shown():
-    runs = [FinishedRun("a", "fig_a", "a", parameters={"dataset": "simulated-uniform"}, tags={SOURCE: "simulated"})]
+    texts, tags = {"dataset": "simulated-uniform"}, {SOURCE: "simulated"}
+    runs = [RunRecord.from_mlflow(texts, tags, {}, run_id="a", experiment="fig_a")]
     assert visible(runs, {"simulated-uniform": NEW}) == ["a"]
 
 

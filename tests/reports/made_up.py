@@ -1,27 +1,32 @@
 """Made-up runs as a table, without a store: for pictures, which need many of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from benchmark.records.record import Configuration
 from reports.read.context import Context
 from reports.read.results import Results
-from reports.read.run_table import columns
+from reports.read.run_table import columns, variants
 
 GAMMAS = (1.0, *(1 + np.logspace(-2, 3, 21)), 3.0, 6001.0, 9001.0, np.inf)
 """The thresholds of the profile `paper`."""
 
 
-def run(algorithm: str, threshold: float, seed: int = 0, **more: Any) -> dict[str, Any]:
-    """Return one finished run; columns that are not given have values that no test checks."""
+def run(
+    algorithm: str, threshold: float, seed: int = 0, settings: Mapping[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
+    """Return one finished run; columns that are not given have values that no test checks.
+
+    `settings` are the values in which the configurations of an algorithm differ, besides its threshold.
+    """
     defaults = {
         "experiment": "fig_e",
         "dataset": "delicious",
         "source": "official",
-        "variant": "",
         "global_dim": np.nan,
         "steps": 100,
         "clients": 10,
@@ -34,12 +39,14 @@ def run(algorithm: str, threshold: float, seed: int = 0, **more: Any) -> dict[st
         "run_id": f"{algorithm}-{threshold}-{seed}-{more.get('global_dim')}-{more.get('dataset')}",
         "fingerprint": "made up",
     }
-    return {**defaults, "algorithm": algorithm, "threshold": threshold, "seed": seed, **more}
+    family = Configuration(settings or {})
+    return {**defaults, "algorithm": algorithm, "threshold": threshold, "seed": seed, "family": family, **more}
 
 
 def made_up(runs: Iterable[dict[str, Any]]) -> tuple[Results, Context]:
     """Return results and their context, without prepared data."""
     frame = pd.DataFrame(list(runs)).reindex(columns=columns())
+    frame["variant"] = variants(frame)
     results = Results(frame, "sqlite:////nowhere/mlflow.db")
     return results, Context(Path("/nowhere"), frame)
 
@@ -57,3 +64,8 @@ def crowded(experiment: str = "fig_e", **more: Any) -> list[dict[str, Any]]:
                 numbers = {"communication": spent, "normalised_reward": value, "regret": 400 * value}
                 runs.append(run(algorithm, threshold, seed, experiment=experiment, **numbers, **more))
     return runs
+
+
+def many_settings(count: int) -> list[dict[str, Any]]:
+    """Return settings that differ in several values, which make a legend long."""
+    return [{"first_maximum": True, "ridge": n, "stream_scaling": f"standard-{n}", "sigma": n} for n in range(count)]

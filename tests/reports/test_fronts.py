@@ -17,7 +17,7 @@ from reports.drawing.style import house_style
 from reports.figures.fronts import figures
 from reports.read.context import Context
 from reports.read.results import Results
-from tests.reports.made_up import GAMMAS, crowded, made_up, run
+from tests.reports.made_up import GAMMAS, crowded, made_up, many_settings, run
 
 METRICS = ["communication", "regret", "normalised_reward"]
 
@@ -149,7 +149,7 @@ def test_a_users_algorithm_without_a_threshold_is_shown_too():
 def with_periods(*periods: int) -> list[dict[str, object]]:
     """Runs of an algorithm without a threshold: the longer its period, the less it communicates."""
     return [
-        run("gossip:Gossip", np.nan, variant=f"period={period}", communication=5000.0 / period) for period in periods
+        run("gossip:Gossip", np.nan, settings={"period": period}, communication=5000.0 / period) for period in periods
     ]
 
 
@@ -168,7 +168,7 @@ def test_settings_of_an_algorithm_without_a_threshold_are_one_curve_by_communica
 
 
 def test_variants_of_the_stream_are_not_joined():
-    runs = [run("random", np.nan, variant=arms, fingerprint=arms) for arms in ("arms=10", "arms=25")]
+    runs = [run("random", np.nan, settings={"stream_arms": arms}, fingerprint=str(arms)) for arms in (10, 25)]
     (figure,) = figures(*made_up(runs))
     assert [trace["name"] for trace in figure.interactive["data"]] == [
         "Random choice (arms=10)",
@@ -178,7 +178,7 @@ def test_variants_of_the_stream_are_not_joined():
 
 def test_variants_of_an_algorithm_have_different_colours():
     runs = [
-        run(algorithm, gamma, variant=f"ridge={ridge}", communication=100 * gamma)
+        run(algorithm, gamma, settings={"ridge": ridge}, communication=100 * gamma)
         for algorithm in ("async-linucb", "sync-linucb")
         for ridge in (0.1, 1, 10)
         for gamma in (2.0, 3.0)
@@ -200,8 +200,8 @@ def test_two_algorithms_never_look_the_same():
 @pytest.mark.parametrize("variants", [1, 3, 8])
 def test_the_legend_fits_the_picture(variants: int):
     runs = [
-        run("async-linucb", gamma, variant=f"first_maximum=False, ridge={ridge}, scaling=standard", communication=spent)
-        for ridge in range(variants)
+        run("async-linucb", gamma, settings=settings, communication=spent)
+        for settings in many_settings(variants)
         for gamma, spent in ((1.0, 9000.0), (3.0, 70.0))
     ]
     (figure,) = figures(*made_up(runs))
