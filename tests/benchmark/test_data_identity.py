@@ -8,9 +8,9 @@ from benchmark.plan.plan import Run
 from benchmark.plan.stream_source import StreamSource
 from benchmark.records.data_identity import fingerprints_prepared_now, left_out_sentences, split_by_data
 from benchmark.records.record import RunRecord
-from benchmark.records.tags import FINGERPRINT, PREPARED, SOURCE
 from benchmark.terminal.summary import runs_on_other_data
 from data_pipelines.streams.recorded import stream_fingerprint
+from tests.records import run_record
 from tests.reports.hand_made import write_data
 
 OLD, NEW = "fingerprint of the old data", "fingerprint of the new data"
@@ -28,10 +28,17 @@ def recorded(
 ) -> RunRecord:
     """A run on `shop`; newer records have the fingerprint of the data, older ones only that of their stream."""
     stream = stream_fingerprint({"fingerprint": prepared}, seed=seed, arms=25, dimension=3, scaling=scaling)
-    tags = {SOURCE: source, FINGERPRINT: stream, **({PREPARED: prepared} if is_tagged else {})}
-    sizes = {"steps": str(steps), "clients": "5", "arms": "25", "dimension": "3"}
-    parameters = {"dataset": "shop", "seed": str(seed), "stream_scaling": scaling, **sizes}
-    return RunRecord.from_mlflow(parameters, tags, {}, run_id=run_id, experiment="mine")
+    sizes = {"stream_steps": steps, "stream_clients": 5, "stream_arms": 25, "stream_dimension": 3}
+    return run_record(
+        seed=seed,
+        experiment="mine",
+        stream="shop",
+        source=source,
+        fingerprint=stream,
+        prepared=prepared if is_tagged else "",
+        settings={"stream_scaling": scaling, **sizes},
+        run_id=run_id,
+    )
 
 
 def visible(runs: list[RunRecord], prepared: dict[str, str] | None = None) -> list[str]:
@@ -70,8 +77,7 @@ def test_older_records_of_the_same_size_are_distinguished_by_two_fingerprints_of
 
 
 def test_simulations_are_always_shown():
-    texts, tags = {"dataset": "simulated-uniform"}, {SOURCE: "simulated"}
-    runs = [RunRecord.from_mlflow(texts, tags, {}, run_id="a", experiment="fig_a")]
+    runs = [run_record(stream="simulated-uniform", source="simulated", run_id="a")]
     assert visible(runs, {"simulated-uniform": NEW}) == ["a"]
 
 

@@ -1,57 +1,35 @@
 """Made-up runs as a table, without a store: for pictures, which need many of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from benchmark.records.record import Configuration
+from benchmark.records.record import RunRecord
 from reports.read.context import Context
 from reports.read.results import Results
-from reports.read.run_table import columns, variants
+from reports.read.run_table import as_runs
+from tests.records import run_record
 
 GAMMAS = (1.0, *(1 + np.logspace(-2, 3, 21)), 3.0, 6001.0, 9001.0, np.inf)
 """The thresholds of the profile `paper`."""
 
 
-def run(
-    algorithm: str, threshold: float, seed: int = 0, settings: Mapping[str, Any] | None = None, **more: Any
-) -> dict[str, Any]:
-    """Return one finished run; columns that are not given have values that no test checks.
-
-    `settings` are the values in which the configurations of an algorithm differ, besides its threshold.
-    """
-    defaults = {
-        "experiment": "fig_e",
-        "dataset": "delicious",
-        "source": "official",
-        "global_dim": np.nan,
-        "steps": 100,
-        "clients": 10,
-        "arms": 25,
-        "dimension": 25,
-        "reward": 8.0,
-        "normalised_reward": 2.0,
-        "regret": 50.0,
-        "communication": 1000.0,
-        "run_id": f"{algorithm}-{threshold}-{seed}-{more.get('global_dim')}-{more.get('dataset')}",
-        "fingerprint": "made up",
-    }
-    family = Configuration(settings or {})
-    return {**defaults, "algorithm": algorithm, "threshold": threshold, "seed": seed, "family": family, **more}
+def run(algorithm: str, threshold: float, seed: int = 0, dataset: str = "delicious", **more: Any) -> RunRecord:
+    """Return one finished run; metrics that are not given have values that no test checks."""
+    numbers = {"reward": 8.0, "normalised_reward": 2.0, "regret": 50.0, "communication": 1000.0}
+    return run_record(algorithm, threshold, seed, stream=dataset, **(numbers | more))
 
 
-def made_up(runs: Iterable[dict[str, Any]]) -> tuple[Results, Context]:
+def made_up(runs: Iterable[RunRecord]) -> tuple[Results, Context]:
     """Return results and their context, without prepared data."""
-    frame = pd.DataFrame(list(runs)).reindex(columns=columns())
-    frame["variant"] = variants(frame)
+    frame = as_runs(list(runs))
     results = Results(frame, "sqlite:////nowhere/mlflow.db")
     return results, Context(Path("/nowhere"), frame)
 
 
-def crowded(experiment: str = "fig_e", **more: Any) -> list[dict[str, Any]]:
+def crowded(experiment: str = "fig_e", **more: Any) -> list[RunRecord]:
     """Return three algorithms with all thresholds of the profile `paper`, five seeds, and curves close together."""
     random = np.random.default_rng(0)
     runs = []

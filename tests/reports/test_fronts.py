@@ -7,6 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
 
 from benchmark.metrics import metric
+from benchmark.records.record import RunRecord
 from data_pipelines.data_label import STAND_IN
 from reports.analysis.seeds import over_seeds
 from reports.drawing.front import plan_front
@@ -146,7 +147,7 @@ def test_a_users_algorithm_without_a_threshold_is_shown_too():
     assert trace["customdata"][0][:2] == ["Mine (my_module)", "no threshold"]
 
 
-def with_periods(*periods: int) -> list[dict[str, object]]:
+def with_periods(*periods: int) -> list[RunRecord]:
     """Runs of an algorithm without a threshold: the longer its period, the less it communicates."""
     return [
         run("gossip:Gossip", np.nan, settings={"period": period}, communication=5000.0 / period) for period in periods

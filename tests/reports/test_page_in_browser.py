@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome
 
+from benchmark.records.record import RunRecord
 from reports.figures import by_global_dim, embedding, fronts, over_time, user_groups
 from reports.page.page import write_page
 from reports.read.context import make_context
@@ -36,7 +37,7 @@ def real_page(hand_made: HandMade, tmp_path_factory: pytest.TempPathFactory) -> 
     return path
 
 
-def many_variants() -> list[dict[str, object]]:
+def many_variants() -> list[RunRecord]:
     """An experiment whose legend is long."""
     return [
         run("async-linucb", gamma, settings=settings, experiment="mine")
