@@ -23,7 +23,9 @@ class Trace:
     best arm minus that of the chosen one), `uploads`, `downloads`, and `unsettled` (alternating
     minimisation had not converged; always false for the other methods).
     Per client, in the order of `client_ids`: `client_rewards`, `client_uploads`, `client_downloads`.
-    `transfer_dim` is the dimension of the statistics that one transfer moves.
+    `transfer_dim` is the dimension d of the statistics {V, b} that one transfer moves: d (d + 1) / 2 + d numbers, as V
+    is symmetric. `numbers_up` and `numbers_down` (per step), `client_numbers_up` and `client_numbers_down` (per client)
+    count these numbers.
     """
 
     choices: NDArray[np.int32]
@@ -44,9 +46,29 @@ class Trace:
         return int(self.uploads.sum() + self.downloads.sum())
 
     @property
-    def scalars_moved(self) -> int:
-        """d² + d numbers per transfer."""
-        return self.communication * (self.transfer_dim**2 + self.transfer_dim)
+    def numbers_per_transfer(self) -> int:
+        """The size of one {V, b}: the upper triangle of V, and b."""
+        return self.transfer_dim * (self.transfer_dim + 1) // 2 + self.transfer_dim
+
+    @property
+    def numbers_up(self) -> NDArray[np.int64]:
+        """The numbers that clients sent to the server at each step."""
+        return self.uploads * self.numbers_per_transfer
+
+    @property
+    def numbers_down(self) -> NDArray[np.int64]:
+        """The numbers that the server sent to clients at each step."""
+        return self.downloads * self.numbers_per_transfer
+
+    @property
+    def client_numbers_up(self) -> NDArray[np.int64]:
+        """The numbers that each client sent."""
+        return self.client_uploads * self.numbers_per_transfer
+
+    @property
+    def client_numbers_down(self) -> NDArray[np.int64]:
+        """The numbers that each client received."""
+        return self.client_downloads * self.numbers_per_transfer
 
     @property
     def am_unsettled(self) -> int:

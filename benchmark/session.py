@@ -20,7 +20,8 @@ from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import experiment_names
 from benchmark.plan.plan import Plan, Run, unfinished
-from benchmark.records.finished import FinishedRun, finished_runs
+from benchmark.records.reader import finished_runs
+from benchmark.records.record import RunRecord
 from benchmark.records.recovery import mark_dead_runs, mark_strays, single_writer_lock
 from benchmark.records.store import Store
 from data_pipelines.support.messages import one_line
@@ -52,9 +53,9 @@ class SweepResult:
         interrupted: whether Ctrl-C or SIGTERM ended it; the next sweep does the remaining runs.
     """
 
-    finished: tuple[FinishedRun, ...] = ()
+    finished: tuple[RunRecord, ...] = ()
     failed: tuple[Failure, ...] = ()
-    skipped: tuple[FinishedRun, ...] = ()
+    skipped: tuple[RunRecord, ...] = ()
     interrupted: bool = False
 
 
@@ -89,7 +90,7 @@ def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silen
         return SweepResult(new_runs, tuple(recorder.failures), skipped_runs, was_interrupted)
 
 
-def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[FinishedRun], executor: Executor) -> bool:
+def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecord], executor: Executor) -> bool:
     """Do the runs; return whether a signal interrupted it."""
     with stopping_at_signals() as stop:
         recorder.begin(runs)
@@ -107,9 +108,7 @@ def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[Finished
     return False
 
 
-def _reuse(
-    recorder: "_Recorder", runs: Sequence[Run], before: Sequence[FinishedRun], stop: threading.Event
-) -> list[Run]:
+def _reuse(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecord], stop: threading.Event) -> list[Run]:
     """Copy the runs that another experiment has finished; return the others."""
     elsewhere = {record.key: record for record in before}
     fresh = []

@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print three short lists."""
     from benchmark.plan.algorithm_names import algorithm_names, broken_algorithms, declaration_of
     from benchmark.plan.experiment import experiment_names, load_experiment
-    from benchmark.records.finished import experiments_with_runs
+    from benchmark.records.reader import experiments_with_runs
     from benchmark.records.store import Store
     from data_pipelines.prepare.prepared import data_set_states
 

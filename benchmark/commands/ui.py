@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _open(name: str | None, host: str, port: int, *, browse: bool) -> int:
-    from benchmark.records.tracking import tracking_uri
-    from benchmark.ui.query_plans import refresh_statistics
+    from benchmark.records.sqlite import refresh_statistics
+    from benchmark.records.tracking import sqlite_file, tracking_uri
     from benchmark.ui.server import find_experiment, free_port, is_server, landing_link, running_server
 
     store = tracking_uri()
@@ -70,7 +70,8 @@ def _open(name: str | None, host: str, port: int, *, browse: bool) -> int:
     if is_server(store):
         _show(landing_link(store, experiment, without_user(store)), browse=browse)
         return 0
-    refresh_statistics(store)
+    if (file := sqlite_file(store)) is not None:
+        refresh_statistics(file)
     if not is_loopback(host):
         print(WARNING.format(host=host), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="fedbandit-ui-") as folder:

@@ -2,7 +2,6 @@
 
 import inspect
 import io
-import math
 import os
 import platform
 import sys
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from algorithms import Trace
 from benchmark.execution.compilation import running_time
 from benchmark.execution.replay import replay
+from benchmark.metrics import curves_of, metric_values
 from benchmark.records.provenance import provenance
 from data_pipelines import EventStream
 
@@ -52,11 +52,10 @@ def run_algorithm(stream: EventStream, algorithm: Any, seed: int) -> RunResult:
         kernel, cpu = running_time()
         trace = replay(algorithm, stream, seed)
         seconds, cpu_seconds = (now - before for now, before in zip(running_time(), (kernel, cpu), strict=True))
-        metrics = {**final_metrics(trace, stream, seconds), "cpu_seconds": cpu_seconds}
-        curves = {
-            "reward_curve": curve(trace.rewards),
-            "communication_curve": curve(trace.uploads + trace.downloads),
-        }
+        times = {"kernel_seconds": seconds, "cpu_seconds": cpu_seconds}
+        times["microseconds_per_step"] = seconds / stream.steps * 1e6
+        metrics = metric_values(trace, stream, times)
+        curves = {name: curve(per_step) for name, per_step in curves_of(trace).items()}
         files = {"curve.parquet": full_curve(trace), "clients.parquet": client_totals(trace)}
         ended = started + time.perf_counter() - clock  # even if the system time is changed meanwhile
         facts = stream_size(stream)
@@ -87,26 +86,6 @@ def _where(error: BaseException, algorithm: Any) -> str:
     return f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
 
 
-def final_metrics(trace: Trace, stream: EventStream, seconds: float) -> dict[str, float]:
-    """Return the final metrics of a run; normalised reward only if no payoff is negative, as in real data."""
-    reward = float(trace.rewards.sum())
-    by_chance = stream.random_reward if stream.rewards.min() >= 0 else 0.0
-    metrics = {
-        "reward": reward,
-        "normalised_reward": reward / by_chance if by_chance else float("nan"),
-        "regret": float(trace.regret.sum()),
-        "uploads": float(trace.uploads.sum()),
-        "downloads": float(trace.downloads.sum()),
-        "communication": float(trace.communication),
-        "log10_communication": math.log10(1 + trace.communication),  # MLflow's scatter has no logarithmic axis
-        "scalars_moved": float(trace.scalars_moved),
-        "am_unsettled": float(trace.am_unsettled),
-        "microseconds_per_step": seconds / stream.steps * 1e6,
-        "kernel_seconds": seconds,
-    }
-    return {name: value for name, value in metrics.items() if np.isfinite(value)}
-
-
 def stream_size(stream: EventStream) -> dict[str, str]:
     """Return the sizes of a stream, and the process that ran it."""
     return {
@@ -126,7 +105,7 @@ def curve(per_step: NDArray[Any]) -> list[tuple[int, float]]:
 
 
 def full_curve(trace: Trace) -> bytes:
-    """Return every step as Parquet: the choice, its reward and regret, and the uploads and downloads it caused."""
+    """Return every step as Parquet: the choice, its reward and regret, and the transfers and numbers it moved."""
     return _parquet(
         {
             "choice": trace.choices.astype(np.int16 if trace.choices.max() < 1 << 15 else np.int32),
@@ -134,6 +113,8 @@ def full_curve(trace: Trace) -> bytes:
             "regret": trace.regret,
             "uploads": trace.uploads.astype(np.int32),
             "downloads": trace.downloads.astype(np.int32),
+            "numbers_up": trace.numbers_up,
+            "numbers_down": trace.numbers_down,
         }
     )
 
@@ -146,6 +127,8 @@ def client_totals(trace: Trace) -> bytes:
             "reward": trace.client_rewards,
             "uploads": trace.client_uploads,
             "downloads": trace.client_downloads,
+            "numbers_up": trace.client_numbers_up,
+            "numbers_down": trace.client_numbers_down,
         }
     )
 

@@ -6,18 +6,18 @@ from statistics import mean
 
 from algorithms.method import PLAIN_PYTHON
 from benchmark.plan.plan import Run
-from benchmark.records.finished import FinishedRun
+from benchmark.records.record import RunRecord
 
 USUAL_STEPS = {"lastfm": 92_834, "delicious": 104_799, "movielens": 214_729}
 OVERHEAD = 1.2
 """The total time of a run, relative to the time of its kernels."""
 
 
-def expected_seconds(runs: Iterable[Run], finished: Sequence[FinishedRun]) -> Mapping[str, float]:
+def expected_seconds(runs: Iterable[Run], finished: Sequence[RunRecord]) -> Mapping[str, float]:
     """Return the seconds of one core that each run is expected to take, by its key."""
     measured: dict[tuple[str, str], list[float]] = defaultdict(list)
     for record in finished:
-        kind = (record.parameters["dataset"], record.parameters["algorithm"])
+        kind = (record.stream.name, record.method.name)
         measured[kind].append(record.metrics.get("kernel_seconds", 0.0))
     usual = {kind: mean(seconds) for kind, seconds in measured.items()}
     return {

@@ -5,42 +5,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Protocol, TypeVar, get_args
+from typing import Any, get_args
 
-from benchmark.records.tags import FINGERPRINT, PREPARED, SOURCE
-
-STREAM = ("seed", "arms", "dimension", "stream_scaling", "stream_positive")
-"""Parameters that distinguish the streams of one data set."""
+from benchmark.records.record import RunRecord
 
 
-class Recorded(Protocol):
-    """The attributes of a recorded run that identify its data."""
-
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """Parameters by name."""
-
-    @property
-    def tags(self) -> Mapping[str, str]:
-        """Tags by name."""
-
-
-RecordedRun = TypeVar("RecordedRun", bound=Recorded)
-
-
-def split_by_data(
-    runs: Sequence[RecordedRun], prepared: Mapping[str, str]
-) -> tuple[list[RecordedRun], list[RecordedRun]]:
+def split_by_data(runs: Sequence[RunRecord], prepared: Mapping[str, str]) -> tuple[list[RunRecord], list[RunRecord]]:
     """Split runs into those to show and those on other data; `runs` are in the order in which they ended.
 
     For each data set, runs on the currently prepared data are shown: `prepared` holds their fingerprints by name. For a
     data set that is not prepared, runs on the same data as the newest run are shown. All simulations are shown: their
     parameters fully determine their data.
     """
-    by_name: dict[str, list[RecordedRun]] = defaultdict(list)
+    by_name: dict[str, list[RunRecord]] = defaultdict(list)
     for run in runs:
-        if run.tags.get(SOURCE) != "simulated":
-            by_name[run.parameters.get("dataset", "")].append(run)
+        if not run.stream.is_simulated:
+            by_name[run.stream.name].append(run)
     hidden_ids: set[int] = set()
     for name, dataset_runs in by_name.items():
         if name in prepared:
@@ -52,15 +32,16 @@ def split_by_data(
     return [run for run in runs if id(run) not in hidden_ids], [run for run in runs if id(run) in hidden_ids]
 
 
-def is_made_from(run: Recorded, prepared: str) -> bool:
+def is_made_from(run: RunRecord, prepared: str) -> bool:
     """Return whether a run used the prepared data with this fingerprint.
 
-    A run without a tag for its data is recognised by the fingerprint of its stream, which depends on that of the data.
+    Older runs do not record it; they are recognised by the fingerprint of their stream, which depends on that of the
+    data.
     """
-    if PREPARED in run.tags:
-        return run.tags[PREPARED] == prepared
-    seed, arms, dimension = (_whole_number(run, name) for name in ("seed", "arms", "dimension"))
-    return run.tags.get(FINGERPRINT) in stream_fingerprints(prepared, seed, arms, dimension)
+    stream = run.stream
+    if stream.prepared:
+        return stream.prepared == prepared
+    return stream.fingerprint in stream_fingerprints(prepared, run.seed, stream.size("arms"), stream.size("dimension"))
 
 
 @lru_cache(maxsize=4096)
@@ -92,16 +73,16 @@ def fingerprints_prepared_now(names: Iterable[str], folder: Path) -> dict[str, s
     return fingerprints
 
 
-def data_sets_of(runs: Iterable[Recorded]) -> set[str]:
+def data_sets_of(runs: Iterable[RunRecord]) -> set[str]:
     """Return the names of the data sets used by runs; simulations are not data sets."""
-    return {run.parameters.get("dataset", "") for run in runs if run.tags.get(SOURCE) != "simulated"} - {""}
+    return {run.stream.name for run in runs if not run.stream.is_simulated} - {""}
 
 
-def describe_data(run: Recorded) -> str:
+def describe_data(run: RunRecord) -> str:
     """Describe the data of a run: their source and size."""
-    sizes = [(name, run.parameters.get(name, "")) for name in ("clients", "steps")]
-    known_sizes = [f"{int(text):,} {name}" for name, text in sizes if text.isdecimal()]
-    return ", ".join([run.tags.get(SOURCE, "unknown source"), *known_sizes])
+    sizes = run.stream.sizes
+    known_sizes = [f"{sizes[name]:,} {name}" for name in ("clients", "steps") if name in sizes]
+    return ", ".join([run.stream.source or "unknown source", *known_sizes])
 
 
 def left_out_sentences(rows: Iterable[tuple[str, str, int]], prepared: Iterable[str]) -> list[str]:
@@ -122,22 +103,22 @@ def left_out_sentences(rows: Iterable[tuple[str, str, int]], prepared: Iterable[
     return sentences
 
 
-def _data_versions(runs: Sequence[Recorded]) -> list[str]:
+def _data_versions(runs: Sequence[RunRecord]) -> list[str]:
     """Return a label for the data of each run of one data set: the fingerprint if known, otherwise an inferred one.
 
     Without a fingerprint, data are distinguished by source and sizes; and if the same stream has two fingerprints, the
     data were prepared again between the two runs. Runs on new data that ended before the first such pair count as runs
     on the old data: they are left out, not mixed in.
     """
-    fingerprints = list(dict.fromkeys(run.tags[PREPARED] for run in runs if PREPARED in run.tags))
-    streams: dict[str, dict[tuple[str, ...], str]] = defaultdict(dict)
+    fingerprints = list(dict.fromkeys(run.stream.prepared for run in runs if run.stream.prepared))
+    streams: dict[str, dict[tuple[Any, ...], str]] = defaultdict(dict)
     renewals: Counter[str] = Counter()
     versions = []
     for run in runs:
         version = next((prepared for prepared in fingerprints if is_made_from(run, prepared)), "")
         if not version:
-            description, stream = describe_data(run), tuple(run.parameters.get(name, "") for name in STREAM)
-            fingerprint = run.tags.get(FINGERPRINT, "")
+            description, stream = describe_data(run), _stream_of(run)
+            fingerprint = run.stream.fingerprint
             if streams[description].setdefault(stream, fingerprint) != fingerprint:
                 renewals[description] += 1
                 streams[description] = {stream: fingerprint}
@@ -146,7 +127,7 @@ def _data_versions(runs: Sequence[Recorded]) -> list[str]:
     return versions
 
 
-def _whole_number(run: Recorded, name: str) -> int:
-    """Return a size of a run; failed runs have it only as an option of their stream."""
-    text = run.parameters.get(name, run.parameters.get(f"stream_{name}", ""))
-    return int(text) if text.isdecimal() else -1
+def _stream_of(run: RunRecord) -> tuple[Any, ...]:
+    """Return what distinguishes the streams of one data set."""
+    sizes = (run.stream.size(name) for name in ("arms", "dimension"))
+    return (run.seed, *sizes, *(run.stream.options.get(name) for name in ("scaling", "positive")))

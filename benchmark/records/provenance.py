@@ -1,9 +1,12 @@
-"""The code and machine of a process, recorded with each run by the process that executed it."""
+"""Provenance: the code and machine of the process that executed a run; the user, commit and command of a sweep."""
 
+import getpass
 import hashlib
 import importlib.util
 import os
 import platform
+import subprocess
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -57,3 +60,41 @@ def source_hash() -> str:
                 digest.update(f"{name}/{file.relative_to(folder).as_posix()}\0".encode())
                 digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def sweep_tags() -> dict[str, str]:
+    """Return the tags of every run of a sweep."""
+    tags = {"mlflow.user": _user(), "mlflow.source.name": "fedbandit", "mlflow.source.type": "LOCAL"}
+    if commit := git_commit():
+        tags["mlflow.source.git.commit"] = commit
+    return tags
+
+
+def git_commit() -> str:
+    """Return the commit of this package's checkout, marked if files differ from it; empty if it is not a checkout."""
+    folder = Path(__file__).parent
+    try:
+        _git(
+            folder, "ls-files", "--error-unmatch", Path(__file__).name
+        )  # otherwise, it is the checkout of another project
+        commit = _git(folder, "rev-parse", "HEAD")
+        return commit + ("-modified" if _git(folder, "status", "--porcelain", "--", "../..") else "")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def command_line() -> str:
+    """Return the command that this process was started with."""
+    return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=5).stdout.strip()
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.execution.run_result import RunResult
-from benchmark.method_card import CARD, MethodCard, card_of
-from benchmark.plan.algorithm_names import number_text
+from benchmark.metrics import curve_names
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.plan import Run
-from benchmark.records.first_batch import log_first_batch
 from benchmark.records.processes import this_process
-from benchmark.records.provenance import provenance
-from benchmark.records.sweep_tags import command_line, sweep_tags
-from benchmark.records.tags import FINGERPRINT, KEY, KIND, PREPARED, SOURCE
+from benchmark.records.provenance import command_line, provenance, sweep_tags
+from benchmark.records.record import COMMIT, record_of
+from benchmark.records.sqlite import write_first_batch
+from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PREPARED, PROFILE, RECORD, SOURCE
 from benchmark.records.tracking import Result, make_client, once, patiently, sqlite_file, tracking_uri
-from benchmark.styles import style
+from benchmark.styles import run_colour
 from data_pipelines.support.messages import storable
 from data_pipelines.support.secrets import without_secrets, without_user
 
 if TYPE_CHECKING:
     from mlflow.entities import Experiment as MlflowExperiment
+    from mlflow.entities import Metric, Param
     from mlflow.entities import Run as MlflowRun
     from mlflow.tracking import MlflowClient
 
@@ -52,9 +52,9 @@ class Store:
         process = {f"fedbandit.{name}": value for name, value in this_process().items()}
         return {**sweep_tags(), **process}
 
-    def search(self, experiment_id: str, status: str, kind: str) -> "list[MlflowRun]":
-        """Return all runs of an experiment with this status and kind."""
-        query = f"attributes.status = '{status}' and tags.`{KIND}` = '{kind}'"
+    def search(self, experiment_id: str, status: str | None, kind: str) -> "list[MlflowRun]":
+        """Return all runs of an experiment with this kind and status, by default any."""
+        query = f"tags.`{KIND}` = '{kind}'" + (f" and attributes.status = '{status}'" if status else "")
         runs: list[MlflowRun] = []
         token: str | None = None
         while True:
@@ -87,7 +87,7 @@ class Store:
             **self._tags,
             **provenance(),
             KIND: "sweep",
-            "fedbandit.profile": profile,
+            PROFILE: profile,
             "fedbandit.command": without_secrets(command_line()),
             "mlflow.note.content": f"{experiment.title}. {experiment.description}",
         }
@@ -105,7 +105,7 @@ class Store:
         patiently(self.uri, lambda: self.client.set_terminated(parent, status))
 
     def save_chart_view(self, experiment: Experiment) -> None:
-        """Save the view on which the MLflow UI opens: reward or regret against communication."""
+        """Save the view on which the MLflow UI opens: the objective against communication."""
         from benchmark.ui.chart import save_chart_view
 
         patiently(self.uri, lambda: save_chart_view(self.uri, experiment.name))
@@ -128,24 +128,28 @@ class Store:
 
         client, uri = self.client, self.uri
         experiment_id = self.experiment_id(experiment)
+        commit = {COMMIT: self._tags[COMMIT]} if COMMIT in self._tags else {}
+        record = record_of(run, outcome, {**(outcome.provenance or provenance()), **commit})
+        texts, record_tag = record.to_mlflow()
         start_time, end_time = int(outcome.started * 1000), int(outcome.ended * 1000)
         created = patiently(
             uri,
             lambda: client.create_run(
                 experiment_id,
                 start_time=start_time,
-                tags=self._run_tags(parent, experiment, run, outcome),
+                tags=self._run_tags(parent, experiment, run, outcome) | record_tag,
                 run_name=storable(run.name),
             ),
         )
         run_id = str(created.info.run_id)
         metrics = [Metric(name, value, end_time, 0) for name, value in outcome.metrics.items()]
         metrics += [Metric(name, value, end_time, t) for name, points in outcome.curves.items() for t, value in points]
-        params = [Param(name, text[:MAX_PARAMETER]) for name, text in run_parameters(run, outcome).items()]
-        database = sqlite_file(uri)
-        patiently(uri, lambda: log_first_batch(client, run_id, metrics, params, database=database))
+        params = [Param(name, text[:MAX_PARAMETER]) for name, text in storable_texts(texts).items()]
+        patiently(uri, lambda: self._log_first_batch(run_id, metrics, params))
         patiently(uri, lambda: client.log_inputs(run_id, [dataset_input(run)]))
         files = outcome.files or {"error.txt": stored_error(outcome.details, MAX_DETAILS).encode()}
+        if record_tag.get(RECORD) != (whole := record.to_json()):
+            files = {**files, "record.json": whole.encode()}
         with tempfile.TemporaryDirectory() as folder:
             for name, content in files.items():
                 (Path(folder) / name).write_bytes(content)
@@ -163,7 +167,7 @@ class Store:
             return None
         run = patiently(self.uri, lambda: self.client.get_run(run_id))
         curves, metrics = {}, dict(run.data.metrics)
-        for name in ("reward_curve", "communication_curve"):
+        for name in curve_names():
             metrics.pop(name, None)
             history = patiently(self.uri, lambda name=name: self.client.get_metric_history(run_id, name))  # type: ignore[misc]
             curves[name] = sorted((point.step, point.value) for point in history)
@@ -182,17 +186,22 @@ class Store:
             provenance={name: tags[name] for name in provenance() if name in tags},
         )
 
+    def _log_first_batch(self, run_id: str, metrics: "list[Metric]", params: "list[Param]") -> None:
+        file = sqlite_file(self.uri)
+        if file is None:
+            self.client.log_batch(run_id, metrics=metrics, params=params)
+        else:
+            write_first_batch(file, run_id, metrics, params)
+
     def _run_tags(self, parent: str, experiment: Experiment, run: Run, outcome: RunResult) -> dict[str, str]:
         from benchmark.ui.chart import COLOUR_TAG
 
-        card = MethodCard.of(run.declaration) if run.declaration else card_of(run.algorithm_name, None, run.parameters)
         tags = {
             **self._tags,
             **(outcome.provenance or provenance()),
             KEY: run.key,
             KIND: "run",
-            CARD: card.text(),
-            COLOUR_TAG: style(card.style).colour,
+            COLOUR_TAG: run_colour(run.algorithm_name, run.declaration.style if run.declaration else None),
             SOURCE: run.stream.source,
             FINGERPRINT: run.fingerprint,
             "fedbandit.ran_on": outcome.host,
@@ -202,7 +211,7 @@ class Store:
         if prepared := run.stream.prepared():
             tags[PREPARED] = prepared
         if outcome.error:
-            tags["fedbandit.error"] = stored_error(outcome.error, MAX_TAG)
+            tags[ERROR] = stored_error(outcome.error, MAX_TAG)
         return storable_texts(tags)
 
     def find(self, name: str) -> "MlflowExperiment | None":
@@ -212,7 +221,20 @@ class Store:
 
     def experiment_names(self) -> list[str]:
         """Return the names of all experiments that are not deleted."""
-        return [experiment.name for experiment in self._ask(lambda: self.client.search_experiments())]
+        return [*self.experiment_ids()]
+
+    def experiment_ids(self) -> dict[str, str]:
+        """Return the ids of all experiments that are not deleted, by name."""
+        ids: dict[str, str] = {}
+        token: str | None = None
+        while True:
+            page: Any = self._ask(
+                lambda token=token: self.client.search_experiments(max_results=1000, page_token=token)  # type: ignore[misc]
+            )
+            ids |= {experiment.name: str(experiment.experiment_id) for experiment in page}
+            token = page.token
+            if not token:
+                return ids
 
     def _ask(self, call: Callable[[], Result]) -> Result:
         """Call MLflow: fail fast if the store was never reachable, otherwise retry."""
@@ -244,23 +266,6 @@ class Store:
                 return str(existing.experiment_id)
 
         return self._ask(create)
-
-
-def run_parameters(run: Run, outcome: RunResult) -> dict[str, str]:
-    """Return the parameters that the MLflow UI shows, searches and groups by."""
-    hyper_parameters = {name: number_text(value) for name, value in run.parameters.items()}
-    identity = {
-        "algorithm": run.algorithm_name,
-        "threshold": run.threshold,
-        "dataset": run.stream.name,
-        "seed": str(run.seed),
-    }
-    names = ("steps", "clients", "arms", "dimension")
-    sizes: dict[str, str] = {name: outcome.facts[name] for name in names if name in outcome.facts}
-    settings = {
-        f"stream_{name}": number_text(value) for name, value in run.stream.settings().items() if name not in sizes
-    }
-    return storable_texts({**hyper_parameters, **sizes, **settings, **identity})
 
 
 def storable_texts(texts: Mapping[str, str]) -> dict[str, str]:

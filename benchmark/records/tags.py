@@ -15,3 +15,12 @@ FINGERPRINT = "fedbandit.fingerprint"
 
 PREPARED = "fedbandit.prepared"
 """The fingerprint of the prepared data set behind the stream; simulations and older runs have none."""
+
+RECORD = "fedbandit.record"
+"""The record of a run as JSON; see `records/record.py`. Runs of version 0.1.0 have none."""
+
+ERROR = "fedbandit.error"
+"""The error of a failed run, in one line."""
+
+PROFILE = "fedbandit.profile"
+"""The profile of a sweep."""

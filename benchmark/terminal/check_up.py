@@ -131,7 +131,7 @@ def _data() -> Iterator[Check]:
 
 
 def _store() -> Iterator[Check]:
-    from benchmark.records.finished import experiments_with_runs, something_is_running
+    from benchmark.records.reader import experiments_with_runs, something_is_running
     from benchmark.records.store import Store
     from benchmark.records.tracking import sqlite_file
     from data_pipelines.support.secrets import without_user

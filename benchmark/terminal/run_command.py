@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.options import RunOptions, find_experiments, parse_seeds
 from benchmark.plan.plan import Plan, make_plan, unfinished
-from benchmark.records.finished import FinishedRun, finished_runs, something_is_running
+from benchmark.records.reader import finished_runs, something_is_running
+from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from benchmark.terminal.summary import print_dry_run, print_summary
 
@@ -72,7 +73,7 @@ def _sweep(plan: Plan, store: Store, arguments: argparse.Namespace) -> "SweepRes
         return session.run(plan, store, processes, display)
 
 
-def _summarise(store: Store, plan: Plan, finished: list[FinishedRun], failures: "tuple[object, ...]") -> int:
+def _summarise(store: Store, plan: Plan, finished: list[RunRecord], failures: "tuple[object, ...]") -> int:
     print_summary(store, plan, finished, failures)
     return 1 if failures or plan.missing else 0
 

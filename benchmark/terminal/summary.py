@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from math import nan
 from statistics import mean
 
+from benchmark.metrics import objective
 from benchmark.plan.estimate import duration, expected_seconds
 from benchmark.plan.plan import Plan, Run, prepared_of
 from benchmark.records.data_identity import describe_data, left_out_sentences, split_by_data
-from benchmark.records.finished import FinishedRun
+from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from benchmark.records.tracking import sqlite_file
-from benchmark.ui.first_look import first_to_show, objective
+from benchmark.ui.first_look import first_to_show
 from data_pipelines.support.secrets import without_user
 
 
-def print_summary(store: Store, plan: Plan, finished: Sequence[FinishedRun], failures: Sequence[object]) -> None:
+def print_summary(store: Store, plan: Plan, finished: Sequence[RunRecord], failures: Sequence[object]) -> None:
     """Print the best setting per algorithm, the failures, where the results are, and how to view and report them."""
     print()
     metrics_of = {(record.experiment, record.key): record.metrics for record in finished}
@@ -47,12 +48,12 @@ def data_lines(runs: Sequence[Run]) -> list[str]:
     return [f"{name}: {label}" for name, label in labels.items() if label]
 
 
-def runs_on_other_data(runs: Sequence[Run], finished: Sequence[FinishedRun]) -> list[str]:
+def runs_on_other_data(runs: Sequence[Run], finished: Sequence[RunRecord]) -> list[str]:
     """Return a line per data set about finished runs of these experiments on other versions of the data."""
     prepared = prepared_of(runs)
-    records = [record for record in finished if record.parameters.get("dataset") in prepared]
+    records = [record for record in finished if record.stream.name in prepared]
     _, others = split_by_data(records, prepared)
-    return left_out_sentences(((each.parameters["dataset"], describe_data(each), 1) for each in others), prepared)
+    return left_out_sentences(((record.stream.name, describe_data(record), 1) for record in others), prepared)
 
 
 def best_lines(measured: Sequence[tuple[Run, Mapping[str, float]]]) -> list[str]:
@@ -63,17 +64,16 @@ def best_lines(measured: Sequence[tuple[Run, Mapping[str, float]]]) -> list[str]
     lines = []
     for (dataset, algorithm), results in sorted(groups.items(), key=lambda group: _numbers_by_size(group[0][0])):
         metric = objective(run.stream.source for run, _ in results)
-        sign = -1 if metric == "regret" else 1
         settings: dict[str, list[Mapping[str, float]]] = defaultdict(list)
         names = settings_of([run for run, _ in results])
         for (_, metrics), name in zip(results, names, strict=True):
             settings[name].append(metrics)
-        means = {name: mean(metrics.get(metric, nan) for metrics in seeds) for name, seeds in settings.items()}
-        best = max(means, key=lambda name: sign * means[name])
+        means = {name: mean(metrics.get(metric.name, nan) for metrics in seeds) for name, seeds in settings.items()}
+        best = max(means, key=lambda name: metric.sign * means[name])
         communication = mean(metrics.get("communication", nan) for metrics in settings[best])
         count = len(settings[best])
         lines.append(
-            f"{dataset:<28} {algorithm:<26} best {metric.replace('_', ' ')} {_short(means[best])}"
+            f"{dataset:<28} {algorithm:<26} best {metric.label} {_short(means[best])}"
             f"{f' at {best}' if best else ''}, {communication:,.0f} transfers ({count} seed{'s' * (count > 1)})"
         )
     return lines
@@ -106,7 +106,7 @@ def _numbers_by_size(text: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", text)]
 
 
-def print_dry_run(runs: Sequence[Run], remaining: Sequence[Run], finished: Sequence[FinishedRun], jobs: int) -> None:
+def print_dry_run(runs: Sequence[Run], remaining: Sequence[Run], finished: Sequence[RunRecord], jobs: int) -> None:
     """List the settings with the number of seeds to do, and estimate the time."""
     keys = {(run.experiment, run.key) for run in remaining}
     settings: dict[tuple[str, str, str], list[Run]] = defaultdict(list)

@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
+from benchmark.metrics import SIMULATED, Metric, objective
 from benchmark.records.tracking import absolute_uri
-from benchmark.ui.first_look import SIMULATED, objective
 from data_pipelines.support.secrets import without_user
 
 TAG_PREFIX = "mlflow.sharedViewState."
@@ -28,7 +28,7 @@ HORIZONTAL = "log10_communication"
 COLUMNS = ("algorithm", "threshold", "dataset", "seed")
 
 
-def vertical_metric(client: MlflowClient, experiment_id: str) -> str:
+def vertical_metric(client: MlflowClient, experiment_id: str) -> Metric:
     """Return the metric that an experiment shows against communication, chosen by the sources of its runs."""
     filters = {
         SIMULATED: f"{ONLY_RUNS} and tags.`fedbandit.source` = '{SIMULATED}'",
@@ -51,7 +51,7 @@ def save_chart_view(tracking_uri: str, experiment_name: str) -> str:
     if experiment is None:
         raise ValueError(f"experiment {experiment_name!r} does not exist in the store {without_user(tracking_uri)}")
     metric = vertical_metric(client, experiment.experiment_id)
-    name = f"{_words(metric)} against communication"
+    name = f"{metric.label.capitalize()} against communication"
     state = json.dumps(view_state(metric), sort_keys=True)
     previous = _saved_view(experiment)
     if (previous.get("name"), previous.get("state")) != (name, state):
@@ -70,7 +70,7 @@ def chart_link(base_url: str, experiment_id: str, key: str) -> str:
     return f"{base_url.rstrip('/')}/#/experiments/{experiment_id}/runs?{query}"
 
 
-def view_state(metric: str) -> dict[str, Any]:
+def view_state(metric: Metric) -> dict[str, Any]:
     """Return the state of the runs page: a scatter chart of all runs, and a table grouped by algorithm."""
     return {
         "searchFilter": ONLY_RUNS,
@@ -84,13 +84,15 @@ def view_state(metric: str) -> dict[str, Any]:
         "modelVersionFilter": "All Runs",
         "selectedColumns": [
             *(f"params.`{name}`" for name in COLUMNS),
-            *(f"metrics.`{name}`" for name in (metric, "communication")),
+            *(f"metrics.`{name}`" for name in (metric.name, "communication")),
         ],
         "runsHiddenMode": "SHOW_ALL",
         "compareRunCharts": [_scatter(metric)],
         "compareRunSections": [
             _section(
-                "fedbandit-comparison", f"{_words(metric)} against communication (log10 of 1 + C_T)", is_open=True
+                "fedbandit-comparison",
+                f"{metric.label.capitalize()} against communication (log10 of 1 + C_T)",
+                is_open=True,
             ),
             _section("fedbandit-metrics", "Model metrics", is_open=False),
         ],
@@ -102,7 +104,7 @@ def view_state(metric: str) -> dict[str, Any]:
     }
 
 
-def _scatter(metric: str) -> dict[str, Any]:
+def _scatter(metric: Metric) -> dict[str, Any]:
     return {
         "uuid": "fedbandit-scatter",
         "type": "SCATTER",
@@ -111,17 +113,13 @@ def _scatter(metric: str) -> dict[str, Any]:
         "deleted": False,
         "isGenerated": False,
         "xaxis": {"key": HORIZONTAL, "type": "METRIC"},
-        "yaxis": {"key": metric, "type": "METRIC"},
+        "yaxis": {"key": metric.name, "type": "METRIC"},
     }
 
 
 def _section(key: str, name: str, *, is_open: bool) -> dict[str, Any]:
     size = {"columns": 1, "cardHeight": 400} if is_open else {}
     return {"uuid": key, "name": name, "display": is_open, "isReordered": is_open, "deleted": False, **size}
-
-
-def _words(metric: str) -> str:
-    return metric.replace("_", " ").capitalize()
 
 
 def _saved_view(experiment: Experiment) -> dict[str, Any]:

@@ -1,19 +1,9 @@
-"""The metric and the experiment to show first."""
+"""The experiment to show first."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-SIMULATED = "simulated"
 FIGURES = ("fig_e", "fig_d", "fig_f", "fig_a", "fig_b", "fig_c")
 """The main results, those on real data first."""
-
-
-def objective(sources: Iterable[str]) -> str:
-    """Return the metric by which runs are judged: regret for simulations, normalised reward if any data are real.
-
-    Args:
-        sources: the sources of the runs' streams, the values of the tag `fedbandit.source`.
-    """
-    return "regret" if set(sources) == {SIMULATED} else "normalised_reward"
 
 
 def first_to_show(experiments: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmark.metrics import metric as declared_metric
 from benchmark.statistics.equal_regret import log_ratio_at_equal_regret
 from benchmark.statistics.paired import mean_interval
 from reports.analysis.evidence import Evidence, judge
@@ -54,8 +55,7 @@ def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, co
         return Evidence(why_not="fewer than three settings were run")
     values = [float(kendalltau(part[along], part[metric]).statistic) for _, part in chosen.groupby("seed")]
     words = {"threshold": "the threshold", "global_dim": "d_g"}[along]
-    name = "C_T" if metric == "communication" else metric.replace("_", " ")
-    method = f"Kendall's τ of {name} with {words}, {int(points.max())} settings"
+    method = f"Kendall's τ of {declared_metric(metric).short_name} with {words}, {int(points.max())} settings"
     return judge(values, direction["sign"], "τ = ", method)
 
 

@@ -12,13 +12,13 @@ from reports.read.context import Context, made_from
 from reports.read.results import Results
 
 EXPERIMENT = "user_groups"
-COLUMNS = ("run_id", "dataset", "source", "algorithm", "variant", "threshold", "seed")
+COLUMNS = ("run_id", "dataset", "source", "algorithm", "family", "variant", "threshold", "seed")
 
 
 def group_totals(results: Results, context: Context, dataset: str) -> pd.DataFrame:
     """Return uploads and reward per run of the study on a data set and per group.
 
-    Columns: run_id, dataset, source, algorithm, variant, threshold, seed, group (its label), least (its least
+    Columns: run_id, dataset, source, algorithm, family, variant, threshold, seed, group (its label), least (its least
     activity), users, interactions, uploads, reward. Empty if the data set or the runs are not available.
     """
     if dataset not in context.group_totals:
@@ -39,7 +39,7 @@ def _read(results: Results, context: Context, dataset: str) -> pd.DataFrame:
                 context.note_absent(f"{dataset}: clients.parquet of run {run.run_id} cannot be read ({error})")
                 continue
             totals = totals_by_group(clients, prepared, groups)
-            parts.append(totals.assign(**{name: getattr(run, name) for name in COLUMNS}))
+            parts.append(totals.assign(**{name: [getattr(run, name)] * len(totals) for name in COLUMNS}))
     if not parts:
         return pd.DataFrame(columns=[*COLUMNS, "group", "least", "users", "interactions", "uploads", "reward"])
     return pd.concat(parts, ignore_index=True)

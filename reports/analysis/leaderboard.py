@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmark.metrics import Metric
 from benchmark.statistics.holm import holm
 from benchmark.statistics.paired import mean_interval, paired_p
 from reports.analysis.trade_off import best_within_budget, least_communication, log_communication, mean_height
 from reports.drawing.labels import algorithm_label
-from reports.read.variants import without_threshold
+from reports.read.variants import split_into_curves, without_threshold
 
 LEVEL = 0.95
 """Share of an algorithm's best reward at which its communication is compared."""
 
-SETTING = ["variant", "threshold", "global_dim"]
+SETTING = ["family", "threshold", "global_dim"]
 """Columns in which the runs of a contender differ, besides the seed."""
 
 Interval = tuple[float, float, float]
@@ -25,7 +26,8 @@ Interval = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Contender:
-    """An algorithm on a stream, or a variant of one. Values are rewards or negative regrets: higher is better.
+    """An algorithm on a stream, or a variant of one. Values have the sign with which higher is better: rewards, or
+    negative regrets.
 
     `areas` holds the mean height of the front between log10(1 + C_T) `low` and `high`, by seed; `area`, `best` and
     `communication_for_95` (C_T for 95 % of the best) are means over seeds with their intervals; `best_setting` is a
@@ -48,17 +50,16 @@ class Contender:
         return mean_interval(list(self.areas.values()))
 
 
-def contenders(runs: pd.DataFrame, metric: str) -> list[Contender]:
+def contenders(runs: pd.DataFrame, metric: Metric) -> list[Contender]:
     """Return all algorithms on one stream, measured on their common range.
 
     Each variant of an algorithm with thresholds is a contender. Without a threshold, variants are settings: the
     algorithm is one contender, with one front over all of them.
     """
-    runs = runs.assign(value=-runs["regret"] if metric == "regret" else runs[metric])
-    variants = runs["variant"].mask(runs["algorithm"].isin(without_threshold(runs)), "")
+    runs = runs.assign(value=metric.sign * runs[metric.name])
     parts = {
-        f"{algorithm_label(str(algorithm))} {variant}".strip(): _with_all_settings(part)
-        for (algorithm, variant), part in runs.groupby([runs["algorithm"], variants])
+        f"{algorithm_label(curve.algorithm)} {curve.variant}".strip(): _with_all_settings(curve.runs)
+        for curve in split_into_curves(runs, without_threshold(runs))
     }
     budgets = [log_communication(complete["communication"]) for _, complete, _ in parts.values()]
     lowest_budgets = [

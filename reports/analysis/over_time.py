@@ -5,9 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from benchmark.metrics import Metric
 from benchmark.statistics.paired import t_quantile
 from reports.drawing.labels import algorithm_label, front_text, threshold_text
 from reports.read.results import Results
+
+NORMALISED_CURVE = "normalised_curve"
+"""Normalised reward up to each step: not recorded, but computed from the curve of reward."""
 
 ROLES = {"least": "--", "best": "-", "largest": ":"}
 """Line styles of the smallest threshold, the one with the best result and the largest."""
@@ -24,12 +28,13 @@ class Series:
     curves: pd.DataFrame
 
 
-def chosen_series(results: Results, runs: pd.DataFrame, metric: str, by: str) -> list[Series]:
+def chosen_series(results: Results, runs: pd.DataFrame, metric: Metric, by: str) -> list[Series]:
     """Return, for each algorithm, its smallest and largest threshold (or d_g) and the best one by a final metric."""
     selection = []
-    for (algorithm, variant), part in runs.groupby(["algorithm", "variant"]):
-        means = part.groupby(by, dropna=False)[metric].mean()
-        best = means.idxmin() if metric == "regret" else means.idxmax()
+    for (algorithm, _), part in runs.groupby(["algorithm", "family"]):
+        variant = part["variant"].iloc[0]
+        means = part.groupby(by, dropna=False)[metric.name].mean()
+        best = (metric.sign * means).idxmax()
         roles = {means.index.min(): "least", means.index.max(): "largest", best: "best"}
         for value, role in sorted(roles.items(), key=lambda item: str(item[1]), reverse=True):
             runs_at_value = part[part[by].isna()] if pd.isna(value) else part[part[by] == value]
@@ -53,7 +58,7 @@ def _series(algorithm: str, label: str, role: str, runs: pd.DataFrame, curves: p
     is_reward = points["metric"] == "reward_curve"
     # The expected reward of a random choice up to a step: in real data every pool has one positive item.
     by_chance = points["reward"] / points["normalised_reward"] * points["step"] / points["steps"]
-    normalised = points[is_reward].assign(metric="normalised_curve", value=points["value"] / by_chance)
+    normalised = points[is_reward].assign(metric=NORMALISED_CURVE, value=points["value"] / by_chance)
     points = pd.concat([points, normalised], ignore_index=True)
     table = points.groupby(["metric", "step"])["value"].agg(["mean", "std", "count"]).reset_index()
     half = table["std"] / np.sqrt(table["count"]) * [t_quantile(max(int(n) - 1, 1)) for n in table["count"]]

@@ -5,22 +5,23 @@ from collections.abc import Sequence
 import pandas as pd
 
 from benchmark.statistics.paired import mean_interval
-from reports.read.run_table import CONFIGURATION
+from reports.read.run_table import GROUP
 
 
 def over_seeds(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """Average over seeds.
 
-    Returns one row per configuration (experiment, dataset, source, algorithm, variant, threshold, global_dim), with
-    `seeds` (their number), `seed_list`, and for each metric m its mean `m` and the ends `m_low` and `m_high` of its
-    interval, NaN with one seed.
+    Returns one row per configuration (the columns `GROUP`), with its `variant` for display, `seeds` (their number),
+    `seed_list`, and for each metric m its mean `m` and the ends `m_low` and `m_high` of its interval, NaN with one
+    seed.
     """
     rows = []
-    for values, part in runs.groupby([*CONFIGURATION], dropna=False, sort=True):
+    for values, part in runs.groupby([*GROUP], dropna=False, sort=True):
         seeds = tuple(sorted(int(seed) for seed in part["seed"]))
-        row = {**dict(zip(CONFIGURATION, values, strict=True)), "seeds": len(seeds), "seed_list": seeds}
+        row = {**dict(zip(GROUP, values, strict=True)), "variant": part["variant"].iloc[0]}
+        row |= {"seeds": len(seeds), "seed_list": seeds}
         for metric in metrics:
             row[metric], row[f"{metric}_low"], row[f"{metric}_high"] = mean_interval(part[metric].to_numpy())
         rows.append(row)
     ends = [f"{metric}{end}" for metric in metrics for end in ("", "_low", "_high")]
-    return pd.DataFrame(rows, columns=[*CONFIGURATION, "seeds", "seed_list", *ends])
+    return pd.DataFrame(rows, columns=[*GROUP, "variant", "seeds", "seed_list", *ends])

@@ -13,7 +13,9 @@ import numpy as np
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
-TITLE = "communication C_T (transfers)"
+from benchmark.metrics import metric
+
+COMMUNICATION = metric("communication")
 STRIP = "#f1f3f5"
 
 
@@ -72,9 +74,7 @@ class CommunicationAxis:
         axes.xaxis.set_major_formatter(FixedFormatter([text for _, text, _ in ticks]))
         axes.xaxis.set_minor_locator(FixedLocator(list(self._between())))
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.set_xlabel(
-            f"{TITLE.replace('C_T', '$C_T$')}, log scale" + (", zero shown separately" if self.zero else "")
-        )
+        axes.set_xlabel(COMMUNICATION.axis_label(is_log=True) + (", zero shown separately" if self.zero else ""))
         if self.zero is not None:
             axes.axvspan(self.left, self.border, color=STRIP, zorder=0, linewidth=0)
             axes.axvline(self.border, color="#9ca3af", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
@@ -87,7 +87,7 @@ class CommunicationAxis:
             "range": [math.log10(self.left), math.log10(self.right)],
             "tickvals": [value for value, _, _ in ticks],
             "ticktext": [text for _, _, text in ticks],
-            "title": {"text": "communication C<sub>T</sub> (transfers)"},
+            "title": {"text": COMMUNICATION.plain_axis_label()},
         }
 
     def plotly_shapes(self) -> list[dict[str, Any]]:

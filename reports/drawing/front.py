@@ -9,12 +9,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from algorithms.method import NO_COMMUNICATION
+from benchmark.metrics import Metric
 from benchmark.styles import Style
 from reports.drawing.communication_axis import CommunicationAxis
 from reports.drawing.label_placement import Array, Bools, LabelBox, Placement, place_labels
 from reports.drawing.labels import algorithm_label, curve_styles, front_text, threshold_text
 from reports.drawing.style import WIDTH, text_size
 from reports.read.methods import method
+from reports.read.variants import split_into_curves
 
 LABEL_SIZE = 6.5
 MARK_RADIUS = 4.2
@@ -22,7 +24,6 @@ SAME_POSITION = 2.5
 """Marks of one curve that are nearer to each other (points) share a label."""
 
 LEFT, RIGHT, PLOT_HEIGHT = 0.85, 0.2, 4.7
-AXIS_NAMES = {"regret": "cumulative regret $R_T$, log scale", "normalised_reward": "normalised reward"}
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Front:
     """Everything needed to draw a front."""
 
     curves: tuple[Curve, ...]
-    metric: str
+    metric: Metric
     axis: CommunicationAxis
     bottom: float
     top: float
@@ -88,8 +89,8 @@ class Front:
 
     @property
     def is_log(self) -> bool:
-        """Whether the vertical axis is logarithmic: regret differs by decades between the two extremes."""
-        return self.bottom > 0 and self.metric == "regret"
+        """Whether the vertical axis is logarithmic, as for regret, which differs by decades between the extremes."""
+        return self.bottom > 0 and self.metric.scale == "log"
 
     def height(self, values: ArrayLike) -> Array:
         """Return the heights of values in points above the lower edge of the plot."""
@@ -112,21 +113,18 @@ class Front:
         return bool((marks["y_low"] < self.bottom).any() or (marks["y_high"] > self.top).any())
 
 
-def plan_front(rows: pd.DataFrame, metric: str, by: str = "threshold", joined: Collection[str] = ()) -> Front:
+def plan_front(rows: pd.DataFrame, metric: Metric, by: str = "threshold", joined: Collection[str] = ()) -> Front:
     """Plan a front from rows of `over_seeds`, labelled by their threshold or another column.
 
-    Each variant of an algorithm is a curve, but all variants of an algorithm in `joined` are one curve.
+    Each family of an algorithm is a curve, but all families of an algorithm in `joined` are one curve.
     """
-    variants = rows["variant"].mask(rows["algorithm"].isin(joined), "")
-    parts = [
-        (str(name), str(variant), part)
-        for (name, variant), part in rows.groupby([rows["algorithm"], variants], sort=True)
-    ]
+    parts = [(curve.algorithm, curve.variant, curve.runs) for curve in split_into_curves(rows, joined)]
     styles = curve_styles([name for name, _, _ in parts])
-    curves = tuple(_curve(*part, metric, by, style) for part, style in zip(parts, styles, strict=True))
+    curves = tuple(_curve(*part, metric.name, by, style) for part, style in zip(parts, styles, strict=True))
     marks = pd.concat([curve.marks for curve in curves])
     axis = CommunicationAxis.around(marks["x"])
-    bottom, top = _regret_range(marks) if metric == "regret" and (marks["y"] > 0).all() else _reward_range(marks)
+    is_log = metric.scale == "log" and bool((marks["y"] > 0).all())
+    bottom, top = _logarithmic_range(marks) if is_log else _linear_range(marks)
     size = ((WIDTH - LEFT - RIGHT) * 72, PLOT_HEIGHT * 72)
     front = Front(curves, metric, axis, bottom, top, (), size)
     return Front(curves, metric, axis, bottom, top, _labels(front), size)
@@ -158,7 +156,7 @@ def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: st
     return Curve(algorithm, variant, meaning, marks, style)
 
 
-def _regret_range(marks: pd.DataFrame) -> tuple[float, float]:
+def _logarithmic_range(marks: pd.DataFrame) -> tuple[float, float]:
     """Return a range with all means on a logarithmic axis, and intervals up to a factor of 2 beyond them."""
     low, high = float(marks["y"].min()), float(marks["y"].max())
     bottom = max(np.nanmin([low, marks["y_low"].min()]), low / 2)
@@ -167,7 +165,7 @@ def _regret_range(marks: pd.DataFrame) -> tuple[float, float]:
     return float(bottom / margin), float(top * margin)
 
 
-def _reward_range(marks: pd.DataFrame) -> tuple[float, float]:
+def _linear_range(marks: pd.DataFrame) -> tuple[float, float]:
     """Return a range with all means, and intervals as long as the means fill at least half of the height."""
     low, high = float(marks["y"].min()), float(marks["y"].max())
     span = high - low or abs(high) * 0.1 or 1.0

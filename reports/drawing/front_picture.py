@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from reports.drawing.front import AXIS_NAMES, LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front
+from reports.drawing.front import LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front
 from reports.drawing.legend import by_rows, legend_columns
 from reports.drawing.style import NO_COMMUNICATION, WIDTH, darker, header_height, thousands
 from reports.write.table import cell_text
@@ -29,7 +29,7 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
     if front.is_log:
         axes.set_yscale("log")
     axes.set_ylim(front.bottom, front.top)
-    axes.set_ylabel(AXIS_NAMES[front.metric])
+    axes.set_ylabel(front.metric.axis_label(is_log=front.is_log))
     thousands(axes.yaxis)
     if front.is_log:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if front.top > 4 * front.bottom else range(1, 10)))

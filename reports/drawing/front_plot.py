@@ -14,7 +14,6 @@ from reports.drawing.plotly_parts import bars, hover_lines, layout, numbers, see
 from reports.drawing.style import NO_COMMUNICATION
 from reports.write.table import interval_text
 
-NAMES = {"regret": "regret", "normalised_reward": "normalised reward"}
 HOVER = hover_lines(5)
 
 
@@ -39,7 +38,7 @@ def plot_front(front: Front) -> Mapping[str, Any]:
             )
             traces.append({**red, "legendgroup": red["name"]})
     notes = [note for curve in front.curves for note in _notes(front, curve)]
-    vertical = {"title": {"text": NAMES[front.metric]}, "range": [front.bottom, front.top]}
+    vertical = {"title": {"text": front.metric.plain_axis_label()}, "range": [front.bottom, front.top]}
     if front.is_log:
         vertical |= {"type": "log", "range": [math.log10(front.bottom), math.log10(front.top)], "dtick": "D2"}
     return {
@@ -86,7 +85,7 @@ def _hover(front: Front, curve: Curve, row: "pd.Series[Any]") -> list[str]:
     return [
         curve.label,
         f"{curve.meaning} = {text}" if curve.meaning else setting,
-        f"{NAMES[front.metric]} {interval_text(row['y'], row['y_low'], row['y_high'])}",
+        f"{front.metric.label} {interval_text(row['y'], row['y_low'], row['y_high'])}",
         f"communication {interval_text(row['x'], row['x_low'], row['x_high'])}",
         seeds_line(row["seed_list"]),
     ]

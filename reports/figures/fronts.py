@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import pandas as pd
 
+from benchmark.metrics import objective
 from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import Front, plan_front
@@ -24,7 +25,8 @@ ORDER = 10
 
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return a front for each experiment and data set."""
-    rows = over_seeds(results.runs, ["communication", "regret", "normalised_reward"])
+    names = {objective([source]).name for source in results.runs["source"].unique()}
+    rows = over_seeds(results.runs, ["communication", *sorted(names)])
     all_figures = []
     for (experiment, dataset), part in rows.groupby(["experiment", "dataset"]):
         if experiment in NOT_A_FRONT or part["global_dim"].notna().all():
@@ -45,8 +47,7 @@ def front_of(
     experiment: str, dataset: str, rows: pd.DataFrame, context: Context, joined: Collection[str], *, several: bool
 ) -> Figure:
     """Return the front of one experiment on one data set; all variants of an algorithm in `joined` are one curve."""
-    metric = "regret" if (rows["source"] == "simulated").all() else "normalised_reward"
-    front = plan_front(rows, metric, joined=joined)
+    front = plan_front(rows, objective(rows["source"]), joined=joined)
     labels = context.labels(rows)
     title = experiment_title(experiment) + (f", {dataset_label(dataset)}" if several else "")
     return make_figure(
@@ -70,10 +71,9 @@ def _label_meaning(rows: pd.DataFrame) -> str:
 
 def front_caption(front: Front, rows: pd.DataFrame, label_meaning: str) -> str:
     """Return the caption: metric, meaning of the labels, seeds, and labels that do not fit."""
-    better = "lower is better" if front.metric == "regret" else "higher is better"
-    reward = "Normalised reward (reward divided by that of random choice)"
-    metric = "Cumulative regret" if front.metric == "regret" else reward
-    parts = [f"{metric} against communication at the end of a run; {better}."]
+    description = front.metric.description
+    text = f"{description[:1].upper()}{description[1:]} against communication at the end of a run"
+    parts = [f"{text}; {front.metric.direction}." if front.metric.direction else f"{text}."]
     parts.append(f"Each mark is labelled with {label_meaning}; in the interactive plot, hover over it.")
     if front.axis.zero is not None:
         parts.append("Runs without communication are plotted in the separate strip at 0.")

@@ -6,7 +6,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
-from reports.analysis.over_time import ROLES, Series, chosen_series, curve_of
+from benchmark.metrics import metric, objective
+from reports.analysis.over_time import NORMALISED_CURVE, ROLES, Series, chosen_series, curve_of
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.labels import dataset_label, styles_of
 from reports.drawing.plotly_parts import AXIS, layout, numbers, seeds_line
@@ -22,6 +23,8 @@ DECADES = {"tickformat": "", "exponentformat": "power"}
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 SETTLED = 0.05
 """Normalised reward is noisy in this first share of the steps, which is ignored for the range of the axis."""
+
+REWARD, NORMALISED, COMMUNICATION = (metric(name) for name in ("reward", "normalised_reward", "communication"))
 
 ORDER = 30
 
@@ -42,19 +45,20 @@ def figures(results: Results, context: Context) -> list[Figure]:
 
 
 def _figure(results: Results, context: Context, experiment: str, dataset: str, runs: pd.DataFrame) -> Figure | None:
-    simulated = bool((runs["source"] == "simulated").all())
+    goal = objective(runs["source"])
     by = "global_dim" if runs["global_dim"].notna().all() else "threshold"
-    all_series = chosen_series(results, runs, "regret" if simulated else "normalised_reward", by)
+    all_series = chosen_series(results, runs, goal, by)
     if not all_series:
         return None
     labels = context.labels(runs)
-    first = "reward_curve" if simulated else "normalised_curve"
-    metric = "Cumulative reward" if simulated else "Normalised reward (reward divided by that of random choice)"
+    first = NORMALISED_CURVE if goal == NORMALISED else REWARD.curve_name
+    description = (NORMALISED if goal == NORMALISED else REWARD).description
     parameter = "d_g" if by == "global_dim" else "threshold"
     seeds = sorted({len(series.seeds) for series in all_series})
     caption = (
-        f"{metric} and communication up to each step, for the smallest (dashed), largest (dotted) and best (solid) "
-        f"{parameter} of each algorithm; the best is solid even if it is the smallest or largest. " + _seeds(seeds)
+        f"{description.capitalize()} and communication up to each step, for the smallest (dashed), largest (dotted) "
+        f"and best (solid) {parameter} of each algorithm; the best is solid even if it is the smallest or largest. "
+        + _seeds(seeds)
     )
     title = f"{experiment_title(experiment)}{f', {dataset_label(dataset)}' if dataset else ''}, over time"
     return make_figure(
@@ -76,17 +80,18 @@ def _seeds(counts: Sequence[int]) -> str:
 
 
 def _names(first: str) -> dict[str, str]:
-    reward = "cumulative reward" if first == "reward_curve" else "normalised reward so far"
-    return {first: reward, "communication_curve": "communication so far"}
+    reward = REWARD.description if first == REWARD.curve_name else f"{NORMALISED.label} so far"
+    return {first: reward, COMMUNICATION.curve_name: f"{COMMUNICATION.label} so far"}
 
 
 def _draw(all_series: Sequence[Series], first: str, labels: Sequence[str]) -> Canvas:
     canvas, all_axes = panels(2, labels, height=4.6)
     styles = styles_of(series.algorithm for series in all_series)
-    for axes, (metric, name) in zip(all_axes, _names(first).items(), strict=True):
+    for axes, (curve_name, name) in zip(all_axes, _names(first).items(), strict=True):
         for series in all_series:
-            curve, style = curve_of(series, metric), styles[series.algorithm]
-            values = curve["mean"].where(curve["mean"] > 0) if metric == "communication_curve" else curve["mean"]
+            curve, style = curve_of(series, curve_name), styles[series.algorithm]
+            is_count = curve_name == COMMUNICATION.curve_name
+            values = curve["mean"].where(curve["mean"] > 0) if is_count else curve["mean"]
             label = series.label.replace("d_g", "$d_g$") + _suffix(series)
             axes.plot(curve["step"], values, ROLES[series.role], color=style.colour, linewidth=1.3, label=label)
             if len(series.seeds) > 1:
@@ -102,13 +107,13 @@ def _draw(all_series: Sequence[Series], first: str, labels: Sequence[str]) -> Ca
 
 
 def _suffix(series: Series) -> str:
-    return "" if curve_of(series, "communication_curve")["mean"].max() > 0 else " (no communication)"
+    return "" if curve_of(series, COMMUNICATION.curve_name)["mean"].max() > 0 else " (no communication)"
 
 
-def _range(all_series: Sequence[Series], metric: str) -> tuple[float, float]:
+def _range(all_series: Sequence[Series], curve_name: str) -> tuple[float, float]:
     """Return a range with all means; the bands of few seeds can be far wider."""
-    curves = pd.concat([curve_of(series, metric) for series in all_series])
-    is_ratio = metric == "normalised_curve"
+    curves = pd.concat([curve_of(series, curve_name) for series in all_series])
+    is_ratio = curve_name == NORMALISED_CURVE
     settled = curves[curves["step"] >= (SETTLED * curves["step"].max() if is_ratio else 0)]["mean"]
     margin = 0.08 * (settled.max() - settled.min() or 1.0)
     return float(settled.min() - margin), float(settled.max() + margin)
@@ -117,10 +122,10 @@ def _range(all_series: Sequence[Series], metric: str) -> tuple[float, float]:
 def _plot(all_series: Sequence[Series], first: str) -> Mapping[str, Any]:
     traces = []
     names, styles = _names(first), styles_of(series.algorithm for series in all_series)
-    for panel, metric in enumerate(names):
+    for panel, curve_name in enumerate(names):
         for series in all_series:
-            curve, style = curve_of(series, metric), styles[series.algorithm]
-            if metric == "communication_curve":
+            curve, style = curve_of(series, curve_name), styles[series.algorithm]
+            if curve_name == COMMUNICATION.curve_name:
                 curve = curve[curve["mean"] > 0]
             values = (interval_text(*row) for row in curve[["mean", "low", "high"]].itertuples(index=False))
             traces.append(
@@ -136,7 +141,7 @@ def _plot(all_series: Sequence[Series], first: str) -> Mapping[str, Any]:
                     "yaxis": "y" if panel == 0 else "y2",
                     "line": {"color": style.colour, "width": 1.8, "dash": DASHES[ROLES[series.role]]},
                     "text": list(values),
-                    "hovertemplate": f"<b>{series.label}</b><br>step %{{x:,}}<br>{names[metric]} %{{text}}"
+                    "hovertemplate": f"<b>{series.label}</b><br>step %{{x:,}}<br>{names[curve_name]} %{{text}}"
                     f"<br>{seeds_line(series.seeds)}<extra></extra>",
                 }
             )
@@ -148,6 +153,6 @@ def _plot(all_series: Sequence[Series], first: str) -> Mapping[str, Any]:
             {**step, "domain": [0, 0.43]},
             vertical,
             xaxis2={**AXIS, **step, "domain": [0.57, 1], "anchor": "y2"},
-            yaxis2={**AXIS, "title": {"text": "communication"}, "type": "log", "anchor": "x2", **DECADES},
+            yaxis2={**AXIS, "title": {"text": COMMUNICATION.label}, "type": "log", "anchor": "x2", **DECADES},
         ),
     }

@@ -48,11 +48,12 @@ def figures(results: Results, context: Context) -> list[Figure]:
 
 
 def by_group(totals: pd.DataFrame) -> pd.DataFrame:
-    """Average over seeds: one row per algorithm, variant, threshold and group."""
+    """Average over seeds: one row per algorithm, family, threshold and group."""
     rows: list[dict[str, Any]] = []
-    keys = ["algorithm", "variant", "threshold", "least", "group", "users", "interactions"]
+    keys = ["algorithm", "family", "threshold", "least", "group", "users", "interactions"]
     for values, part in totals.groupby(keys, dropna=False):
         row: dict[str, Any] = dict(zip(keys, values, strict=True))
+        row["variant"] = part["variant"].iloc[0]
         row["seed_list"] = tuple(sorted(int(seed) for seed in part["seed"]))
         row["seeds"] = len(row["seed_list"])
         for metric, count in (("per_user", row["users"]), ("per_interaction", row["interactions"])):
@@ -82,11 +83,12 @@ def _figure(dataset: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
 
 def _series(rows: pd.DataFrame) -> list[tuple[str, str, tuple[str, str], float, pd.DataFrame]]:
     """Return label, colour, marks, horizontal shift and rows of each threshold, the largest first."""
-    parts: list[tuple[Any, pd.DataFrame]] = list(rows.groupby(["algorithm", "variant", "threshold"], dropna=False))
-    parts.sort(key=lambda item: (item[0][0], item[0][1], -item[0][2]))
+    parts: list[tuple[Any, pd.DataFrame]] = list(rows.groupby(["algorithm", "family", "threshold"], dropna=False))
+    parts.sort(key=lambda item: (item[0][0], item[1]["variant"].iloc[0], -item[0][2]))
     shifts = np.linspace(-0.22, 0.22, len(parts)) if len(parts) > 1 else [0.0]
     series = []
-    for number, ((algorithm, variant, threshold), part) in enumerate(parts):
+    for number, ((algorithm, _, threshold), part) in enumerate(parts):
+        variant = part["variant"].iloc[0]
         label = f"{algorithm_label(algorithm)} {front_text(algorithm, threshold)}" + (
             f" ({variant})" if variant else ""
         )

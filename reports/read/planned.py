@@ -3,18 +3,20 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, signature
+from math import nan
 from typing import Any
 
 import pandas as pd
 
-from benchmark.plan.algorithm_names import declaration_of, number_text
+from benchmark.plan.algorithm_names import declaration_of
 from benchmark.plan.experiment import AlgorithmEntry, Experiment, expanded
 from benchmark.plan.plan import outline_of, reason_to_skip, with_all_parameters
+from benchmark.records.record import comparable
 from data_pipelines.stream_spec import DatasetSpec, StreamSpec
-from reports.read.run_table import number
+from reports.read.differences import describe, differing_names
 
-Options = tuple[tuple[str, str], ...]
-"""Names and values, sorted by name; the values are texts from `comparable`."""
+Options = tuple[tuple[str, Any], ...]
+"""Names and values, sorted by name; the values are from `comparable`."""
 
 STREAM_SETTINGS = {name: field.default for name, field in DatasetSpec.model_fields.items() if name != "dataset"}
 """The settings of a stream that is made from a data set, with their defaults."""
@@ -42,13 +44,14 @@ class PlannedRun:
     def threshold(self) -> float:
         """The value on the front of its method, such as γ or D; NaN without one."""
         front = declaration_of(self.algorithm).front
-        return number(dict(self.parameters).get(front.parameter) if front else None)
+        value = dict(self.parameters).get(front.parameter) if front else None
+        return float(value) if isinstance(value, int | float) else nan
 
 
 def planned_runs(experiment: Experiment, profile: str) -> dict[PlannedRun, str]:
     """Return every run that a profile plans, and how its variant differs from the others of its algorithm."""
     plan = experiment.profile(profile)
-    options: dict[PlannedRun, dict[str, str]] = {}
+    options: dict[PlannedRun, dict[str, Any]] = {}
     for stream in experiment.streams:
         for entry in experiment.algorithms:
             for parameters in expanded(entry.parameters, plan, entry.front):
@@ -57,8 +60,8 @@ def planned_runs(experiment: Experiment, profile: str) -> dict[PlannedRun, str]:
                     continue
                 for seed in plan.seed_list():
                     run = _planned(stream, entry.name, complete, seed)
-                    stream_options = dict(run.stream) or _texts(stream.settings())
-                    options.setdefault(run, {**stream_options, **_without_thresholds(entry, _texts(complete))})
+                    stream_options = dict(run.stream) or _comparable(stream.settings())
+                    options.setdefault(run, {**stream_options, **_without_thresholds(entry, _comparable(complete))})
     return _variants(options)
 
 
@@ -79,7 +82,7 @@ def recorded_as(planned: Iterable[PlannedRun], runs: pd.DataFrame) -> Iterator[P
     """Yield the planned run that each recorded run matches; for an unplanned run, a placeholder that matches none."""
     planned = list(planned)
     names = {(run.dataset, run.algorithm): [name for name, _ in run.parameters] for run in planned}
-    dimensions = {run.dataset: set[str]() for run in planned}
+    dimensions = {run.dataset: set[Any]() for run in planned}
     for run in planned:
         dimensions[run.dataset].add(dict(run.stream).get("dimension", ANY_OTHER))
     columns = ["dataset", "algorithm", "configuration", "source", "fingerprint", "seed"]
@@ -87,23 +90,14 @@ def recorded_as(planned: Iterable[PlannedRun], runs: pd.DataFrame) -> Iterator[P
         if (dataset, algorithm) not in names:
             continue
         values = {**_defaults(algorithm), **configuration}
-        parameters = tuple((name, comparable(values.get(name, ""))) for name in names[dataset, algorithm])
+        parameters = tuple((name, values.get(name)) for name in names[dataset, algorithm])
         if source == "simulated":
             yield PlannedRun(dataset, algorithm, parameters, (), fingerprint, seed)
             continue
         settings = {name: configuration.get(f"stream_{name}") for name in STREAM_SETTINGS}
-        settings |= {name: configuration[name] for name in ("arms", "dimension") if name in configuration}
         if settings["dimension"] not in dimensions[dataset]:
             settings["dimension"] = ANY_OTHER
         yield PlannedRun(dataset, algorithm, parameters, _of_data_set(settings), "", seed)
-
-
-def comparable(text: str) -> str:
-    """Return a value in a form that can be compared: grids and records may differ in the last bits of a number."""
-    try:
-        return f"{float(text):.10g}"
-    except ValueError:
-        return text
 
 
 def _planned(
@@ -112,7 +106,7 @@ def _planned(
     parameters: Mapping[str, Any],
     seed: int,
 ) -> PlannedRun:
-    options = tuple(sorted(_texts(parameters).items()))
+    options = tuple(sorted(_comparable(parameters).items()))
     if isinstance(stream, DatasetSpec):
         return PlannedRun(stream.name, algorithm, options, _of_data_set(stream.settings()), "", seed)
     return PlannedRun(stream.name, algorithm, options, (), stream.fingerprint(seed), seed)
@@ -122,14 +116,14 @@ def _of_data_set(settings: Mapping[str, Any]) -> Options:
     """Return the settings of a stream of a data set; settings that an old record lacks have their defaults."""
     recorded = {name: value for name, value in settings.items() if value is not None}
     complete = {**STREAM_SETTINGS, "dimension": ANY_OTHER, **recorded}
-    return tuple(sorted(_texts(complete).items()))
+    return tuple(sorted(_comparable(complete).items()))
 
 
-def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    return {name: comparable(number_text(value)) for name, value in values.items()}
+def _comparable(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: comparable(value) for name, value in values.items()}
 
 
-def _without_thresholds(entry: AlgorithmEntry, parameters: Mapping[str, str]) -> dict[str, str]:
+def _without_thresholds(entry: AlgorithmEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out the value on the front; γ_U and γ_D make a variant only if they differ from γ."""
     return {
         name: value
@@ -139,24 +133,19 @@ def _without_thresholds(entry: AlgorithmEntry, parameters: Mapping[str, str]) ->
     }
 
 
-def _variants(options_of: Mapping[PlannedRun, Mapping[str, str]]) -> dict[PlannedRun, str]:
-    values: dict[tuple[str, str], dict[str, set[str]]] = {}
+def _variants(options_of: Mapping[PlannedRun, Mapping[str, Any]]) -> dict[PlannedRun, str]:
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for run, options in options_of.items():
-        values_by_name = values.setdefault((run.dataset, run.algorithm), {})
-        for name, value in options.items():
-            values_by_name.setdefault(name, set()).add(value)
-    variants = {}
-    for run, options in options_of.items():
-        differences = {name for name, distinct in values[run.dataset, run.algorithm].items() if len(distinct) > 1}
-        variants[run] = ", ".join(f"{name}={options[name]}" for name in sorted(differences) if name in options)
-    return variants
+        groups.setdefault((run.dataset, run.algorithm), []).append(options)
+    names = {group: differing_names(members) for group, members in groups.items()}
+    return {run: describe(options, names[run.dataset, run.algorithm]) for run, options in options_of.items()}
 
 
-def _defaults(algorithm: str) -> dict[str, str]:
+def _defaults(algorithm: str) -> dict[str, Any]:
     """Return the defaults of an algorithm: runs recorded before a parameter was added have its default."""
     parameters = signature(declaration_of(algorithm).method).parameters
     return {
-        name: number_text(parameter.default)
+        name: comparable(parameter.default)
         for name, parameter in parameters.items()
         if parameter.default is not Parameter.empty
     }

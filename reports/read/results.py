@@ -23,10 +23,11 @@ from benchmark.records.data_identity import (
     left_out_sentences,
     split_by_data,
 )
-from benchmark.records.tracking import sqlite_file, tracking_uri
+from benchmark.records.reader import read, read_curves, read_sweeps
+from benchmark.records.record import COMMIT, RunRecord
+from benchmark.records.tracking import tracking_uri
 from data_pipelines.prepare.prepared import data_folder
-from reports.read.run_table import COLUMNS, as_runs, failures, keep_latest
-from reports.read.stored_runs import COMMIT, StoredRun, by_search, in_sqlite, sqlite_curves
+from reports.read.run_table import as_runs, columns, failures, keep_latest
 
 if TYPE_CHECKING:
     from benchmark.records.store import Store
@@ -43,7 +44,6 @@ VERSIONS = {
 
 LEFT_OUT = ("experiment", "dataset", "data", "runs")
 CLIENTS = "clients.parquet"
-CURVES = ("reward_curve", "communication_curve")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Results:
     """The finished runs of a store; for each data set, only runs on one version of its data.
 
     Attributes:
-        runs: one row per run, with the columns `run_table.COLUMNS`.
+        runs: one row per run, with the columns `run_table.columns()`.
         uri: the store.
         sweeps: one row per sweep: experiment, profile, status.
         failed: runs that failed and have not been completed since: experiment, name, error.
@@ -84,8 +84,8 @@ class Results:
 
     def left_out_sentences(self) -> list[str]:
         """Return a sentence per data set: the number of runs on other data, which are left out."""
-        columns = (self.left_out[name] for name in ("dataset", "data", "runs"))
-        return left_out_sentences(zip(*columns, strict=True), self.prepared)
+        parts = (self.left_out[name] for name in ("dataset", "data", "runs"))
+        return left_out_sentences(zip(*parts, strict=True), self.prepared)
 
     def client_totals(self, run_id: str) -> pd.DataFrame:
         """Return client, reward, uploads and downloads, one row per client; `FileNotFoundError` without the file."""
@@ -101,18 +101,8 @@ class Results:
                 raise FileNotFoundError(f"{CLIENTS} of run {run_id} cannot be read: {error}") from None
 
     def curves(self, run_ids: Iterable[str]) -> pd.DataFrame:
-        """Return run_id, metric (`reward_curve`, `communication_curve`), step and value, in order of steps."""
-        ids = list(run_ids)
-        file = sqlite_file(self.uri)
-        if file is not None:
-            rows = sqlite_curves(file, ids, CURVES)
-        else:
-            rows = [
-                (run_id, metric, point.step, point.value)
-                for run_id in ids
-                for metric in CURVES
-                for point in self._store.client.get_metric_history(run_id, metric)
-            ]
+        """Return run_id, metric (a name of a curve, such as `reward_curve`), step and value, in order of steps."""
+        rows = read_curves(self._store, list(run_ids))
         frame = pd.DataFrame(rows, columns=["run_id", "metric", "step", "value"])
         return frame.sort_values(["run_id", "metric", "step"], ignore_index=True)
 
@@ -130,19 +120,16 @@ def read_results(uri: str | None = None, folder: Path | None = None) -> Results:
     the data folder, or that of the newest run. `left_out` counts the others.
     """
     uri = uri or tracking_uri()
-    file = sqlite_file(uri)
-    stored = by_search(uri) if file is None else in_sqlite(file)
-    runs_only = _of_kind(stored, "run")
-    prepared = fingerprints_prepared_now(data_sets_of(runs_only), folder or data_folder())
-    finished, others = split_by_data([run for run in runs_only if run.status == "FINISHED"], prepared)
+    records = list(read(uri))
+    prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
+    finished, others = split_by_data([record for record in records if record.status == "FINISHED"], prepared)
     finished_runs = as_runs(finished)
     runs = keep_latest(finished_runs)
-    sweeps = [(run.experiment, run.tags.get("fedbandit.profile", ""), run.status) for run in _of_kind(stored, "sweep")]
     return Results(
-        runs=runs[[*COLUMNS]],
+        runs=runs[columns()],
         uri=uri,
-        sweeps=pd.DataFrame(sweeps, columns=["experiment", "profile", "status"]),
-        failed=failures(_unless_on_other_data(runs_only, prepared), finished_runs),
+        sweeps=pd.DataFrame(read_sweeps(uri), columns=["experiment", "profile", "status"]),
+        failed=failures(_unless_on_other_data(records, prepared), finished_runs),
         left_out=_left_out(others),
         prepared=tuple(sorted(prepared)),
         superseded=len(finished_runs) - len(runs),
@@ -155,24 +142,20 @@ def local_path(uri: str) -> Path:
     return Path(unquote(urlsplit(uri).path)) if uri.startswith("file:") else Path(uri)
 
 
-def _left_out(others: Iterable[StoredRun]) -> pd.DataFrame:
-    counts = Counter((run.experiment, run.parameters.get("dataset", ""), describe_data(run)) for run in others)
+def _left_out(others: Iterable[RunRecord]) -> pd.DataFrame:
+    counts = Counter((record.experiment, record.stream.name, describe_data(record)) for record in others)
     return pd.DataFrame([(*entry, count) for entry, count in counts.items()], columns=[*LEFT_OUT])
 
 
-def _unless_on_other_data(stored: Iterable[StoredRun], prepared: Mapping[str, str]) -> list[StoredRun]:
+def _unless_on_other_data(records: Iterable[RunRecord], prepared: Mapping[str, str]) -> list[RunRecord]:
     """Drop runs, including failed ones, that are known to have used data other than the currently prepared data."""
-    pairs = [(run, prepared.get(run.parameters.get("dataset", ""))) for run in stored]
-    return [run for run, fingerprint in pairs if fingerprint is None or is_made_from(run, fingerprint)]
+    pairs = [(record, prepared.get(record.stream.name)) for record in records]
+    return [record for record, fingerprint in pairs if fingerprint is None or is_made_from(record, fingerprint)]
 
 
-def _versions(finished: Iterable[StoredRun]) -> dict[str, dict[str, int]]:
+def _versions(finished: Iterable[RunRecord]) -> dict[str, dict[str, int]]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for run in finished:
+    for record in finished:
         for tag, name in VERSIONS.items():
-            counts[name][run.tags.get(tag, "not recorded")] += 1
+            counts[name][record.provenance.get(tag, "not recorded")] += 1
     return {name: dict(values.most_common()) for name, values in counts.items()}
-
-
-def _of_kind(stored: Iterable[StoredRun], kind: str) -> list[StoredRun]:
-    return [run for run in stored if run.kind == kind]

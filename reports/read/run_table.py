@@ -1,153 +1,151 @@
-"""Turn stored runs into the table that every report uses."""
+"""Turn records into the table that every report uses."""
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 
-from benchmark.records.tags import FINGERPRINT, KEY, PREPARED, SOURCE
+from benchmark.metrics import metric_names
+from benchmark.records.record import SIZES, Configuration, RunRecord
+from reports.read.differences import describe, differing_names
 from reports.read.experiment_files import effects_of
-from reports.read.methods import method, remember_methods
-from reports.read.stored_runs import StoredRun
+from reports.read.methods import remember_methods
 
-SIZES = ("steps", "clients", "arms", "dimension")
-METRICS = (
-    "reward",
-    "normalised_reward",
-    "regret",
-    "uploads",
-    "downloads",
-    "communication",
-    "scalars_moved",
-    "am_unsettled",
-    "microseconds_per_step",
-)
-CONFIGURATION = ("experiment", "dataset", "source", "algorithm", "variant", "threshold", "global_dim")
+FAMILY = ("experiment", "dataset", "source", "algorithm", "family")
+"""Columns that are equal in runs that differ only in their seed and in the values on an axis: a curve."""
+
+GROUP = (*FAMILY, "threshold", "global_dim")
 """Columns that are equal in runs that differ only in their seed: means over seeds are grouped by them."""
 
-COLUMNS = (
+IDENTITY = (
     "run_id",
     "experiment",
     "key",
     "algorithm",
+    "configuration",
+    "family",
     "variant",
     "threshold",
     "dataset",
     "source",
     "seed",
     "global_dim",
-    "configuration",
     *SIZES,
-    *METRICS,
     "fingerprint",
     "prepared",
     "artifact_uri",
 )
-SHOWN_ELSEWHERE = {
-    "algorithm",
-    "dataset",
-    "seed",
-    "threshold",
-    "global_dim",
-    "stream_global_dim",
-    "stream_client_distribution",
-}
-"""Parameters with their own column, or part of the name of the stream."""
+"""Columns that do not depend on the registry of metrics.
+
+`configuration` is everything but the seed. `family` is the configuration without the values that are on an axis or in
+the name of the stream. `variant` is for display only: how the families of an algorithm on a stream differ.
+"""
+
+SHOWN_ELSEWHERE = ("global_dim", "stream_global_dim", "stream_client_distribution")
+"""Values on an axis, or in the name of the stream."""
+
+EQUAL_TO_GAMMA = ("gamma_upload", "gamma_download")
+"""Left out of a family where they are simply γ."""
 
 
-def as_runs(stored: Sequence[StoredRun]) -> pd.DataFrame:
+def columns() -> list[str]:
+    """Return the columns of the table: those that identify a run, and one for each metric."""
+    return [*IDENTITY, *metric_names()]
+
+
+def as_runs(records: Sequence[RunRecord]) -> pd.DataFrame:
     """Return one row per finished run, in the order in which they ended."""
-    remember_methods(stored)
-    variants = _variants(stored)
+    remember_methods(records)
+    metrics, families = metric_names(), dict[Configuration, Configuration]()
     rows = []
-    for run in stored:
-        parameters = run.parameters
+    for record in records:
+        configuration, stream = record.configuration, record.stream
+        if configuration not in families:
+            families[configuration] = family_of(record)
         row: dict[str, object] = {
-            "run_id": run.run_id,
-            "experiment": run.experiment,
-            "key": run.tags.get(KEY, run.run_id),
-            "algorithm": parameters.get("algorithm", ""),
-            "variant": variants[run.run_id],
-            "threshold": number(parameters.get("threshold")),
-            "dataset": parameters.get("dataset", ""),
-            "source": run.tags.get(SOURCE, ""),
-            "seed": int(number(parameters.get("seed"), 0)),
-            "global_dim": number(parameters.get("global_dim")),
-            "configuration": parameters,
-            **{name: int(number(parameters.get(name), 0)) for name in SIZES},
-            **{name: run.metrics.get(name, math.nan) for name in METRICS},
-            "fingerprint": run.tags.get(FINGERPRINT, ""),
-            "prepared": run.tags.get(PREPARED, ""),
-            "artifact_uri": run.artifact_uri,
+            "run_id": record.run_id,
+            "experiment": record.experiment,
+            "key": record.key,
+            "algorithm": record.method.name,
+            "configuration": configuration,
+            "family": families[configuration],
+            "variant": "",
+            "threshold": record.method.front_number,
+            "dataset": stream.name,
+            "source": stream.source,
+            "seed": record.seed,
+            "global_dim": _number(configuration.get("global_dim")),
+            **{name: stream.sizes.get(name, 0) for name in SIZES},
+            "fingerprint": stream.fingerprint,
+            "prepared": stream.prepared,
+            "artifact_uri": record.artifact_uri,
+            **{name: record.metrics.get(name, math.nan) for name in metrics},
         }
         rows.append(row)
-    return pd.DataFrame(rows, columns=[*COLUMNS])
+    table = pd.DataFrame(rows, columns=columns())
+    return table.assign(variant=variants(table))
+
+
+def family_of(record: RunRecord) -> Configuration:
+    """Return the configuration without the values that are shown on an axis or in the name of the stream.
+
+    A front value that is not a number, such as one value per client, cannot be on an axis: it stays.
+    """
+    configuration, method = record.configuration, record.method
+    hidden = {*SHOWN_ELSEWHERE}
+    if method.front_parameter and not math.isnan(method.front_number):
+        hidden.add(method.front_parameter)
+    if configuration.get("gamma", 0) is None:
+        hidden.add("gamma")
+    hidden |= {name for name in EQUAL_TO_GAMMA if configuration.get(name) == configuration.get("gamma")}
+    return configuration.without(*hidden)
+
+
+def variants(runs: pd.DataFrame) -> list[str]:
+    """Describe for each run, for display, how its family differs from the others of its algorithm and stream."""
+    streams = list(zip(runs["experiment"], runs["dataset"], runs["source"], runs["algorithm"], strict=True))
+    families: dict[tuple[str, ...], dict[Configuration, None]] = defaultdict(dict)
+    for stream, family in zip(streams, runs["family"], strict=True):
+        families[stream][family] = None
+    texts = {
+        (stream, family): describe(family, names)
+        for stream, distinct in families.items()
+        for names in [_names(stream[0], distinct)]
+        for family in distinct
+    }
+    return [texts[pair] for pair in zip(streams, runs["family"], strict=True)]
 
 
 def keep_latest(runs: pd.DataFrame) -> pd.DataFrame:
     """Keep the latest run of each configuration and seed: data or engine may have changed since an earlier one."""
     runs = runs.drop_duplicates(["experiment", "key"], keep="last")
-    return runs.drop_duplicates([*CONFIGURATION, "seed"], keep="last").reset_index(drop=True)
+    same = ["experiment", "dataset", "source", "algorithm", "configuration", "seed"]
+    return runs.drop_duplicates(same, keep="last").reset_index(drop=True)
 
 
-def failures(stored: Sequence[StoredRun], finished: pd.DataFrame) -> pd.DataFrame:
+def failures(records: Iterable[RunRecord], finished: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that failed and were not finished since."""
     done = set(zip(finished["experiment"], finished["key"], strict=True))
     rows = {
-        (run.experiment, run.tags.get(KEY, run.run_id)): (
-            run.experiment,
-            f"{run.name} on {run.parameters.get('dataset', '?')}",
-            run.tags.get("fedbandit.error", run.status),
+        (record.experiment, record.key): (
+            record.experiment,
+            f"{record.name} on {record.stream.name or '?'}",
+            record.error or record.status,
         )
-        for run in stored
-        if run.kind == "run" and run.status == "FAILED"
+        for record in records
+        if record.status == "FAILED"
     }
     unfinished = [row for key, row in rows.items() if key not in done]
     return pd.DataFrame(unfinished, columns=["experiment", "name", "error"])
 
 
-def number(text: str | None, otherwise: float = math.nan) -> float:
-    """Read a parameter that may be missing, empty, `None` or a list with one value per client."""
-    try:
-        return float(text or "")
-    except ValueError:
-        return otherwise
+def _names(experiment: str, families: Iterable[Configuration]) -> list[str]:
+    """Return the names to show: those that differ, and those whose effect a study measures, in any case."""
+    effects = effects_of(experiment)
+    return differing_names(families, always=[*effects, *(f"stream_{name}" for name in effects)])
 
 
-def _variants(stored: Sequence[StoredRun]) -> dict[str, str]:
-    """Describe the other differences between runs with the same experiment, data set and algorithm."""
-    runs_by_stream: dict[tuple[str, ...], list[StoredRun]] = defaultdict(list)
-    for run in stored:
-        names = (run.parameters.get("algorithm", ""), run.parameters.get("dataset", ""))
-        runs_by_stream[(run.experiment, *names, run.tags.get(SOURCE, ""))].append(run)
-    variants = {}
-    for (experiment, algorithm, _, source), runs in runs_by_stream.items():
-        # In simulations the number of clients that appear differs between seeds; in real data it is the data's size.
-        values: dict[str, set[str]] = defaultdict(set)
-        hidden = SHOWN_ELSEWHERE | {method(algorithm).parameter} | ({"clients"} if source == "simulated" else set())
-        parameters = {name for run in runs for name in run.parameters if name not in hidden}
-        # A threshold that is not a number, such as one value per client, cannot be on an axis: it names a variant.
-        parameters |= {"threshold"} if any(_is_text(run.parameters.get("threshold")) for run in runs) else set()
-        for run in runs:
-            for name in parameters:
-                values[name].add(_value(run, name))
-        effects = effects_of(experiment)  # the settings of a study are named even if all runs so far have the same
-        differences = sorted(
-            name for name, distinct in values.items() if len(distinct) > 1 or name.removeprefix("stream_") in effects
-        )
-        for run in runs:
-            pairs = [(name.removeprefix("stream_"), _value(run, name)) for name in differences]
-            variants[run.run_id] = ", ".join(f"{name}={value}" for name, value in pairs if value)
-    return variants
-
-
-def _value(run: StoredRun, name: str) -> str:
-    """Return a parameter; γ_U and γ_D only if they differ from γ."""
-    value = run.parameters.get(name, "")
-    is_gamma = name in ("gamma_upload", "gamma_download") and value == run.parameters.get("gamma")
-    return "" if is_gamma else value
-
-
-def _is_text(threshold: str | None) -> bool:
-    return bool(threshold) and math.isnan(number(threshold))
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan

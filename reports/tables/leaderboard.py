@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.metrics import Metric, objective
 from reports.analysis.leaderboard import Contender, compare_pairs, contenders
 from reports.drawing.labels import dataset_label, seeds_text
 from reports.read.context import Context
@@ -25,24 +26,25 @@ def tables(results: Results, context: Context) -> list[Table]:
     for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
         if effects_of(str(experiment)):
             continue
-        metric = "regret" if source == "simulated" else "normalised_reward"
+        metric = objective([str(source)])
         runs = runs[[method(str(name)).role == "contender" for name in runs["algorithm"]]]
-        competitors = contenders(runs.dropna(subset=[metric, "communication"]), metric)
+        competitors = contenders(runs.dropna(subset=[metric.name, "communication"]), metric)
         if len(competitors) > 1:
             label = context.label(str(dataset), str(source))
             all_tables += _tables(str(experiment), str(dataset), label, metric, competitors)
     return all_tables
 
 
-def _tables(experiment: str, dataset: str, label: str, metric: str, competitors: list[Contender]) -> list[Table]:
+def _tables(experiment: str, dataset: str, label: str, metric: Metric, competitors: list[Contender]) -> list[Table]:
     name = f"leaderboard_{experiment}_{dataset}"
     title = f"{experiment}, {dataset_label(dataset)}" + (f" – {label}" if label else "")
     notes: tuple[str, ...] = (label,) if label else ()
     low, high = competitors[0].low, competitors[0].high
-    objective = "regret (lower is better)" if metric == "regret" else "normalised reward"
-    level = "1/0.95 times its own lowest regret" if metric == "regret" else "95 % of its own best reward"
+    goal = f"{metric.label} ({metric.direction})" if metric.better == "lower" else metric.label
+    factor = "1/0.95 times" if metric.better == "lower" else "95 % of"
+    level = f"{factor} its own best {metric.label}"
     caption = (
-        f"Ranked by the average height of the front. For each communication budget, the front is the best {objective} "
+        f"Ranked by the average height of the front. For each communication budget, the front is the best {goal} "
         f"of any setting within that budget. It is averaged over log10(1 + C_T) from {low:.2f} to {high:.2f}, the "
         f"budgets within which every algorithm has a setting (1 + C_T, because γ=∞ has C_T = 0). Best: the setting "
         f"with the best mean over seeds. A setting is a threshold or, for an algorithm without one, the values of its "
@@ -63,7 +65,7 @@ def _tables(experiment: str, dataset: str, label: str, metric: str, competitors:
     if not is_comparable:
         return [ranking]
     caption = (
-        f"Differences in average height of the front ({objective}) on common seeds; positive values favour the first "
+        f"Differences in average height of the front ({goal}) on common seeds; positive values favour the first "
         "algorithm. Mean, 95 % interval, and p of a paired t test with Holm's correction for the number of pairs."
     )
     frame = pd.DataFrame(pairs)
@@ -73,15 +75,14 @@ def _tables(experiment: str, dataset: str, label: str, metric: str, competitors:
     return [ranking, comparison]
 
 
-def _ranking(competitors: list[Contender], metric: str) -> pd.DataFrame:
-    sign = -1 if metric == "regret" else 1
+def _ranking(competitors: list[Contender], metric: Metric) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for rank, contender in enumerate(sorted(competitors, key=lambda contender: -contender.area[0]), start=1):
         row = {"rank": rank, "algorithm": contender.name}
         row |= {"settings": contender.settings, "seeds": len(contender.areas)}
         columns = (
-            ("front", contender.area, sign),
-            ("best", contender.best, sign),
+            ("front", contender.area, metric.sign),
+            ("best", contender.best, metric.sign),
             ("C_T for 95 %", contender.communication_for_95, 1),
         )
         for column, (mean, low, high), factor in columns:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.metrics import metric
 from benchmark.statistics.paired import mean_interval
 from reports.analysis.directions import check_direction
 from reports.analysis.group_totals import group_totals
@@ -26,7 +27,6 @@ from reports.subjects import PAPER
 from reports.write.table import Table
 
 ORDER = 10
-METRICS = {"communication": "C_T", "normalised_reward": "normalised reward"}
 
 
 def tables(results: Results, context: Context) -> list[Table]:
@@ -91,7 +91,7 @@ def _sizes(context: Context) -> Iterator[dict[str, Any]]:
 def _numbers(results: Results, context: Context) -> Iterator[dict[str, Any]]:
     for claim in paper()["numbers"]:
         setting = f"{algorithm_label(claim['algorithm'])} at {front_text(claim['algorithm'], claim['threshold'])}"
-        text = f"{METRICS[claim['metric']]} of {setting}"
+        text = f"{metric(claim['metric']).short_name} of {setting}"
         row = _row(claim["experiment"], dataset_label(claim["dataset"]), claim["place"], text, claim["value"])
         row["remark"] = claim.get("note", "")
         runs = _runs_at(results.runs, claim)

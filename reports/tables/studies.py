@@ -5,10 +5,14 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.metrics import Metric, objective
+from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import Experiment, load_experiment
+from benchmark.records.record import Configuration
 from benchmark.statistics.paired import mean_interval
 from reports.drawing.labels import algorithm_label, dataset_label
 from reports.read.context import Context
+from reports.read.differences import PREFIX, describe, differing_names
 from reports.read.experiment_files import effects_of
 from reports.read.results import Results
 from reports.subjects import STUDIES
@@ -28,7 +32,7 @@ def tables(results: Results, context: Context) -> list[Table]:
 
 
 def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Table:
-    metric = "regret" if (runs["source"] == "simulated").any() else "normalised_reward"
+    metric = objective(runs["source"])
     baseline = experiment.baseline()
     caption = (
         f"{experiment.description} Means over seeds with 95 % Student t intervals. Difference: from the baseline "
@@ -41,13 +45,9 @@ def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Tabl
     return Table(experiment.name, experiment.title, caption, frame, labels, (experiment.name,), subject=STUDIES)
 
 
-def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: str) -> Iterator[dict[str, Any]]:
-    settings = [_settings(variant) for variant in runs["variant"]]
-    effects = [_setting_text({name: setting.get(name, baseline[name]) for name in baseline}) for setting in settings]
-    equal = [
-        _setting_text({name: value for name, value in setting.items() if name not in baseline}) for setting in settings
-    ]
-    runs = runs.assign(effect=effects, equal=equal)
+def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric) -> Iterator[dict[str, Any]]:
+    effects = [_setting_text(_effects(family, baseline)) for family in runs["family"]]
+    runs = runs.assign(effect=effects, equal=_held_constant(runs, baseline))
     default = _setting_text(baseline)
     for key, part in runs.groupby(["dataset", "algorithm", "equal", "threshold"], dropna=False):
         dataset, algorithm, held, threshold = key
@@ -56,10 +56,14 @@ def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: str) -> Itera
         for effect, values in sorted(by_seed.items(), key=lambda item: (item[0] != default, item[0])):
             row: dict[str, Any] = {"data": dataset_label(str(dataset)), "algorithm": algorithm_label(str(algorithm))}
             row |= {"held constant": held, "threshold": float(str(threshold)), "setting": effect, "seeds": len(values)}
-            row |= _interval(metric.replace("_", " "), values[metric])
-            differences = NO_VALUES if first is None or effect == default else (values[metric] - first[metric]).dropna()
+            row |= _interval(metric.label, values[metric.name])
+            differences = NO_VALUES if first is None or effect == default else _difference(values, first, metric.name)
             row |= _interval("difference", differences)
             yield row | _interval("C_T", values["communication"])
+
+
+def _difference(values: pd.DataFrame, baseline: pd.DataFrame, name: str) -> "pd.Series[float]":
+    return (values[name] - baseline[name]).dropna()
 
 
 def _interval(name: str, values: "pd.Series[float]") -> dict[str, float]:
@@ -70,6 +74,19 @@ def _setting_text(setting: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in setting.items())
 
 
-def _settings(variant: str) -> dict[str, str]:
-    """Read the name of a variant: `name=value, name=value`."""
-    return dict(part.split("=", 1) for part in variant.split(", ") if part)
+def _effects(family: Configuration, baseline: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of the settings that a study compares; an older record may lack one, which has its baseline."""
+    values = {name: family.get(name, family.get(f"{PREFIX}{name}")) for name in baseline}
+    return {name: text if values[name] is None else number_text(values[name]) for name, text in baseline.items()}
+
+
+def _held_constant(runs: pd.DataFrame, baseline: Mapping[str, str]) -> list[str]:
+    """Describe for each run the other settings in which the runs of its algorithm and data set differ."""
+    hidden = {*baseline, *(f"{PREFIX}{name}" for name in baseline)}
+    streams = list(zip(runs["dataset"], runs["algorithm"], strict=True))
+    others = [family.without(*hidden) for family in runs["family"]]
+    names = {
+        stream: differing_names({other for other, own in zip(others, streams, strict=True) if own == stream})
+        for stream in set(streams)
+    }
+    return [describe(other, names[stream]) for other, stream in zip(others, streams, strict=True)]

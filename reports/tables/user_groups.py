@@ -28,10 +28,10 @@ def tables(results: Results, context: Context) -> list[Table]:
                 f"{dataset}: no table of users by activity because its data or client totals are missing"
             )
             continue
-        for number, ((algorithm, variant), part) in enumerate(totals.groupby(["algorithm", "variant"])):
+        for number, ((algorithm, _), part) in enumerate(totals.groupby(["algorithm", "family"])):
             name = f"user_groups_{dataset}" + (f"_{number + 1}" if number else "")
             arms = int(study.loc[study["dataset"] == dataset, "arms"].iloc[0])
-            method = f"{algorithm_label(str(algorithm))} {variant}".strip()
+            method = f"{algorithm_label(str(algorithm))} {part['variant'].iloc[0]}".strip()
             all_tables.append(_table(name, dataset, method, part, arms, context))
     return all_tables
 

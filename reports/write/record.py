@@ -6,9 +6,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmark.records.provenance import provenance
+from benchmark.records.provenance import provenance, sweep_tags
 from benchmark.records.store import Store
-from benchmark.records.sweep_tags import sweep_tags
 from benchmark.records.tags import KIND
 from benchmark.records.tracking import patiently
 from data_pipelines.support.files import sha256_of

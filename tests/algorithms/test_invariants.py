@@ -138,7 +138,10 @@ def test_counts_per_step_and_per_client_add_up(stream: EventStream, data: st.Dat
     assert trace.uploads.sum() == trace.client_uploads.sum()
     assert trace.downloads.sum() == trace.client_downloads.sum()
     assert trace.uploads.max() <= 1
-    assert trace.communication * (stream.dimension**2 + stream.dimension) == trace.scalars_moved
+    assert trace.numbers_up.sum() == trace.client_numbers_up.sum()
+    assert trace.numbers_down.sum() == trace.client_numbers_down.sum()
+    moved = trace.numbers_up.sum() + trace.numbers_down.sum()
+    assert moved == trace.communication * (stream.dimension * (stream.dimension + 1) // 2 + stream.dimension)
 
 
 def test_a_new_client_does_not_receive_the_server_state_immediately() -> None:

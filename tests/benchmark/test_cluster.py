@@ -17,8 +17,8 @@ from distributed import Client
 
 from benchmark.execution.local import LocalExecutor
 from benchmark.plan.run_key import ENGINE_VERSION
-from benchmark.records.finished import finished_by_search
 from benchmark.records.provenance import OUR_PACKAGES
+from benchmark.records.reader import finished_runs
 from benchmark.records.store import Store
 from tests.benchmark.tiny_sweeps import (
     RUNS,
@@ -217,9 +217,9 @@ def test_a_sweep_survives_a_restart_of_the_tracking_server(tmp_path: Path, serve
             text=True,
         )
         store = Store(address)
-        while process.poll() is None and len(finished_by_search(store, ["tiny"])) < 3:
+        while process.poll() is None and len(finished_runs(store, ["tiny"])) < 3:
             time.sleep(0.1)
-        before = {run.key for run in finished_by_search(store, ["tiny"])}
+        before = {run.key for run in finished_runs(store, ["tiny"])}
         server.kill()
         was_in_the_middle = process.poll() is None
     with background(tmp_path, *arguments):
@@ -227,10 +227,10 @@ def test_a_sweep_survives_a_restart_of_the_tracking_server(tmp_path: Path, serve
         output, errors = process.communicate(timeout=200)
         assert process.returncode == 0, errors
         assert f"{address}/#/experiments/" in output
-        after = [run.key for run in finished_by_search(store, ["tiny"])]
+        after = [run.key for run in finished_runs(store, ["tiny"])]
         assert len(after) == len(set(after)) == RUNS
         assert before <= set(after)
-        run_id = finished_by_search(store, ["tiny"])[0].run_id
+        run_id = finished_runs(store, ["tiny"])[0].run_id
         names = {each.path for each in store.client.list_artifacts(run_id)}
         assert names == {"clients.parquet", "curve.parquet"}
         again = fedbandit(tmp_path, "run", "tiny.toml", MLFLOW_TRACKING_URI=address)

@@ -6,10 +6,10 @@ import pytest
 
 from benchmark.plan.plan import Run
 from benchmark.records.data_identity import fingerprints_prepared_now, left_out_sentences, split_by_data
-from benchmark.records.finished import FinishedRun
-from benchmark.records.tags import FINGERPRINT, PREPARED, SOURCE
+from benchmark.records.record import RunRecord
 from benchmark.terminal.summary import runs_on_other_data
 from data_pipelines.stream_spec import DatasetSpec
+from tests.records import run_record
 from tests.reports.hand_made import write_data
 
 OLD, NEW = "fingerprint of the old data", "fingerprint of the new data"
@@ -24,16 +24,23 @@ def recorded(
     source: str = "imported",
     steps: int = 100,
     is_tagged: bool = False,
-) -> FinishedRun:
+) -> RunRecord:
     """A run on `shop`; newer records have the fingerprint of the data, older ones only that of their stream."""
     stream = DatasetSpec(dataset="shop", dimension=3, scaling=scaling).fingerprint(seed, prepared)
-    tags = {SOURCE: source, FINGERPRINT: stream, **({PREPARED: prepared} if is_tagged else {})}
-    sizes = {"steps": str(steps), "clients": "5", "arms": "25", "dimension": "3"}
-    parameters = {"dataset": "shop", "seed": str(seed), "stream_scaling": scaling, **sizes}
-    return FinishedRun(run_id, "mine", run_id, parameters=parameters, tags=tags)
+    sizes = {"stream_steps": steps, "stream_clients": 5, "stream_arms": 25, "stream_dimension": 3}
+    return run_record(
+        seed=seed,
+        experiment="mine",
+        stream="shop",
+        source=source,
+        fingerprint=stream,
+        prepared=prepared if is_tagged else "",
+        settings={"stream_scaling": scaling, **sizes},
+        run_id=run_id,
+    )
 
 
-def visible(runs: list[FinishedRun], prepared: dict[str, str] | None = None) -> list[str]:
+def visible(runs: list[RunRecord], prepared: dict[str, str] | None = None) -> list[str]:
     selected, others = split_by_data(runs, prepared or {})
     assert sorted(run.run_id for run in [*selected, *others]) == sorted(run.run_id for run in runs)
     return [run.run_id for run in selected]
@@ -69,7 +76,7 @@ def test_older_records_of_the_same_size_are_distinguished_by_two_fingerprints_of
 
 
 def test_simulations_are_always_shown():
-    runs = [FinishedRun("a", "fig_a", "a", parameters={"dataset": "simulated-uniform"}, tags={SOURCE: "simulated"})]
+    runs = [run_record(stream="simulated-uniform", source="simulated", run_id="a")]
     assert visible(runs, {"simulated-uniform": NEW}) == ["a"]
 
 

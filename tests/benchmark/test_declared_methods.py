@@ -12,20 +12,21 @@ import pytest
 from algorithms import AsyncLinUCBAM, Transfers
 from algorithms.method import GAMMA, THRESHOLD, Declaration, Front
 from algorithms.registry import built_in_methods
-from benchmark.method_card import CARD, MethodCard, card_of
+from benchmark.method_card import MethodCard, card_of
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import make_plan
 from benchmark.plan.run_key import run_key
+from benchmark.records.record import MethodRecord, RunRecord
 from benchmark.styles import COLOURS, MARKERS, STYLES, distinct_styles, run_colour, style, style_number
 from reports.drawing.labels import algorithm_label, front_text
 from reports.figures import fronts
 from reports.read.context import make_context
 from reports.read.methods import method, remember_methods
 from reports.read.results import read_results
-from reports.read.stored_runs import StoredRun
 from reports.tables import leaderboard, missing
 from tests.benchmark.test_list import install
 from tests.benchmark.tiny_sweeps import fedbandit, rows, write_tiny
+from tests.records import run_record
 from tests.reports.made_up import made_up, run
 
 PATIENT = """
@@ -198,25 +199,28 @@ def test_a_contradictory_declaration_is_refused(attribute: str, value: Any, mess
 def test_a_card_is_read_as_it_was_written():
     for declaration in built_in_methods().values():
         card = MethodCard.of(declaration)
-        assert MethodCard.from_text(card.text()) == card
+        assert MethodCard.from_json(json.loads(json.dumps(card.to_json()))) == card
     assert method("async-linucb").symbol == "γ"
     assert method("sync-linucb").symbol == "D"
 
 
-def stored(name: str, tags: dict[str, str] | None = None, **parameters: str) -> StoredRun:
-    return StoredRun("id", "e", "run", "FINISHED", 0, "", "", {"algorithm": name, **parameters}, {}, tags or {})
+def recorded(name: str, **texts: str) -> RunRecord:
+    """Return a run as version 0.1.0 recorded it."""
+    return RunRecord.from_mlflow({"algorithm": name, **texts}, {}, {}, run_id="id", experiment="e")
 
 
 def test_records_of_methods_that_are_not_installed_have_a_symbol_too():
+    card = MethodCard("old:Card", "Mine", 30, parameter="pace", symbol="κ")
     old = [
-        stored("old:Gamma", gamma="5", threshold="5"),
-        stored("old:Threshold", threshold="5"),
-        stored("old:Neither", threshold=""),
-        stored("old:Damaged", {CARD: "{}"}, gamma="5"),
-        stored("old:Card", {CARD: MethodCard("old:Card", "Mine", 30, parameter="pace", symbol="κ").text()}),
+        recorded("old:Gamma", gamma="5", threshold="5"),
+        recorded("old:Threshold", threshold="5"),
+        recorded("old:Neither", threshold=""),
+        run_record("old:Card"),
     ]
+    old[-1] = replace(old[-1], method=MethodRecord(card, parameters={"pace": 2.0}))
     remember_methods(old)
-    assert [method(run.parameters["algorithm"]).symbol for run in old] == ["γ", "D", "", "γ", "κ"]
+    assert [method(run.method.name).symbol for run in old] == ["γ", "D", "", "κ"]
+    assert [run.method.front_value for run in old] == [5, 5, None, 2.0]
     assert algorithm_label("old:Card") == "Mine"
     assert algorithm_label("old:Gamma") == "Gamma (old)"
     assert card_of("old:Threshold", None, ["threshold"]).parameter == THRESHOLD.parameter

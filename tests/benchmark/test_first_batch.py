@@ -8,7 +8,7 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param
 
-from benchmark.records.first_batch import log_first_batch
+from benchmark.records.sqlite import write_first_batch
 
 METRICS = [
     Metric("reward", 12.5, 1_000, 0),
@@ -40,8 +40,8 @@ def content(folder: Path, run_id: str) -> dict[str, list[Any]]:
 def test_the_fast_path_writes_the_same_records_as_mlflow(tmp_path: Path, metrics: list[Metric], params: list[Param]):
     client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
     run_ids = [client.create_run("0").info.run_id for _ in range(2)]
-    for run_id, database in zip(run_ids, (tmp_path / "mlflow.db", None), strict=True):
-        log_first_batch(client, run_id, metrics, params, database=database)
+    write_first_batch(tmp_path / "mlflow.db", run_ids[0], metrics, params)
+    client.log_batch(run_ids[1], metrics=metrics, params=params)
     assert content(tmp_path, run_ids[0]) == content(tmp_path, run_ids[1])
     ours, theirs = (client.get_run(run_id).data for run_id in run_ids)
     assert (ours.metrics, ours.params) == (theirs.metrics, theirs.params)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.records.finished import finished_by_search
+from benchmark.records.reader import finished_runs
 from benchmark.records.store import Store
 from tests.benchmark.postgresql import postgresql
 from tests.benchmark.test_cluster import background, free_port, wait_for
@@ -53,7 +53,7 @@ def test_a_sweep_on_postgresql_is_read_back_and_reused(server: str, server_folde
     done = fedbandit(tmp_path, "run", "tiny.toml", "--jobs", "1", MLFLOW_TRACKING_URI=server)
     assert done.returncode == 0, done.stderr
     store = Store(server)
-    runs = finished_by_search(store, ["tiny"])
+    runs = finished_runs(store, ["tiny"])
     assert len(runs) == RUNS // 2
     assert all(run.metrics["communication"] >= 0 for run in runs)
     again = fedbandit(tmp_path, "run", "tiny.toml", MLFLOW_TRACKING_URI=server)
@@ -64,7 +64,7 @@ def test_a_sweep_on_postgresql_is_read_back_and_reused(server: str, server_folde
     assert store.outcome_of(runs[0].run_id) is None
     other = fedbandit(tmp_path, "run", "other.toml", "tiny.toml", "--jobs", "1", MLFLOW_TRACKING_URI=server)
     assert other.returncode == 0, other.stderr
-    reused = finished_by_search(store, ["other"])
+    reused = finished_runs(store, ["other"])
     assert {run.key for run in reused} == {run.key for run in runs}
     assert all(store.outcome_of(run.run_id) is not None for run in reused)
 

@@ -91,8 +91,18 @@ def test_rewards_are_observed_values_and_regret_is_of_expected_values(stream: Ev
     np.testing.assert_allclose(trace.client_rewards, totals)
 
 
-def test_scalars_moved_depend_on_the_dimension(stream: EventStream) -> None:
+def test_a_transfer_moves_the_upper_triangle_of_a_matrix_and_a_vector(stream: EventStream) -> None:
     learner = Scripted(transfers=Transfers(uploads=[0], downloads=[0, 1]))
     trace = replay(learner, stream)
     assert trace.communication == 3 * stream.steps
-    assert trace.scalars_moved == 3 * stream.steps * (16 + 4)
+    numbers = np.triu_indices(4)[0].size + 4
+    assert trace.numbers_up.tolist() == [numbers] * stream.steps
+    assert trace.numbers_down.tolist() == [2 * numbers] * stream.steps
+    assert trace.client_numbers_up[:2].tolist() == [stream.steps * numbers, 0]
+    assert trace.client_numbers_down[:2].tolist() == [stream.steps * numbers] * 2
+
+
+def test_a_class_can_declare_the_dimension_of_its_transfers(stream: EventStream) -> None:
+    learner = Scripted(transfers=Transfers(uploads=[0]))
+    learner.transfer_dim = 2
+    assert replay(learner, stream).numbers_up.tolist() == [3 + 2] * stream.steps

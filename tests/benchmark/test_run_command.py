@@ -20,7 +20,7 @@ import pytest
 from benchmark.execution.local import LocalExecutor
 from benchmark.plan.algorithm_names import number_text, parse_filter
 from benchmark.plan.experiment import FOLDER
-from benchmark.records.finished import finished_by_search, finished_in_sqlite
+from benchmark.records import search, sqlite
 from benchmark.records.store import Store
 from tests.benchmark.conftest import Command
 from tests.benchmark.tiny_sweeps import (
@@ -106,11 +106,10 @@ def test_heavy_packages_are_not_imported_when_all_runs_are_finished(swept: Path)
 def test_sqlite_and_a_search_through_mlflow_agree(swept: Path):
     file = swept / "mlflow.db"
     store = Store(f"sqlite:///{file}")
-    direct = finished_in_sqlite(file, ["tiny"])
-    assert sorted(direct, key=lambda run: run.key) == sorted(
-        finished_by_search(store, ["tiny"]), key=lambda run: run.key
-    )
+    direct = list(sqlite.read(file, ["tiny"]))
+    assert direct == list(search.read(store, ["tiny"]))
     assert len(direct) == RUNS
+    assert list(sqlite.read(file, ["another"])) == list(search.read(store, ["another"])) == []
 
 
 def test_a_record_has_everything_needed_to_trust_and_repeat_a_run(swept: Path):
@@ -125,7 +124,7 @@ def test_a_record_has_everything_needed_to_trust_and_repeat_a_run(swept: Path):
     expected = {"algorithm": "async-linucb", "dataset": "simulated-uniform", "alpha": "0.3", "ridge": "0.2"}
     expected |= {"gamma": "inf", "steps": "400", "clients": "20", "arms": "5", "dimension": "4"}
     assert expected.items() <= run.data.params.items()
-    for metric in ("reward", "regret", "uploads", "downloads", "communication", "scalars_moved", "cpu_seconds"):
+    for metric in ("reward", "regret", "uploads", "downloads", "communication", "numbers_moved", "cpu_seconds"):
         assert metric in run.data.metrics
     assert run.data.metrics["microseconds_per_step"] > 0
     assert run.data.metrics["communication"] == 0
@@ -147,7 +146,7 @@ def test_a_record_has_everything_needed_to_trust_and_repeat_a_run(swept: Path):
 
 def test_artifacts_are_the_full_curve_and_the_totals_of_clients(swept: Path):
     store = Store(f"sqlite:///{swept / 'mlflow.db'}")
-    run_id = finished_in_sqlite(swept / "mlflow.db", ["tiny"])[0].run_id
+    run_id = next(sqlite.read(swept / "mlflow.db", ["tiny"])).run_id
     run = store.client.get_run(run_id)
     folder = Path(store.client.download_artifacts(run_id, ""))
     curve, clients = pq.read_table(folder / "curve.parquet"), pq.read_table(folder / "clients.parquet")

@@ -11,7 +11,7 @@ from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import Experiment, load_experiment
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan
-from benchmark.records.finished import finished_runs
+from benchmark.records.reader import finished_runs
 from benchmark.records.store import FILES, MAX_DETAILS, MAX_TAG, Store
 from data_pipelines.support.messages import one_line, storable
 from tests.benchmark.tiny_sweeps import RUNS, artifact_folder, fedbandit, results, rows, statuses, write_tiny

@@ -20,6 +20,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmark.__main__ import main
+from benchmark.metrics import metric
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import Plan
 from benchmark.records.store import Store
@@ -237,7 +238,7 @@ def test_run_names_the_experiment_that_ui_opens(capsys: pytest.CaptureFixture[st
 
 def test_the_first_page_of_many_runs_has_complete_seeds(store: str) -> None:
     experiment_id = find_experiment(store, EXPERIMENT).experiment_id
-    state = view_state("normalised_reward")
+    state = view_state(metric("normalised_reward"))
     order = [f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"]
     runs = MlflowClient(store).search_runs([experiment_id], state["searchFilter"], order_by=order)
     seeds = [run.data.params["seed"] for run in runs]

@@ -4,11 +4,14 @@ import sqlite3
 import uuid
 from pathlib import Path
 
+from benchmark.execution.run_result import RunResult
 from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan
-from benchmark.records.tags import KEY
+from benchmark.records.provenance import provenance
+from benchmark.records.record import record_of
+from benchmark.records.tags import KEY, RECORD
 from tests.benchmark.tiny_sweeps import fedbandit
 
 NAME = "fig_a"
@@ -43,12 +46,20 @@ def make_full_store(folder: Path, runs: int) -> int:
 
 
 def _copy(connection: sqlite3.Connection, template: str, runs: list[Run]) -> None:
-    connection.execute("create temp table more (id, key, name, algorithm, threshold, seed)")
+    connection.execute("create temp table more (id, key, name, algorithm, threshold, seed, record)")
     rows = [
-        (uuid.uuid4().hex, run.key, run.name, run.algorithm_name, number_text(_threshold(run)), str(run.seed))
+        (
+            uuid.uuid4().hex,
+            run.key,
+            run.name,
+            run.algorithm_name,
+            number_text(_threshold(run)),
+            str(run.seed),
+            _tag(run),
+        )
         for run in runs
     ]
-    connection.executemany("insert into more values (?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany("insert into more values (?, ?, ?, ?, ?, ?, ?)", rows)
     _insert(connection, "runs", template, {"run_uuid": "more.id", "name": "more.name"})
     for table, owner in RUN_COLUMNS.items():
         _insert(connection, table, template, {owner: "more.id"})
@@ -58,7 +69,7 @@ def _copy(connection: sqlite3.Connection, template: str, runs: list[Run]) -> Non
             f"update params set value = (select more.{column} from more where more.id = run_uuid) "
             f"where key = '{column}' and run_uuid in (select id from more)"
         )
-    for key, column in ((KEY, "key"), ("mlflow.runName", "name")):
+    for key, column in ((KEY, "key"), ("mlflow.runName", "name"), (RECORD, "record")):
         connection.execute(
             f"update tags set value = (select more.{column} from more where more.id = run_uuid) "
             f"where key = '{key}' and run_uuid in (select id from more)"
@@ -76,6 +87,12 @@ def _insert(connection: sqlite3.Connection, table: str, template: str, new_value
     values = ", ".join(new_values.get(column, f"old.{column}") for column in columns)
     query = f"insert into {table} ({', '.join(columns)}) select {values} from {table} old, more where old.{owner} = ?"
     connection.execute(query, (template,))
+
+
+def _tag(run: Run) -> str:
+    """Return the record of a run as the store has it."""
+    sizes = {"steps": "300", "clients": "20", "arms": "5", "dimension": "4"}
+    return record_of(run, RunResult(0, 0, "", facts=sizes), provenance()).to_mlflow()[1][RECORD]
 
 
 def _threshold(run: Run) -> float:

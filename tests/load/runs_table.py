@@ -9,7 +9,7 @@ from pathlib import Path
 from selenium.webdriver import Chrome
 from selenium.webdriver.support.ui import WebDriverWait
 
-from benchmark.ui.query_plans import refresh_statistics
+from benchmark.records.sqlite import refresh_statistics
 from benchmark.ui.server import find_experiment, free_port, landing_link, running_server
 from tests.benchmark.browser import chromium
 from tests.load.full_store import NAME

@@ -13,7 +13,9 @@ from benchmark.execution.run_result import CURVE_POINTS, RunResult
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan
-from benchmark.records.store import ARTIFACTS, Store, run_parameters
+from benchmark.records.provenance import provenance
+from benchmark.records.record import record_of
+from benchmark.records.store import ARTIFACTS, Store
 from benchmark.records.tags import FINGERPRINT, KEY, KIND, SOURCE
 from data_pipelines.stream_spec import SimulatedSpec
 
@@ -61,11 +63,12 @@ def _rows(run: Run, number: int, experiment_id: str, artifacts: Path, clients: A
     yield "runs", (run_id, run.name, end_time, end_time, folder.as_uri(), experiment_id)
     tags = {KEY: run.key, KIND: "run", SOURCE: run.stream.source}
     tags |= {FINGERPRINT: run.fingerprint, "mlflow.runName": run.name}
-    for key, value in tags.items():
-        yield "tags", (run_id, key, value)
     steps = 30_000 if isinstance(run.stream, SimulatedSpec) else 100_000
     sizes = {"steps": str(steps), "clients": str(len(clients)), "arms": "25", "dimension": "25"}
-    for key, value in run_parameters(run, RunResult(0, 0, "", facts=sizes)).items():
+    texts, record_tag = record_of(run, RunResult(0, 0, "", facts=sizes), provenance()).to_mlflow()
+    for key, value in (tags | record_tag).items():
+        yield "tags", (run_id, key, value)
+    for key, value in texts.items():
         yield "params", (run_id, key, value)
     metrics = _metrics(run, steps, len(clients))
     for key, metric in metrics.items():
@@ -92,7 +95,7 @@ def _metrics(run: Run, steps: int, users: int) -> dict[str, float]:
         "uploads": transfers // 2,
         "downloads": transfers - transfers // 2,
         "communication": float(int(transfers * noise)),
-        "scalars_moved": transfers * 650,
+        "numbers_moved": transfers * 350,
         "am_unsettled": 0.0,
         "microseconds_per_step": 5.0,
         "kernel_seconds": steps * 5e-6,

@@ -16,8 +16,9 @@ from scipy.sparse import csr_array
 from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import with_all_parameters
+from benchmark.records.record import RunRecord
 from benchmark.records.store import ARTIFACTS, FILES, Store
-from benchmark.records.tags import KEY, KIND
+from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, SOURCE
 from data_pipelines.data_set import Contents
 from data_pipelines.prepare.prepared import prepare
 from data_pipelines.prepare.words import WordCounts
@@ -122,16 +123,19 @@ class HandMade:
         given = parameters or {}
         fingerprint = fingerprint_of_stream(dataset, source, manifest, seed, given)
         name = f"{experiment} {algorithm} {threshold} {fingerprint} {seed} {parameters}"
-        tags = {KIND: "run", KEY: key or name, "fedbandit.source": source, "fedbandit.fingerprint": fingerprint}
+        tags = {KIND: "run", KEY: key or name, SOURCE: source, FINGERPRINT: fingerprint}
         if status == "FAILED":
-            tags["fedbandit.error"] = "RuntimeError: made by hand"
-        run_id = client.create_run(
-            self.experiment(experiment), tags=tags, run_name=f"{algorithm} seed {seed}"
-        ).info.run_id
+            tags[ERROR] = "RuntimeError: made by hand"
         threshold_text = "" if threshold is None else repr(float(threshold))
         names = {"algorithm": algorithm, "threshold": threshold_text, "dataset": dataset, "seed": str(seed)}
         names |= {} if source == "simulated" else {"stream_scaling": "standard"}
         params = {**SIZES, **hyper_parameters_of(experiment, algorithm, threshold, dataset), **names, **given}
+        record = RunRecord.from_mlflow(params, tags, metrics, run_id="", experiment=experiment)
+        params, record_tag = record.to_mlflow()
+        created = client.create_run(
+            self.experiment(experiment), tags=tags | record_tag, run_name=f"{algorithm} seed {seed}"
+        )
+        run_id = created.info.run_id
         curves = [
             Metric(f"{curve}_curve", value * step / 100, 1, step)
             for curve, value in (

@@ -5,46 +5,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from benchmark.records.record import RunRecord
 from reports.read.context import Context
 from reports.read.results import Results
-from reports.read.run_table import COLUMNS
+from reports.read.run_table import as_runs
+from tests.records import run_record
 
 GAMMAS = (1.0, *(1 + np.logspace(-2, 3, 21)), 3.0, 6001.0, 9001.0, np.inf)
 """The thresholds of the profile `paper`."""
 
 
-def run(algorithm: str, threshold: float, seed: int = 0, **more: Any) -> dict[str, Any]:
-    """Return one finished run; columns that are not given have values that no test checks."""
-    defaults = {
-        "experiment": "fig_e",
-        "dataset": "delicious",
-        "source": "official",
-        "variant": "",
-        "global_dim": np.nan,
-        "steps": 100,
-        "clients": 10,
-        "arms": 25,
-        "dimension": 25,
-        "reward": 8.0,
-        "normalised_reward": 2.0,
-        "regret": 50.0,
-        "communication": 1000.0,
-        "run_id": f"{algorithm}-{threshold}-{seed}-{more.get('global_dim')}-{more.get('dataset')}",
-        "fingerprint": "made up",
-    }
-    return {**defaults, "algorithm": algorithm, "threshold": threshold, "seed": seed, **more}
+def run(algorithm: str, threshold: float, seed: int = 0, dataset: str = "delicious", **more: Any) -> RunRecord:
+    """Return one finished run; metrics that are not given have values that no test checks."""
+    numbers = {"reward": 8.0, "normalised_reward": 2.0, "regret": 50.0, "communication": 1000.0}
+    return run_record(algorithm, threshold, seed, stream=dataset, **(numbers | more))
 
 
-def made_up(runs: Iterable[dict[str, Any]]) -> tuple[Results, Context]:
+def made_up(runs: Iterable[RunRecord]) -> tuple[Results, Context]:
     """Return results and their context, without prepared data."""
-    frame = pd.DataFrame(list(runs)).reindex(columns=list(COLUMNS))
+    frame = as_runs(list(runs))
     results = Results(frame, "sqlite:////nowhere/mlflow.db")
     return results, Context(Path("/nowhere"), frame)
 
 
-def crowded(experiment: str = "fig_e", **more: Any) -> list[dict[str, Any]]:
+def crowded(experiment: str = "fig_e", **more: Any) -> list[RunRecord]:
     """Return three algorithms with all thresholds of the profile `paper`, five seeds, and curves close together."""
     random = np.random.default_rng(0)
     runs = []
@@ -57,3 +42,8 @@ def crowded(experiment: str = "fig_e", **more: Any) -> list[dict[str, Any]]:
                 numbers = {"communication": spent, "normalised_reward": value, "regret": 400 * value}
                 runs.append(run(algorithm, threshold, seed, experiment=experiment, **numbers, **more))
     return runs
+
+
+def many_settings(count: int) -> list[dict[str, Any]]:
+    """Return settings that differ in several values, which make a legend long."""
+    return [{"first_maximum": True, "ridge": n, "stream_scaling": f"standard-{n}", "sigma": n} for n in range(count)]

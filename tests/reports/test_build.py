@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.records.finished import finished_runs, something_is_running
+from benchmark.records.reader import finished_runs, something_is_running
 from benchmark.ui.server import find_experiment
 from data_pipelines.prepare.prepared import data_folder
 from reports.build import build, folder_of

@@ -6,6 +6,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
 
+from benchmark.metrics import metric
+from benchmark.records.record import RunRecord
 from data_pipelines.data_label import STAND_IN
 from reports.analysis.seeds import over_seeds
 from reports.drawing.front import plan_front
@@ -16,7 +18,7 @@ from reports.drawing.style import house_style
 from reports.figures.fronts import figures
 from reports.read.context import Context
 from reports.read.results import Results
-from tests.reports.made_up import GAMMAS, crowded, made_up, run
+from tests.reports.made_up import GAMMAS, crowded, made_up, many_settings, run
 
 METRICS = ["communication", "regret", "normalised_reward"]
 
@@ -42,7 +44,7 @@ def drawn(figure):
 
 def test_marks_are_at_the_means_over_seeds(results: Results, context: Context):
     (figure,) = figures(results, context)
-    front = plan_front(over_seeds(results.runs[results.runs["experiment"] == "fig_a"], METRICS), "regret")
+    front = plan_front(over_seeds(results.runs[results.runs["experiment"] == "fig_a"], METRICS), metric("regret"))
     zero = round(front.axis.zero, 6)
     expected = {(10_000, 105), (1_000, 205), (zero, 1_005), (1_050, 105), (105, 205)}
     assert marks_in(drawn(figure)) == expected
@@ -68,7 +70,7 @@ def test_one_seed_has_no_interval():
 
 def test_every_threshold_has_its_label_and_no_label_overlaps_another_or_a_mark():
     results, _ = made_up(crowded())
-    front = plan_front(over_seeds(results.runs, METRICS), "normalised_reward")
+    front = plan_front(over_seeds(results.runs, METRICS), metric("normalised_reward"))
     assert front.left_out == []
     with house_style():
         canvas = draw_front(front, ())
@@ -106,7 +108,7 @@ def test_marks_at_one_position_share_a_label():
     runs = [run("sync-linucb", 10.0**power, communication=0.0) for power in range(5)]
     runs.append(run("sync-linucb", 0.1, communication=500.0, normalised_reward=3.0))
     results, _ = made_up(runs)
-    front = plan_front(over_seeds(results.runs, METRICS), "normalised_reward")
+    front = plan_front(over_seeds(results.runs, METRICS), metric("normalised_reward"))
     assert [label.text for label in front.labels] == ["0.1", "1 … 10,000"]
 
 
@@ -145,10 +147,10 @@ def test_a_users_algorithm_without_a_threshold_is_shown_too():
     assert trace["customdata"][0][:2] == ["Mine (my_module)", "no threshold"]
 
 
-def with_periods(*periods: int) -> list[dict[str, object]]:
+def with_periods(*periods: int) -> list[RunRecord]:
     """Runs of an algorithm without a threshold: the longer its period, the less it communicates."""
     return [
-        run("gossip:Gossip", np.nan, variant=f"period={period}", communication=5000.0 / period) for period in periods
+        run("gossip:Gossip", np.nan, settings={"period": period}, communication=5000.0 / period) for period in periods
     ]
 
 
@@ -167,7 +169,7 @@ def test_settings_of_an_algorithm_without_a_threshold_are_one_curve_by_communica
 
 
 def test_variants_of_the_stream_are_not_joined():
-    runs = [run("random", np.nan, variant=arms, fingerprint=arms) for arms in ("arms=10", "arms=25")]
+    runs = [run("random", np.nan, settings={"stream_arms": arms}, fingerprint=str(arms)) for arms in (10, 25)]
     (figure,) = figures(*made_up(runs))
     assert [trace["name"] for trace in figure.interactive["data"]] == [
         "Random choice (arms=10)",
@@ -177,7 +179,7 @@ def test_variants_of_the_stream_are_not_joined():
 
 def test_variants_of_an_algorithm_have_different_colours():
     runs = [
-        run(algorithm, gamma, variant=f"ridge={ridge}", communication=100 * gamma)
+        run(algorithm, gamma, settings={"ridge": ridge}, communication=100 * gamma)
         for algorithm in ("async-linucb", "sync-linucb")
         for ridge in (0.1, 1, 10)
         for gamma in (2.0, 3.0)
@@ -202,8 +204,8 @@ def test_two_algorithms_never_look_the_same():
 @pytest.mark.parametrize("variants", [1, 3, 8])
 def test_the_legend_fits_the_picture(variants: int):
     runs = [
-        run("async-linucb", gamma, variant=f"first_maximum=False, ridge={ridge}, scaling=standard", communication=spent)
-        for ridge in range(variants)
+        run("async-linucb", gamma, settings=settings, communication=spent)
+        for settings in many_settings(variants)
         for gamma, spent in ((1.0, 9000.0), (3.0, 70.0))
     ]
     (figure,) = figures(*made_up(runs))

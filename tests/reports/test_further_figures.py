@@ -4,6 +4,7 @@ import numpy as np
 import plotly.graph_objects
 import pytest
 
+from benchmark.records.record import RunRecord
 from reports.drawing.style import house_style
 from reports.figures import by_global_dim, over_time, user_groups
 from reports.read.context import Context
@@ -11,7 +12,7 @@ from reports.read.results import Results
 from tests.reports.made_up import made_up, run
 
 
-def of_fig_c() -> list[dict[str, object]]:
+def of_fig_c() -> list[RunRecord]:
     return [
         run(
             "async-linucb-am",
@@ -20,7 +21,7 @@ def of_fig_c() -> list[dict[str, object]]:
             experiment="fig_c",
             source="simulated",
             dataset=f"simulated-heterogeneous-{dim}",
-            global_dim=float(dim),
+            settings={"global_dim": dim},
             regret=1000.0 - 10 * dim + seed,
             communication=100.0 * dim,
         )

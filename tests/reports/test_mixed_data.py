@@ -13,7 +13,7 @@ from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan, unfinished
-from benchmark.records.finished import finished_runs
+from benchmark.records.reader import finished_runs
 from benchmark.records.store import FILES
 from data_pipelines.prepare.imported import ImportRequest, import_data_set
 from data_pipelines.prepare.prepared import data_folder

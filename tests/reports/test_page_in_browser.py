@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome
 
+from benchmark.records.record import RunRecord
 from reports.figures import by_global_dim, embedding, fronts, over_time, user_groups
 from reports.page.page import write_page
 from reports.read.context import make_context
@@ -15,7 +16,7 @@ from reports.read.results import read_results
 from reports.tables import bounds, leaderboard, missing, paper_against_ours
 from tests.benchmark.browser import chromium, looking_at
 from tests.reports.hand_made import HandMade
-from tests.reports.made_up import crowded, made_up, run
+from tests.reports.made_up import crowded, made_up, many_settings, run
 
 SIZES = {"desktop": (1280, 900, False), "phone": (390, 844, True)}
 FIGURES = (fronts, by_global_dim, over_time, user_groups, embedding)
@@ -36,10 +37,13 @@ def real_page(hand_made: HandMade, tmp_path_factory: pytest.TempPathFactory) -> 
     return path
 
 
-def many_variants() -> list[dict[str, object]]:
+def many_variants() -> list[RunRecord]:
     """An experiment whose legend is long."""
-    names = [f"first_maximum=True, ridge={ridge}, scaling=standard" for ridge in range(8)]
-    return [run("async-linucb", gamma, variant=name, experiment="mine") for name in names for gamma in (2.0, 3.0)]
+    return [
+        run("async-linucb", gamma, settings=settings, experiment="mine")
+        for settings in many_settings(8)
+        for gamma in (2.0, 3.0)
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Reports and `fedbandit run --dry-run` agree on planned and finished runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +10,8 @@ from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan
-from benchmark.records.store import run_parameters
+from benchmark.records.record import RunRecord, record_of
+from benchmark.records.tags import FINGERPRINT, SOURCE
 from reports.read.planned import planned_runs, recorded_as
 from tests.reports.conftest import once
 from tests.reports.hand_made import write_data
@@ -24,30 +26,36 @@ def three_data_sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return once(tmp_path_factory, "three_data_sets", write)
 
 
-def as_recorded(runs: list[Run]) -> pd.DataFrame:
-    """Return the columns of a table of runs that identify configurations, with parameters as the store has them."""
+def as_recorded(runs: Sequence[Run], *, is_old: bool = False) -> pd.DataFrame:
+    """Return the columns of a table of runs that identify configurations; old records have only texts."""
     rows = []
     for run in runs:
         arms, dimension = (str(run.stream.settings()[name]) for name in ("arms", "dimension"))
         sizes = {"steps": "100", "clients": "5", "arms": arms, "dimension": dimension}
-        parameters = run_parameters(run, RunResult(0, 0, "", facts=sizes))
-        row = (run.stream.name, run.algorithm_name, parameters, run.stream.source, run.fingerprint, run.seed)
+        record = record_of(run, RunResult(0, 0, "", facts=sizes))
+        texts, tags = record.to_mlflow()
+        if is_old:
+            tags = {SOURCE: run.stream.source, FINGERPRINT: run.fingerprint}
+        record = RunRecord.from_mlflow(texts, tags, {}, run_id="", experiment=run.experiment)
+        stream = record.stream
+        row = (stream.name, record.method.name, record.configuration, stream.source, stream.fingerprint, record.seed)
         rows.append(row)
     return pd.DataFrame(rows, columns=["dataset", "algorithm", "configuration", "source", "fingerprint", "seed"])
 
 
+@pytest.mark.parametrize("is_old", [False, True])
 @pytest.mark.parametrize("name", experiment_names())
 def test_planned_and_recorded_runs_are_matched_one_to_one(
-    name: str, three_data_sets: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, is_old: bool, three_data_sets: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("FEDBANDIT_DATA", str(three_data_sets))
     experiment = load_experiment(name)
     runs = make_plan([experiment], RunOptions()).runs
     planned = planned_runs(experiment, "quick")
     assert len(planned) == len(runs)
-    assert set(recorded_as(planned, as_recorded(runs))) == set(planned)
+    assert set(recorded_as(planned, as_recorded(runs, is_old=is_old))) == set(planned)
     without_one = runs[: len(runs) // 2] + runs[len(runs) // 2 + 1 :]
-    assert len(planned.keys() - set(recorded_as(planned, as_recorded(without_one)))) == 1
+    assert len(planned.keys() - set(recorded_as(planned, as_recorded(without_one, is_old=is_old)))) == 1
 
 
 def test_runs_with_options_of_their_streams_are_matched_one_to_one(
@@ -79,9 +87,7 @@ def test_a_parameter_that_was_added_after_a_run_was_recorded_has_its_default(
     experiment = load_experiment("study_ties")
     planned = planned_runs(experiment, "quick")
     recorded = as_recorded(make_plan([experiment], RunOptions()).runs)
-    recorded["configuration"] = [
-        {name: value for name, value in each.items() if name != "first_maximum"} for each in recorded["configuration"]
-    ]
+    recorded["configuration"] = [configuration.without("first_maximum") for configuration in recorded["configuration"]]
     matches = planned.keys() & set(recorded_as(planned, recorded))
-    assert {dict(run.parameters)["first_maximum"] for run in matches} == {"False"}
+    assert {dict(run.parameters)["first_maximum"] for run in matches} == {False}
     assert 2 * len(matches) == len(planned)

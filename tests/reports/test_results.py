@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmark.records import search, sqlite
 from benchmark.statistics.paired import mean_interval
 from reports.analysis.seeds import over_seeds
 from reports.read.results import Results, read_results
 from reports.read.run_table import as_runs
-from reports.read.stored_runs import by_search, in_sqlite
 from tests.reports.hand_made import HandMade
 
 
@@ -28,9 +28,10 @@ def test_every_finished_run_is_one_row(results: Results):
 
 def test_sqlite_and_mlflow_give_the_same_runs(hand_made: HandMade):
     file = hand_made.folder / "mlflow.db"
-    direct, asked = in_sqlite(file), by_search(hand_made.uri)
+    direct, asked = list(sqlite.read(file)), list(search.read(hand_made.store))
     assert [run.run_id for run in direct] == [run.run_id for run in asked]
     assert direct == asked
+    assert sqlite.read_sweeps(file) == search.read_sweeps(hand_made.store)
     pd.testing.assert_frame_equal(as_runs(direct), as_runs(asked))
 
 

@@ -135,9 +135,9 @@ def test_variants_of_an_algorithm_without_a_threshold_are_its_settings():
     for seed in (0, 1):
         for period, spent, reward in ((5, 1000.0, 3.0), (50, 100.0, 2.0)):
             numbers = {"communication": spent, "normalised_reward": reward}
-            runs.append(run("gossip:Gossip", math.nan, seed, variant=f"period={period}", **numbers))
+            runs.append(run("gossip:Gossip", math.nan, seed, settings={"period": period}, **numbers))
         for ridge in (0.1, 1):
-            runs += [run("async-linucb", gamma, seed, variant=f"ridge={ridge}") for gamma in (1.5, 2.0)]
+            runs += [run("async-linucb", gamma, seed, settings={"ridge": ridge}) for gamma in (1.5, 2.0)]
     frame = leaderboard.tables(*made_up(runs))[0].readable.set_index("algorithm")
     assert sorted(frame.index) == ["Async-LinUCB ridge=0.1", "Async-LinUCB ridge=1", "Gossip (gossip)"]
     assert frame.loc["Gossip (gossip)", ["settings", "seeds", "best setting"]].tolist() == ["2", "2", "period=5"]
@@ -145,8 +145,8 @@ def test_variants_of_an_algorithm_without_a_threshold_are_its_settings():
 
 
 def test_variants_of_the_stream_are_not_settings():
-    streams = ("arms=10", "arms=25")
-    runs = [run("gossip:Gossip", math.nan, variant=stream, fingerprint=stream) for stream in streams]
+    streams = (10, 25)
+    runs = [run("gossip:Gossip", math.nan, settings={"stream_arms": arms}, fingerprint=str(arms)) for arms in streams]
     frame = leaderboard.tables(*made_up(runs))[0].frame
     assert sorted(frame["algorithm"]) == ["Gossip (gossip) arms=10", "Gossip (gossip) arms=25"]
 

@@ -1,0 +1,269 @@
+"""The metrics of a run. Each declares itself here, and nothing else knows more about it than this declaration.
+
+Recording, reading, axes, captions, sorting, the summary and the chart of the MLflow UI look metrics up in `METRICS`. To
+add a metric, add an entry.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from algorithms import Trace
+    from data_pipelines import EventStream
+
+SIMULATED = "simulated"
+"""The source of streams whose expected rewards are known."""
+
+BYTES_PER_NUMBER = 8
+CURVE_SUFFIX = "_curve"
+
+
+def measured_by_clock(trace: "Trace", stream: "EventStream") -> float:
+    """Return NaN: a time does not follow from the trace; the process that executes the run measures it."""
+    return math.nan
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number per run, and everything that is needed to record, show and compare it.
+
+    Args:
+        name: its name in MLflow and in tables.
+        label: its name for people.
+        better: which values are better; `neither` if it is not a goal.
+        of: its value for a run; NaN where it has no meaning, and then it is not recorded.
+        unit: what it counts, such as transfers or bytes; empty for a ratio or a sum of rewards.
+        scale: the scale of an axis that shows it.
+        curve: its contribution at each step; the running sum is recorded over time, as `NAME_curve`.
+        symbol: its symbol in the paper.
+        meaning: a longer name for captions, by default the label.
+    """
+
+    name: str
+    label: str
+    better: Literal["higher", "lower", "neither"]
+    of: "Callable[[Trace, EventStream], float]"
+    unit: str = ""
+    scale: Literal["linear", "log", "log1p"] = "linear"
+    curve: "Callable[[Trace], NDArray[Any]] | None" = None
+    symbol: str = ""
+    meaning: str = ""
+
+    @property
+    def sign(self) -> int:
+        """Factor that makes higher values better."""
+        return -1 if self.better == "lower" else 1
+
+    @property
+    def direction(self) -> str:
+        """Which values are better, in words; empty if it is not a goal."""
+        return "" if self.better == "neither" else f"{self.better} is better"
+
+    @property
+    def description(self) -> str:
+        """The name for captions."""
+        return self.meaning or self.label
+
+    @property
+    def short_name(self) -> str:
+        """The symbol, or the label of a metric without one."""
+        return self.symbol or self.label
+
+    @property
+    def curve_name(self) -> str:
+        """The name of its curve in MLflow."""
+        return self.name + CURVE_SUFFIX
+
+    def axis_label(self, *, is_log: bool = False) -> str:
+        """Return the label of an axis in a picture: label, symbol, unit and scale."""
+        symbol, unit = f" ${self.symbol}$" if self.symbol else "", f" ({self.unit})" if self.unit else ""
+        return f"{self.label}{symbol}{unit}" + (", log scale" if is_log else "")
+
+    def plain_axis_label(self) -> str:
+        """Return the label of an axis in an interactive plot, which shows the scale itself."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+def normalised_reward(trace: "Trace", stream: "EventStream") -> float:
+    """Return the reward divided by that of random choice; NaN if a payoff is negative, as in simulations."""
+    by_chance = stream.random_reward if stream.rewards.min() >= 0 else 0.0
+    return float(trace.rewards.sum()) / by_chance if by_chance else math.nan
+
+
+def numbers_moved(trace: "Trace", stream: "EventStream") -> float:
+    """Return the count of numbers in all transfers."""
+    return float(trace.numbers_up.sum() + trace.numbers_down.sum())
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        "reward",
+        "reward",
+        "higher",
+        lambda trace, stream: float(trace.rewards.sum()),
+        curve=lambda trace: trace.rewards,
+        meaning="cumulative reward",
+    ),
+    Metric(
+        "normalised_reward",
+        "normalised reward",
+        "higher",
+        normalised_reward,
+        meaning="normalised reward (reward divided by that of random choice)",
+    ),
+    Metric(
+        "regret",
+        "regret",
+        "lower",
+        lambda trace, stream: float(trace.regret.sum()),
+        scale="log",
+        symbol="R_T",
+        meaning="cumulative regret",
+    ),
+    Metric(
+        "uploads", "uploads", "lower", lambda trace, stream: float(trace.uploads.sum()), unit="transfers", scale="log1p"
+    ),
+    Metric(
+        "downloads",
+        "downloads",
+        "lower",
+        lambda trace, stream: float(trace.downloads.sum()),
+        unit="transfers",
+        scale="log1p",
+    ),
+    Metric(
+        "communication",
+        "communication",
+        "lower",
+        lambda trace, stream: float(trace.communication),
+        unit="transfers",
+        scale="log1p",
+        curve=lambda trace: trace.uploads + trace.downloads,
+        symbol="C_T",
+    ),
+    Metric(
+        "log10_communication",  # MLflow's scatter chart has no logarithmic axis
+        "log10 of 1 + communication",
+        "lower",
+        lambda trace, stream: math.log10(1 + trace.communication),
+    ),
+    Metric(
+        "transfers_per_client",
+        "transfers per client",
+        "lower",
+        lambda trace, stream: trace.communication / len(trace.client_ids),
+        scale="log1p",
+    ),
+    Metric(
+        "numbers_up",
+        "numbers sent by clients",
+        "lower",
+        lambda trace, stream: float(trace.numbers_up.sum()),
+        unit="numbers",
+        scale="log1p",
+    ),
+    Metric(
+        "numbers_down",
+        "numbers received by clients",
+        "lower",
+        lambda trace, stream: float(trace.numbers_down.sum()),
+        unit="numbers",
+        scale="log1p",
+    ),
+    Metric("numbers_moved", "numbers moved", "lower", numbers_moved, unit="numbers", scale="log1p"),
+    Metric(
+        "numbers_per_step",
+        "numbers moved per step",
+        "lower",
+        lambda trace, stream: numbers_moved(trace, stream) / len(trace.choices),
+        scale="log1p",
+    ),
+    Metric(
+        "numbers_per_client",
+        "numbers moved per client",
+        "lower",
+        lambda trace, stream: numbers_moved(trace, stream) / len(trace.client_ids),
+        scale="log1p",
+    ),
+    Metric(
+        "bytes_up",
+        "bytes sent by clients",
+        "lower",
+        lambda trace, stream: float(trace.numbers_up.sum()) * BYTES_PER_NUMBER,
+        unit="bytes",
+        scale="log1p",
+    ),
+    Metric(
+        "bytes_down",
+        "bytes received by clients",
+        "lower",
+        lambda trace, stream: float(trace.numbers_down.sum()) * BYTES_PER_NUMBER,
+        unit="bytes",
+        scale="log1p",
+    ),
+    Metric(
+        "bytes_moved",
+        "bytes moved",
+        "lower",
+        lambda trace, stream: numbers_moved(trace, stream) * BYTES_PER_NUMBER,
+        unit="bytes",
+        scale="log1p",
+    ),
+    Metric(
+        "am_unsettled",
+        "steps at which alternating minimisation had not converged",
+        "lower",
+        lambda trace, stream: float(trace.am_unsettled),
+        unit="steps",
+    ),
+    Metric("microseconds_per_step", "time per step", "lower", measured_by_clock, unit="µs"),
+    Metric("kernel_seconds", "running time", "lower", measured_by_clock, unit="s"),
+    Metric("cpu_seconds", "CPU time", "lower", measured_by_clock, unit="s"),
+)
+
+OLD_METRICS = (
+    Metric("scalars_moved", "numbers moved, d² + d per transfer", "lower", measured_by_clock, unit="numbers"),
+)
+"""Metrics that older versions recorded; they are read and shown, but not recorded any more."""
+
+
+def metric(name: str) -> Metric:
+    """Return the metric of this name; for a name that is not declared, one without a direction."""
+    declared = (entry for entry in (*METRICS, *OLD_METRICS) if entry.name == name)
+    return next(declared, Metric(name, name.replace("_", " "), "neither", measured_by_clock))
+
+
+def metric_names() -> tuple[str, ...]:
+    """Return the names of all metrics that a record may have."""
+    return tuple(entry.name for entry in (*METRICS, *OLD_METRICS))
+
+
+def curve_names() -> tuple[str, ...]:
+    """Return the names of the curves that are recorded."""
+    return tuple(entry.curve_name for entry in METRICS if entry.curve is not None)
+
+
+def metric_values(trace: "Trace", stream: "EventStream", clock: Mapping[str, float]) -> dict[str, float]:
+    """Return the finite values of all metrics of a run; `clock` has the measured times."""
+    values = {entry.name: clock[entry.name] if entry.name in clock else entry.of(trace, stream) for entry in METRICS}
+    return {name: value for name, value in values.items() if math.isfinite(value)}
+
+
+def curves_of(trace: "Trace") -> "dict[str, NDArray[Any]]":
+    """Return the contribution of each step, by the name of the curve."""
+    return {entry.curve_name: entry.curve(trace) for entry in METRICS if entry.curve is not None}
+
+
+def objective(sources: Iterable[str]) -> Metric:
+    """Return the metric by which runs on these streams are judged: the one place that decides.
+
+    It is regret if all streams are simulated, because it is then exact, and otherwise normalised reward.
+
+    Args:
+        sources: the sources of the streams, the values of the tag `fedbandit.source`.
+    """
+    return metric("regret" if {*sources} == {SIMULATED} else "normalised_reward")

@@ -1,0 +1,395 @@
+"""The record of a run: the same class is written and read.
+
+MLflow's parameters, tags and metrics are for people, and for searching. What is read is one tag, `fedbandit.record`:
+JSON with the stream, the method and the provenance, in which every value keeps its type. Runs of older versions have no
+such tag; their records are made from their parameters and tags, which are texts.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from benchmark.method_card import MethodCard, card_of
+from benchmark.metrics import CURVE_SUFFIX, SIMULATED
+from benchmark.plan.algorithm_names import number_text
+from benchmark.records.tags import ERROR, FINGERPRINT, KEY, PREPARED, RECORD, SOURCE
+
+if TYPE_CHECKING:
+    from benchmark.execution.run_result import RunResult
+    from benchmark.plan.plan import Run
+
+SIZES = ("steps", "clients", "arms", "dimension")
+COMMIT = "mlflow.source.git.commit"
+PROVENANCE = ("fedbandit.version.", "fedbandit.machine", "fedbandit.engine_version", "fedbandit.source_hash", COMMIT)
+"""Prefixes of the tags that state which code and machine executed a run."""
+
+CHOOSING_SEEDS = range(10_000, 10_010)
+"""Seeds on which settings are chosen; results are reported on all others."""
+
+MAX_TAG = 8000
+"""Characters: MLflow refuses longer tags, or cuts them."""
+MAX_VALUES = (1000, 100)
+"""Characters of one value in the tag; the second limit applies if the tag would still be too long."""
+HASHED = "sha256"
+
+
+class Configuration(Mapping[str, Any]):
+    """Everything that determines a result, except the seed: a mapping that can be a key, and can be sorted."""
+
+    __slots__ = ("_hash", "_items", "_values")
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._items = tuple(sorted(values.items()))
+        self._values = dict(self._items)
+        self._hash = hash(self._items)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a value."""
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names, sorted."""
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        """Hash names and values."""
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all names and values are equal."""
+        return self is other or (isinstance(other, Configuration) and self._items == other._items)
+
+    def __lt__(self, other: "Configuration") -> bool:
+        """Sort by names and values, numbers before texts."""
+        return self._sort_key() < other._sort_key()
+
+    def __repr__(self) -> str:
+        """Return the values as text."""
+        return f"Configuration({self._values!r})"
+
+    def without(self, *names: str) -> "Configuration":
+        """Return the same configuration without some values."""
+        return Configuration({name: value for name, value in self._items if name not in names})
+
+    def _sort_key(self) -> list[tuple[str, bool, float, str]]:
+        return [
+            (name, not isinstance(value, int | float), value if isinstance(value, int | float) else 0.0, str(value))
+            for name, value in self._items
+        ]
+
+
+@dataclass(frozen=True)
+class StreamRecord:
+    """The stream of a run.
+
+    Args:
+        name: of the data set or simulation.
+        source: of the data, such as `official` or `simulated`.
+        fingerprint: of the stream.
+        prepared: fingerprint of the prepared data behind it; empty for simulations, and in older records.
+        options: its specification, each value with its type.
+        sizes: its numbers of steps, clients, arms and features; empty if the run failed.
+    """
+
+    name: str
+    source: str
+    fingerprint: str = ""
+    prepared: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the stream is simulated; its options then determine its data."""
+        return self.source == SIMULATED
+
+    def size(self, name: str) -> int:
+        """Return a size; failed runs have it only as an option; -1 if it is unknown."""
+        value = self.sizes.get(name, self.options.get(name))
+        return value if isinstance(value, int) else -1
+
+
+@dataclass(frozen=True)
+class MethodRecord:
+    """The method of a run.
+
+    Args:
+        card: its name, label and style, and what its front is called.
+        version: of the method.
+        parameters: all hyper-parameters, each with its type; sequences are tuples.
+    """
+
+    card: MethodCard
+    version: int = 1
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its name in experiments."""
+        return self.card.name
+
+    @property
+    def front_parameter(self) -> str:
+        """The hyper-parameter that a front runs through, such as `gamma`; empty without one."""
+        return self.card.parameter
+
+    @property
+    def front_value(self) -> Any:
+        """The value of the front parameter; None without one."""
+        return self.parameters.get(self.front_parameter)
+
+    @property
+    def front_number(self) -> float:
+        """The front value as it is displayed and compared; NaN if it is not a number, such as one value per client."""
+        value = self.front_value
+        return float(comparable(value)) if _is_number(value) else math.nan
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One recorded run.
+
+    Args:
+        run_id: of the run in MLflow.
+        key: see `plan/run_key.py`.
+        experiment: the name of its experiment.
+        seed: of the stream and of the method.
+        stream: its stream.
+        method: its method with all hyper-parameters.
+        metrics: final values by name.
+        provenance: versions, commit and machine, by tag.
+        status: FINISHED, FAILED, RUNNING or KILLED.
+        name: for people.
+        error: one line if it failed.
+        ended: in milliseconds since the epoch; the start if it has not ended.
+        artifact_uri: the folder of its files.
+    """
+
+    run_id: str
+    key: str
+    experiment: str
+    seed: int
+    stream: StreamRecord
+    method: MethodRecord
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    status: str = "FINISHED"
+    name: str = ""
+    error: str = ""
+    ended: int = 0
+    artifact_uri: str = ""
+
+    @property
+    def purpose(self) -> str:
+        """`choose` for seeds on which settings are chosen, otherwise `report`; it follows from the seed alone."""
+        return "choose" if self.seed in CHOOSING_SEEDS else "report"
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """Everything but the seed: hyper-parameters, and the options and sizes of the stream as `stream_NAME`.
+
+        In simulations, the number of clients that appear depends on the seed; it is left out.
+        """
+        stream = {name: value for name, value in self.stream.options.items() if name not in SIZES}
+        stream |= {name: self.stream.size(name) for name in SIZES if self.stream.size(name) >= 0}
+        if self.stream.is_simulated:
+            stream.pop("clients", None)
+        values = {name: comparable(value) for name, value in self.method.parameters.items()}
+        return Configuration(values | {f"stream_{name}": comparable(value) for name, value in stream.items()})
+
+    def to_mlflow(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the parameters that the MLflow UI shows, searches and groups by, and the tag with the record.
+
+        Without a tag if the record does not fit into one; it is then read from the parameters.
+        """
+        texts = {name: number_text(value) for name, value in self.method.parameters.items()}
+        texts |= {name: str(value) for name, value in self.stream.sizes.items()}
+        options = self.stream.options.items()
+        texts |= {f"stream_{name}": number_text(value) for name, value in options if name not in self.stream.sizes}
+        front = "" if self.method.front_value is None else number_text(self.method.front_value)
+        identity = {"algorithm": self.method.name, "threshold": front, "dataset": self.stream.name}
+        tags = (self.to_json(limit) for limit in (None, *MAX_VALUES))
+        tag = next((text for text in tags if len(text) <= MAX_TAG), "")
+        return {**texts, **identity, "seed": str(self.seed)}, {RECORD: tag} if tag else {}
+
+    def to_json(self, max_value: int | None = None) -> str:
+        """Return the record as JSON, without its metrics; values that are longer than a limit by their hash."""
+        method, stream = self.method, self.stream
+        content = {
+            "key": self.key,
+            "seed": self.seed,
+            "method": {
+                "card": method.card.to_json(),
+                "version": method.version,
+                "parameters": {name: encoded(value, max_value) for name, value in method.parameters.items()},
+            },
+            "stream": {
+                "name": stream.name,
+                "source": stream.source,
+                "fingerprint": stream.fingerprint,
+                "prepared": stream.prepared,
+                "options": {name: encoded(value, max_value) for name, value in stream.options.items()},
+                "sizes": dict(stream.sizes),
+            },
+            "provenance": dict(self.provenance),
+        }
+        return json.dumps(content, allow_nan=False, separators=(",", ":"))
+
+    @classmethod
+    def from_mlflow(
+        cls, params: Mapping[str, str], tags: Mapping[str, str], metrics: Mapping[str, float], **about: Any
+    ) -> "RunRecord":
+        """Return the record of a run in MLflow; `about` are the fields that MLflow keeps itself, such as `run_id`."""
+        finals = {name: value for name, value in metrics.items() if not name.endswith(CURVE_SUFFIX)}
+        fields = _fields_of_json(tags[RECORD]) if RECORD in tags else _fields_of_texts(params, tags, about["run_id"])
+        return cls(**fields, metrics=finals, error=tags.get(ERROR, ""), **about)
+
+
+def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | None = None) -> RunRecord:
+    """Return the record of a planned run and its result: the one place where they are turned into a record."""
+    stream, declaration = run.stream, run.declaration
+    sizes = {name: int(result.facts[name]) for name in SIZES if name in result.facts}
+    return RunRecord(
+        run_id="",
+        key=run.key,
+        experiment=run.experiment,
+        seed=run.seed,
+        stream=StreamRecord(
+            stream.name, stream.source, run.fingerprint, stream.prepared() or "", stream.settings(), sizes
+        ),
+        method=MethodRecord(
+            MethodCard.of(declaration) if declaration else card_of(run.algorithm_name, None, _given(run.parameters)),
+            declaration.version if declaration else 1,
+            dict(run.parameters),
+        ),
+        metrics=result.metrics,
+        provenance=dict(provenance or result.provenance or {}),
+        status="FAILED" if result.error else "FINISHED",
+        name=run.name,
+        error=result.error,
+    )
+
+
+def _given(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the names of the parameters that have a value."""
+    return [name for name, value in parameters.items() if value is not None]
+
+
+def encoded(value: Any, max_length: int | None = None) -> Any:
+    """Return a value for JSON that `decoded` turns back; a longer one than the limit as its hash."""
+    content = _encoded(value)
+    if max_length is None or len(text := json.dumps(content)) <= max_length:
+        return content
+    return {HASHED: hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _encoded(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # an array or a number of NumPy
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": str(value)}
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_encoded(element) for element in value]
+    return {"text": str(value)}
+
+
+def decoded(content: Any) -> Any:
+    """Return the value that was encoded; sequences become tuples, objects their texts, and hashes `sha256:…`."""
+    if isinstance(content, list):
+        return tuple(decoded(element) for element in content)
+    if not isinstance(content, dict):
+        return content
+    if "float" in content:
+        return float(content["float"])
+    return content["text"] if "text" in content else f"{HASHED}:{content[HASHED]}"
+
+
+def comparable(value: Any) -> Any:
+    """Return a value that can be compared: the last bits of a number differ between grids and recorded texts."""
+    if isinstance(value, float):
+        return _comparable_number(value)
+    return tuple(comparable(element) for element in value) if isinstance(value, list | tuple) else value
+
+
+@lru_cache(maxsize=65_536)
+def _comparable_number(value: float) -> float:
+    return float(f"{value:.10g}")
+
+
+def from_text(text: str) -> Any:
+    """Return the value whose text an older version recorded."""
+    words = {"None": None, "True": True, "False": False}
+    if text in words:
+        return words[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    if text[:1] + text[-1:] in ("()", "[]"):
+        return tuple(from_text(part.strip()) for part in text[1:-1].split(",") if part.strip())
+    return text
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _fields_of_json(text: str) -> dict[str, Any]:
+    content = json.loads(text)
+    method, stream = content["method"], content["stream"]
+    method["parameters"] = {name: decoded(value) for name, value in method["parameters"].items()}
+    stream["options"] = {name: decoded(value) for name, value in stream["options"].items()}
+    return {
+        "key": content["key"],
+        "seed": content["seed"],
+        "method": MethodRecord(MethodCard.from_json(method["card"]), method["version"], method["parameters"]),
+        "stream": StreamRecord(**stream),
+        "provenance": content["provenance"],
+    }
+
+
+def _fields_of_texts(params: Mapping[str, str], tags: Mapping[str, str], run_id: str) -> dict[str, Any]:
+    """Return the fields of a record of version 0.1.0, in which hyper-parameters and options share one mapping."""
+    shared = {"algorithm", "threshold", "dataset", "seed", *SIZES}
+    parameters = {
+        name: _text_value(text)
+        for name, text in params.items()
+        if name not in shared and not name.startswith("stream_")
+    }
+    name, seed, front_text = (params.get(key, "") for key in ("algorithm", "seed", "threshold"))
+    card = card_of(name, None, _given(parameters) or (["threshold"] if front_text else []))
+    if front_text and parameters.get(card.parameter) is None:  # a parameter of this name shares its text with the front
+        card = card if card.parameter else card_of(name, None, ["threshold"])
+        parameters[card.parameter] = _text_value(front_text)
+    options = {
+        name.removeprefix("stream_"): _text_value(text) for name, text in params.items() if name.startswith("stream_")
+    }
+    sizes = {name: int(params[name]) for name in SIZES if params.get(name, "").isdecimal()}
+    return {
+        "key": tags.get(KEY, run_id),
+        "seed": int(seed) if seed.isdecimal() else 0,
+        "method": MethodRecord(card, parameters=parameters),
+        "stream": StreamRecord(
+            params.get("dataset", ""),
+            tags.get(SOURCE, ""),
+            tags.get(FINGERPRINT, ""),
+            tags.get(PREPARED, ""),
+            options,
+            sizes,
+        ),
+        "provenance": {tag: text for tag, text in tags.items() if tag.startswith(PROVENANCE)},
+    }
+
+
+_text_value = lru_cache(maxsize=65_536)(from_text)

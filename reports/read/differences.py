@@ -1,0 +1,29 @@
+"""How configurations differ, in words: for display only."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from benchmark.plan.algorithm_names import number_text
+
+PREFIX = "stream_"
+"""Options of the stream have it, so that they do not collide with hyper-parameters."""
+
+
+def differing_names(configurations: Iterable[Mapping[str, Any]], always: Collection[str] = ()) -> list[str]:
+    """Return the names whose values differ, or are missing in some; those in `always` in any case."""
+    values: dict[str, set[Any]] = {}
+    counts: dict[str, int] = {}
+    number = 0
+    for number, configuration in enumerate(configurations, start=1):  # noqa: B007 - used after the loop
+        for name, value in configuration.items():
+            values.setdefault(name, set()).add(value)
+            counts[name] = counts.get(name, 0) + 1
+    differing = {name for name, distinct in values.items() if len(distinct) > 1 or counts[name] < number}
+    return sorted(differing | (values.keys() & set(always)))
+
+
+def describe(configuration: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return some values as text: `name=value, name=value`; names without a value are left out."""
+    return ", ".join(
+        f"{name.removeprefix(PREFIX)}={number_text(configuration[name])}" for name in names if name in configuration
+    )

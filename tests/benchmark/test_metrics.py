@@ -1,0 +1,134 @@
+"""The registry of metrics: a declaration is all that is needed to record, read and show a metric."""
+
+import math
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from algorithms import AsyncLinUCB, AsyncLinUCBAM, Transfers
+from benchmark import metrics as registry
+from benchmark import replay
+from benchmark.execution.run_result import run_algorithm
+from benchmark.metrics import METRICS, Metric, metric, metric_values, objective
+from data_pipelines import EventStream, simulate
+from reports.analysis.seeds import over_seeds
+from reports.drawing.front import plan_front
+from reports.drawing.front_picture import draw_front
+from reports.drawing.front_plot import plot_front
+from tests.reports.made_up import made_up, run
+
+ROOT = Path(__file__).parents[2]
+STREAM = simulate(seed=1, steps=80, clients=6, arms=4, dimension=3)
+
+
+def test_names_are_unique_and_labels_are_not_empty():
+    names = [entry.name for entry in METRICS]
+    assert len(names) == len(set(names))
+    assert all(entry.label for entry in METRICS)
+
+
+def test_numbers_and_bytes_follow_from_the_transfers():
+    trace = replay(AsyncLinUCB(gamma=1.2), STREAM)
+    values = metric_values(trace, STREAM, {})
+    assert trace.uploads.sum() > 0
+    assert trace.downloads.sum() > 0
+    size = 3 * 4 // 2 + 3
+    assert values["numbers_up"] == size * trace.uploads.sum()
+    assert values["numbers_down"] == size * trace.downloads.sum()
+    assert values["numbers_moved"] == size * trace.communication
+    assert values["numbers_per_step"] == pytest.approx(size * trace.communication / 80)
+    assert values["numbers_per_client"] == pytest.approx(size * trace.communication / len(STREAM.client_ids))
+    assert values["transfers_per_client"] == pytest.approx(trace.communication / len(STREAM.client_ids))
+    for direction in ("up", "down", "moved"):
+        assert values[f"bytes_{direction}"] == 8 * values[f"numbers_{direction}"]
+
+
+def test_alternating_minimisation_moves_only_its_global_part():
+    trace = replay(AsyncLinUCBAM(gamma=1.2, global_dim=2), STREAM)
+    assert trace.communication > 0
+    assert metric("numbers_moved").of(trace, STREAM) == (3 + 2) * trace.communication
+
+
+def test_a_metric_without_meaning_is_not_recorded():
+    trace = replay(AsyncLinUCB(gamma=2), STREAM)
+    assert STREAM.rewards.min() < 0
+    assert math.isnan(metric("normalised_reward").of(trace, STREAM))
+    assert "normalised_reward" not in metric_values(trace, STREAM, {})
+
+
+def test_times_are_measured_and_not_derived_from_the_trace():
+    result = run_algorithm(STREAM, AsyncLinUCB(gamma=2), 0)
+    assert {"kernel_seconds", "cpu_seconds", "microseconds_per_step"} <= result.metrics.keys()
+    trace = replay(AsyncLinUCB(gamma=2), STREAM)
+    assert "kernel_seconds" not in metric_values(trace, STREAM, {})
+    assert metric_values(trace, STREAM, {"kernel_seconds": 2.0})["kernel_seconds"] == 2
+
+
+def test_a_record_has_the_curves_that_metrics_declare():
+    result = run_algorithm(STREAM, AsyncLinUCB(gamma=2), 0)
+    assert result.curves.keys() == {"reward_curve", "communication_curve"}
+    for name in ("reward", "communication"):
+        assert result.curves[f"{name}_curve"][-1] == (80, pytest.approx(result.metrics[name]))
+
+
+def test_simulations_are_judged_by_regret_and_everything_else_by_normalised_reward():
+    assert objective(["simulated", "simulated"]).name == "regret"
+    for sources in (["official"], ["simulated", "mirror"], ["stand-in"], []):
+        assert objective(sources).name == "normalised_reward"
+    assert (metric("regret").sign, metric("normalised_reward").sign) == (-1, 1)
+
+
+def test_an_undeclared_metric_has_a_readable_label_and_no_direction():
+    assert (metric("own_number").label, metric("own_number").better) == ("own number", "neither")
+
+
+def test_no_other_module_decides_between_regret_and_reward():
+    rule = re.compile(r"""(==|!=|if|else)\s*["'](regret|normalised_reward)["']|["']regret["'] if""")
+    for package in ("benchmark", "reports"):
+        for file in (ROOT / package).rglob("*.py"):
+            if file != ROOT / "benchmark/metrics.py":
+                assert not rule.search(file.read_text()), file
+
+
+FAIRNESS = Metric(
+    "worst_client",
+    "reward of the worst client",
+    "higher",
+    lambda trace, stream: float(trace.client_rewards.min()),
+    unit="points",
+    scale="log",
+)
+
+
+@pytest.fixture
+def _one_more_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "METRICS", (*METRICS, FAIRNESS))
+
+
+class Steady:
+    """Chooses the first arm."""
+
+    def choose(self, client: int, contexts: np.ndarray, rng: np.random.Generator) -> int:
+        return 0
+
+    def learn(self, client: int, context: np.ndarray, reward: float) -> Transfers:
+        return Transfers()
+
+
+@pytest.mark.usefixtures("_one_more_metric")
+def test_a_metric_that_is_added_is_in_the_record_in_the_table_and_on_an_axis():
+    stream: EventStream = STREAM
+    result = run_algorithm(stream, Steady(), 0)
+    assert result.metrics["worst_client"] == replay(Steady(), stream).client_rewards.min()
+
+    results, _ = made_up([run("async-linucb", 2.0, worst_client=3.0), run("async-linucb", 3.0, worst_client=4.0)])
+    assert results.runs["worst_client"].tolist() == [3, 4]
+
+    front = plan_front(over_seeds(results.runs, ["communication", "worst_client"]), metric("worst_client"))
+    with mpl.rc_context():
+        (axes,) = draw_front(front, []).axes
+    assert axes.get_ylabel() == "reward of the worst client (points), log scale"
+    assert plot_front(front)["layout"]["yaxis"]["title"]["text"] == "reward of the worst client (points)"
