@@ -117,6 +117,14 @@ def test_a_cell_with_one_seed_that_differs_gets_students_band_with_bonferronis_c
     assert simultaneous_bands(nearly_equal[None]).high[0] == pytest.approx(0.05 + t_quantile(19) * error)
 
 
+def test_a_band_that_is_not_resampled_is_never_narrower_than_the_others():
+    cells = np.random.default_rng(10).exponential(size=(3, 10)) ** 2  # skewed: large t*
+    nearly_equal = np.eye(10)[4]
+    bands = simultaneous_bands(np.vstack([cells, nearly_equal]), repetitions=500)
+    assert bands.critical > t_quantile(9, 1 - 0.05 / 4)
+    assert bands.high[3] == pytest.approx(0.1 + bands.critical * nearly_equal.std(ddof=1) / 10**0.5)
+
+
 def test_the_share_of_resamples_without_spread_is_that_of_the_resamples():
     cell = np.array([0.0] * 7 + [1.0, 2.0, 3.0])
     draws = cell[np.random.default_rng(9).integers(0, 10, size=(20_000, 10))]

@@ -41,6 +41,14 @@ def test_the_interval_over_users_is_wider_than_the_one_over_seeds_where_users_di
     assert (users_high - users_low) == pytest.approx(2 * 1.96 * spread, rel=0.1)
 
 
+def test_seeds_are_resampled_unless_they_are_taken_as_given():
+    second = np.zeros((6, 20))
+    first = second + np.arange(6.0)[:, None]  # all users alike, seeds different
+    assert bootstrap_over_users(first, second, np.ones(20), resample_seeds=False) == pytest.approx((2.5, 2.5, 2.5))
+    _, low, high = bootstrap_over_users(first, second, np.ones(20))
+    assert low < 2 < 3 < high
+
+
 def test_the_interval_covers_the_true_difference_of_the_population_of_users():
     random = np.random.default_rng(2)
     covered = []
