@@ -77,7 +77,7 @@ def test_the_studies_have_the_papers_thresholds():
         (
             "title",
             "titel",
-            "unknown field titel (did you mean title?), got 'Figure a: homogeneous clients, uniform'; expected one of: ",
+            "unknown field titel (did you mean title?), got 'Figure a: homogeneous clients, uniform'; expected one of",
         ),
         ("[[algorithms]]", "[[algorithm]]", "unknown field algorithm (did you mean algorithms?), got [{'name': "),
         ("points = 6", "point = 6", "profiles.quick.grid"),
