@@ -94,7 +94,7 @@ def load_with_manifest(
 
 def positives_of(prepared: Prepared) -> Prepared:
     """Return the data set without interactions that are rated below its parameter `positive_from`, if it has one."""
-    least = prepared.manifest["parameters"].get("positive_from")
+    least = prepared.manifest.get("parameters", {}).get("positive_from")
     if least is None or prepared.ratings is None:
         return prepared
     is_positive = prepared.ratings >= least
