@@ -133,7 +133,7 @@ def _events(prepared: Prepared, spec: DatasetSpec) -> _Events:
 
 def _positives(prepared: Prepared, ratings: NDArray[np.float64] | None, count: int) -> NDArray[np.int64]:
     """Return the rows that are rated at least as high as the data set's parameter `positive_from`; all without one."""
-    least = prepared.manifest["parameters"].get("positive_from")
+    least = prepared.manifest.get("parameters", {}).get("positive_from")
     if least is None or ratings is None:
         return np.arange(count)
     positives = np.flatnonzero(ratings >= least)

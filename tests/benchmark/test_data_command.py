@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -258,6 +259,19 @@ def test_a_dry_run_of_an_import_prints_a_profile_and_writes_nothing(folder: Path
     assert "Dry run: nothing was written." in output
     assert "The import refuses these files unless it is given --skip-bad-rows." in output
     assert not folder.exists()
+
+
+def test_the_example_on_the_page_on_data_prints_what_is_written_there(tmp_path: Path, monkeypatch, capsys):
+    section = (ROOT / "docs" / "data.md").read_text().partition("## Your own data\n")[2].partition("\n## ")[0]
+    table, dry_run, profile, full, python = re.findall(r"```\w*\n(.*?)```", section, re.DOTALL)
+    (tmp_path / "purchases.csv").write_bytes(table.encode("cp1252"))
+    monkeypatch.chdir(tmp_path)
+    assert main(dry_run.split()[1:]) == 0
+    assert capsys.readouterr().out == profile
+    assert main(full.split()[1:]) == 0
+    assert "purchases: imported, 2 users, 3 items, 4 interactions" in capsys.readouterr().out
+    exec(compile(python, "docs/data.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("purchases\nfile           purchases.csv: CSV, separator ';'")
 
 
 def test_the_help_has_examples():
