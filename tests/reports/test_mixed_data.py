@@ -201,3 +201,26 @@ def test_pandas_reads_every_csv_of_a_report_without_options(fresh: HandMade, mon
         assert all(re.fullmatch(r"\d+( \d+)*", str(seeds)) for seeds in frame.get("seed_list", [])), path
         caption = path.with_suffix(".md").read_text(encoding="utf-8")
         assert caption.startswith("### ")
+
+
+def test_runs_with_an_option_of_their_stream_are_recognised_as_made_from_the_prepared_data(
+    fresh: HandMade, tmp_path: Path
+):
+    manifest = write_data(data_folder(), "delicious")
+    path = tmp_path / "matched.toml"
+    table = "dataset = 'delicious'\nnegatives = 'popularity'\norder = 'shuffled'"
+    path.write_text(
+        f"title = 'Matched'\n[[streams]]\n{table}\n[[algorithms]]\nname = 'random'\n[profiles.quick]\nseeds = 1\n"
+    )
+    (run,) = make_plan([load_experiment(str(path))], RunOptions()).runs
+    parent = fresh.store.begin_sweep(load_experiment(str(path)), "quick", 1)
+    sizes = {"steps": "214", "clients": "5", "arms": "25", "dimension": "3"}
+    outcome = RunResult(0, 1, "host", {"normalised_reward": 1.0}, {}, dict.fromkeys(FILES, b"x"), sizes)
+    fresh.store.record(parent, load_experiment(str(path)), run, outcome)
+    fresh.store.end_sweep(parent, "FINISHED", {})
+    results = read_results(fresh.uri)
+    assert results.runs["fingerprint"].tolist() == [run.fingerprint]
+    assert results.runs["prepared"].tolist() == [manifest["fingerprint"]]
+    context = make_context(results)
+    assert [*context.manifests] == ["delicious"]
+    assert context.absent == []
