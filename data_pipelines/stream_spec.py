@@ -98,11 +98,12 @@ class SimulatedSpec(Strict):
     @property
     def name(self) -> str:
         """The name of the stream, for people and for grouping."""
-        parts = ["simulated", self.simulated if self.global_dim is None else f"heterogeneous-{self.global_dim}"]
+        parts = [] if self.global_dim is None else [f"heterogeneous-{self.global_dim}"]
         if self.clients_drawn != "dirichlet":
-            parts[1:] = [] if self.global_dim is None else parts[1:]
             parts.append(self.clients_drawn)
-        return "-".join(parts + [f"{self.exponent:g}"] * (self.exponent != 1.0))
+        if self.exponent != 1.0:
+            parts.append(f"{self.exponent:g}".replace(".", "_"))  # it becomes part of file names
+        return "-".join(["simulated", *(parts or [self.simulated])])
 
     @property
     def has_separate_generators(self) -> bool:

@@ -197,6 +197,7 @@ def test_a_stream_has_a_name_for_people():
     skewed = SimulatedSpec(simulated="non-uniform", clients_drawn="zipf")
     assert skewed.name == "simulated-zipf"
     assert skewed.model_copy(update={"exponent": 2.0}).name == "simulated-zipf-2"
+    assert skewed.model_copy(update={"exponent": 1.5}).name == "simulated-zipf-1_5"
     assert skewed.model_copy(update={"global_dim": 4}).name == "simulated-heterogeneous-4-zipf"
     weights = SimulatedSpec(simulated="non-uniform", clients_drawn="uniform-weights")
     assert weights.name == weights.model_copy(update=SMALL).build(0).name == "simulated-uniform-weights"
