@@ -1,14 +1,20 @@
-"""Read any store through MLflow's search: servers, and databases other than SQLite."""
+"""MLflow's search: reads any store, such as servers and databases other than SQLite."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from benchmark.metrics import SIMULATED
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
-from benchmark.records.tags import PROFILE
+from benchmark.records.tags import KIND, PROFILE, SOURCE
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
+    from mlflow.tracking import MlflowClient
+
+ONLY_RUNS, ONLY_SWEEPS = (f"tags.`{KIND}` = '{kind}'" for kind in ("run", "sweep"))
+MAX_SWEEPS = 100
+"""The number of latest sweeps that are searched for those of one process: it starts one per experiment."""
 
 
 def read(store: Store, experiments: Collection[str] | None = None) -> Iterator[RunRecord]:
@@ -38,6 +44,23 @@ def something_is_running(store: Store, experiments: Collection[str]) -> bool:
     """Return whether sweeps or runs of these experiments are marked RUNNING."""
     ids = [experiment_id for name, experiment_id in store.experiment_ids().items() if name in experiments]
     return any(store.search(experiment_id, "RUNNING", kind) for experiment_id in ids for kind in ("run", "sweep"))
+
+
+def sources_of(client: "MlflowClient", experiment_id: str) -> list[str]:
+    """Return the kinds of streams that an experiment's runs have: `simulated`, `real` or both."""
+    conditions = {SIMULATED: f"= '{SIMULATED}'", "real": f"!= '{SIMULATED}'"}
+    return [
+        source
+        for source, condition in conditions.items()
+        if client.search_runs([experiment_id], f"{ONLY_RUNS} and tags.`{SOURCE}` {condition}", max_results=1)
+    ]
+
+
+def newest_sweeps(client: "MlflowClient", experiment_ids: Sequence[str]) -> "list[MlflowRun]":
+    """Return the latest sweeps of these experiments, the newest first."""
+    newest_first = ["attributes.start_time DESC"]
+    sweeps = client.search_runs(list(experiment_ids), ONLY_SWEEPS, order_by=newest_first, max_results=MAX_SWEEPS)
+    return list(sweeps)
 
 
 def _runs(store: Store, kind: str, experiments: Collection[str] | None) -> "list[tuple[str, MlflowRun]]":

@@ -15,14 +15,14 @@ from urllib.parse import urlencode
 from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
-from benchmark.metrics import SIMULATED, Metric, objective
+from benchmark.metrics import Metric, objective
+from benchmark.records.search import ONLY_RUNS, sources_of
 from benchmark.records.tracking import absolute_uri
 from data_pipelines.support.secrets import without_user
 
 TAG_PREFIX = "mlflow.sharedViewState."
 COLOUR_TAG = "mlflow.runColor"
 VIEW_KEY = "fedbandit-communication"
-ONLY_RUNS = "tags.`fedbandit.kind` = 'run'"
 ORDER = "params.`seed`"
 HORIZONTAL = "log10_communication"
 COLUMNS = ("algorithm", "threshold", "dataset", "seed")
@@ -30,13 +30,7 @@ COLUMNS = ("algorithm", "threshold", "dataset", "seed")
 
 def vertical_metric(client: MlflowClient, experiment_id: str) -> Metric:
     """Return the metric that an experiment shows against communication, chosen by the sources of its runs."""
-    filters = {
-        SIMULATED: f"{ONLY_RUNS} and tags.`fedbandit.source` = '{SIMULATED}'",
-        "real": f"{ONLY_RUNS} and tags.`fedbandit.source` != '{SIMULATED}'",
-    }
-    return objective(
-        source for source, query in filters.items() if client.search_runs([experiment_id], query, max_results=1)
-    )
+    return objective(sources_of(client, experiment_id))
 
 
 def save_chart_view(tracking_uri: str, experiment_name: str) -> str:

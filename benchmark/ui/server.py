@@ -17,6 +17,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Experiment, Run
 
 from benchmark.plan.unknown_name import unknown_name
+from benchmark.records.search import newest_sweeps
 from benchmark.records.store import ARTIFACTS
 from benchmark.records.telemetry import TELEMETRY_OFF
 from benchmark.records.tracking import absolute_uri, sqlite_file
@@ -32,9 +33,6 @@ SECONDS_TO_START = 60.0
 SECONDS_TO_STOP = 5.0
 APPLICATION = "fedbandit-ui"
 """The entry point of this package that leads to `benchmark/ui/app.py`."""
-ONLY_SWEEPS = "tags.`fedbandit.kind` = 'sweep'"
-MAX_SWEEPS = 100
-"""The number of latest sweeps that are searched for those of one process: it starts one per experiment."""
 
 # Background jobs are not used here, and would double the number of server processes.
 ENVIRONMENT = {**TELEMETRY_OFF, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
@@ -68,8 +66,7 @@ def find_experiment(store: str, name: str | None) -> Experiment:
 def _latest(client: MlflowClient, experiments: Mapping[str, Experiment]) -> Experiment:
     """Return the experiment that the summary of the latest `fedbandit run` suggests to view."""
     names = {experiment.experiment_id: name for name, experiment in experiments.items()}
-    newest_first = ["attributes.start_time DESC"]
-    sweeps = client.search_runs(list(names), ONLY_SWEEPS, order_by=newest_first, max_results=MAX_SWEEPS)
+    sweeps = newest_sweeps(client, list(names))
     latest_sweeps = [sweep for sweep in sweeps if _process(sweep) == _process(sweeps[0])]
     latest_names = [names[sweep.info.experiment_id] for sweep in reversed(latest_sweeps)]
     return experiments[first_to_show(latest_names or list(experiments))]
