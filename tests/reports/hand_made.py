@@ -181,7 +181,8 @@ def hyper_parameters_of(experiment: str, algorithm: str, threshold: float | None
             grid = next((key for key in GRID_OFFSETS if key in given), None)
             given |= {} if grid is None else {grid: threshold}
             global_dim = dataset.partition("heterogeneous-")[2]
-            _, complete = with_all_parameters(algorithm, given, int(global_dim) if global_dim else None)
+            stream = SimulatedSpec(global_dim=int(global_dim) if global_dim else None)
+            _, complete = with_all_parameters(algorithm, given, stream)
             return {key: number_text(value) for key, value in complete.items()}
     return {}
 
