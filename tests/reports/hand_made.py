@@ -184,7 +184,8 @@ def hyper_parameters_of(experiment: str, algorithm: str, threshold: float | None
             given = {key: value[0] if isinstance(value, list) else value for key, value in entry.parameters.items()}
             given |= {entry.front.parameter: threshold} if entry.front and entry.front.parameter in given else {}
             global_dim = dataset.partition("heterogeneous-")[2]
-            _, complete = with_all_parameters(algorithm, given, int(global_dim) if global_dim else None)
+            stream = SimulatedSpec(global_dim=int(global_dim) if global_dim else None)
+            _, complete = with_all_parameters(algorithm, given, stream)
             return {key: number_text(value) for key, value in complete.items()}
     return {}
 
