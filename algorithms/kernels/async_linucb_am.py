@@ -55,28 +55,6 @@ class Outcome(NamedTuple):
     unsettled: NDArray[np.bool_]
 
 
-class State(NamedTuple):
-    """Everything that a step of Algorithm 3 reads and changes."""
-
-    events: Events
-    parameters: Parameters
-    protocol: Protocol
-    models: PartialModels
-    outcome: Outcome
-
-
-class WarmStartState(NamedTuple):
-    """The same for Algorithm 5, with the clients that still learn alone."""
-
-    events: Events
-    parameters: Parameters
-    protocol: Protocol
-    models: PartialModels
-    outcome: Outcome
-    beginners: Beginners
-    system: System
-
-
 class AsyncLinUCBAMRun(CompiledRun):
     """One run of Async-LinUCB-AM."""
 
@@ -85,13 +63,13 @@ class AsyncLinUCBAMRun(CompiledRun):
         clients = len(problem.client_ids)
         dimension, arms = problem.items.shape[1], problem.pools.shape[1]
         global_part, local_part = algorithm.feature_slices(dimension)
-        parameters = Parameters(
+        self._parameters = Parameters(
             am_iterations=algorithm.am_iterations,
             together=confidence_of(algorithm, extra_sigma=2.0),  # the lemma of section 3.4 has σ + 2
             alone=confidence_of(algorithm),
             seed=seed,
         )
-        protocol = new_protocol(
+        self.protocol = new_protocol(
             problem.items,
             global_part.start,
             global_part.stop - global_part.start,
@@ -100,27 +78,29 @@ class AsyncLinUCBAMRun(CompiledRun):
             per_client("gamma_upload", algorithm.gamma_upload, clients),
             per_client("gamma_download", algorithm.gamma_download, clients),
         )
-        models = new_models(problem.items, clients, self.steps, arms, global_part, local_part)
-        outcome = Outcome(self.choices, np.zeros(self.steps, dtype=np.bool_))
-        self.state = State(self.events, parameters, protocol, models, outcome)
+        self.models = new_models(problem.items, clients, self.steps, arms, global_part, local_part)
         self.beginners = new_beginners(problem.items, clients, self.steps) if algorithm.warm_start else None
         self._system = new_system(dimension, arms)
-
-    @property
-    def protocol(self) -> Protocol:
-        """The state of Algorithm 1."""
-        return self.state.protocol
+        self.unsettled = np.zeros(self.steps, dtype=np.bool_)
 
     def _advance(self, start: int, stop: int) -> int:
-        self.state = self.state._replace(
-            protocol=prepared_for(self.protocol, stop - start),
-            models=prepared_models(self.state.models, stop - start),
-        )
+        self.protocol = prepared_for(self.protocol, stop - start)
+        self.models = prepared_models(self.models, stop - start)
+        outcome = Outcome(self.choices, self.unsettled)
         if self.beginners is None:
-            return _run(start, stop, self.state)
+            return _run(start, stop, self.events, self._parameters, self.protocol, self.models, outcome)
         self.beginners = prepared_beginners(self.beginners, stop - start)
-        state = WarmStartState(*self.state, beginners=self.beginners, system=self._system)
-        return _run_with_warm_start(start, stop, state)
+        return _run_with_warm_start(
+            start,
+            stop,
+            self.events,
+            self._parameters,
+            self.protocol,
+            self.models,
+            self.beginners,
+            self._system,
+            outcome,
+        )
 
     def trace(self) -> Trace:
         """Return the trace of the run."""
@@ -132,29 +112,44 @@ class AsyncLinUCBAMRun(CompiledRun):
             p.downloads,
             p.uploads_of,
             client_downloads(p),
-            unsettled=self.state.outcome.unsettled,
-            transfer_dim=self.state.models.global_part.dimension,
+            unsettled=self.unsettled,
+            transfer_dim=self.models.global_part.dimension,
         )
 
 
 @entry_point
-def _run(start: int, stop: int, state: State) -> int:
+def _run(
+    start: int,
+    stop: int,
+    events: Events,
+    parameters: Parameters,
+    protocol: Protocol,
+    models: PartialModels,
+    outcome: Outcome,
+) -> int:
     """Algorithm 3; return the step it stopped at, earlier where scores are not finite."""
-    events, protocol = state.events, state.protocol
     for t in range(start, stop):
         client = events.clients[t]
         join(protocol, client)
-        downloaded = catch_up(protocol, client)
-        if not act_together(t, events, state.parameters, protocol, state.models, downloaded, state.outcome):
+        if not act_together(t, events, parameters, protocol, models, catch_up(protocol, client), outcome):
             return t
     return stop
 
 
 @entry_point
-def _run_with_warm_start(start: int, stop: int, state: WarmStartState) -> int:
+def _run_with_warm_start(
+    start: int,
+    stop: int,
+    events: Events,
+    parameters: Parameters,
+    protocol: Protocol,
+    models: PartialModels,
+    beginners: Beginners,
+    system: System,
+    outcome: Outcome,
+) -> int:
     """Algorithm 5, returning the same; a separate kernel, because it takes as long to compile as the other."""
-    events, p, protocol, models = state.events, state.parameters, state.protocol, state.models
-    beginners, system, outcome = state.beginners, state.system, state.outcome
+    p = parameters
     for t in range(start, stop):
         client = events.clients[t]
         pool = events.pools[t]
