@@ -23,6 +23,8 @@ GRID = "grid"
 OF_STREAM = "stream"
 """As the value of `global_dim`: use that of the stream."""
 
+ONLY, SPECS_FIELD = "only", "specs"
+
 # An experiment file may come from an untrusted source: its sizes are limited before anything is read or planned.
 MAX_BYTES = 1_000_000
 MAX_POINTS = 10_000
@@ -43,6 +45,7 @@ Number = Annotated[float, Field(ge=-math.inf)]
 
 Threshold = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Values = Annotated[list[Offset], Field(max_length=MAX_POINTS)]
+ValuesByParameter = Annotated[dict[str, Annotated[list[Number], Field(max_length=MAX_POINTS)]], Field(max_length=100)]
 
 
 class LogSpaced(Strict):
@@ -69,9 +72,7 @@ class Profile(Strict):
     seeds: Annotated[int, Field(ge=1, le=MAX_SEEDS)] | Annotated[list[Seed], Field(min_length=1, max_length=MAX_SEEDS)]
     grid: LogSpaced | Values = Field(default_factory=list)
     gammas: Annotated[list[Gamma], Field(max_length=MAX_POINTS)] = Field(default_factory=list)
-    values: Annotated[dict[str, Annotated[list[Number], Field(max_length=MAX_POINTS)]], Field(max_length=100)] = Field(
-        default_factory=dict
-    )
+    values: ValuesByParameter = Field(default_factory=dict)
 
     def seed_list(self) -> list[int]:
         """Return the seeds."""
@@ -83,23 +84,36 @@ class Profile(Strict):
         further = [*self.values.get(front.parameter, []), *(self.gammas if front.parameter == "gamma" else [])]
         return sorted({*map(front.from_offset, grid), *further})
 
+    def restricted(self, only: Mapping[str, list[float]]) -> "Profile":
+        """Return the profile of a stream with `only` these values, by parameter; without any, the profile itself."""
+        return self.model_copy(update={"grid": [], "gammas": [], "values": dict(only)}) if only else self
+
 
 def _specifications(entry: Any) -> Any:
-    """Return the tables of the streams that an entry of a file stands for: one per value of `global_dim`."""
+    """Return the streams that an entry of a file stands for, one per value of `global_dim`, and its thresholds."""
     if not isinstance(entry, dict):
         raise ValueError(f"a stream must be a table, got {entry!r}")
     if (DATASET in entry) == (SIMULATED in entry):
         raise ValueError("exactly one of dataset and simulated is required")
-    dims = entry.get("global_dim")
+    table = {name: value for name, value in entry.items() if name != ONLY}
+    only = {ONLY: entry[ONLY]} if ONLY in entry else {}
+    dims = table.get("global_dim")
     if not isinstance(dims, list):
-        return [entry]
+        return {SPECS_FIELD: [table], **only}
     if not 1 <= len(dims) <= MAX_DIMENSION:
         raise ValueError(f"global_dim must have from 1 to {MAX_DIMENSION} values, got {len(dims)}")
-    return [{**entry, "global_dim": global_dim} for global_dim in dims]
+    return {SPECS_FIELD: [{**table, "global_dim": global_dim} for global_dim in dims], **only}
 
 
-StreamEntry = Annotated[list[TaggedSpec], BeforeValidator(_specifications)]
-"""The streams of one entry of a file."""
+class StreamEntry(Strict):
+    """The streams of one entry of a file.
+
+    `only` holds the thresholds of these streams, by parameter, in place of those of the profile: a method with a grid
+    is run at these, and not at all if its parameter is not among them.
+    """
+
+    specs: list[TaggedSpec]
+    only: ValuesByParameter = Field(default_factory=dict)
 
 
 class AlgorithmEntry(BaseModel):
@@ -145,7 +159,10 @@ class Experiment(Strict):
     name: str
     title: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=4000)] = ""
-    stream_entries: Annotated[list[StreamEntry], Field(min_length=1, max_length=1000, alias="streams")]
+    stream_entries: Annotated[
+        list[Annotated[StreamEntry, BeforeValidator(_specifications)]],
+        Field(min_length=1, max_length=1000, alias="streams"),
+    ]
     algorithms: Annotated[list[AlgorithmEntry], Field(min_length=1, max_length=1000)]
     profiles: Annotated[dict[str, Profile], Field(min_length=1, max_length=100)]
     effects_of: Annotated[list[str], Field(max_length=10)] = Field(default_factory=list)
@@ -153,7 +170,7 @@ class Experiment(Strict):
     @cached_property
     def streams(self) -> list[StreamSpec]:
         """All streams, in the order of the file."""
-        return [spec for entry in self.stream_entries for spec in entry]
+        return [spec for entry in self.stream_entries for spec in entry.specs]
 
     def profile(self, name: str) -> Profile:
         """Return a profile by name."""
@@ -181,19 +198,31 @@ class Experiment(Strict):
             if (runs := self._runs(profile)) > MAX_RUNS:
                 raise ValueError(f"profile {name} must have at most {MAX_RUNS:,} runs, got {runs:,}")
             for entry in self.algorithms:
-                if not combinations(entry.parameters, profile, entry.front):
+                if not any(combinations(entry.parameters, part, entry.front) for _, part in self.parts(profile)):
                     raise ValueError(f"{entry.name} has no parameter values in profile {name}; add a grid or a list")
-                for values in expanded(entry.parameters, profile, entry.front):
-                    if values.get("global_dim") == OF_STREAM:
-                        values["global_dim"] = 1
-                    make_algorithm(entry.name, values)
+                for _, part in self.parts(profile):
+                    _check_values(entry, part)
         return self
+
+    def parts(self, profile: Profile) -> list[tuple[list[StreamSpec], Profile]]:
+        """Return the streams of each entry, with the profile that holds for them."""
+        return [(list(entry.specs), profile.restricted(entry.only)) for entry in self.stream_entries]
 
     def _runs(self, profile: Profile) -> int:
         """Count the runs of a profile without creating them."""
         seeds = profile.seeds if isinstance(profile.seeds, int) else len(profile.seeds)
-        combined = sum(combinations(entry.parameters, profile, entry.front) for entry in self.algorithms)
-        return len(self.streams) * seeds * combined
+        return seeds * sum(
+            len(streams) * combinations(entry.parameters, part, entry.front)
+            for streams, part in self.parts(profile)
+            for entry in self.algorithms
+        )
+
+
+def _check_values(entry: AlgorithmEntry, profile: Profile) -> None:
+    for values in expanded(entry.parameters, profile, entry.front):
+        if values.get("global_dim") == OF_STREAM:
+            values["global_dim"] = 1
+        make_algorithm(entry.name, values)
 
 
 def combinations(parameters: Mapping[str, Any], profile: Profile, front: Front | None) -> int:
@@ -262,9 +291,9 @@ def _one_line(error: ValidationError) -> str:
     """Return the field, its value and what is expected, for the most likely of the mistakes."""
     details = most_likely(error)
     location = list(details["loc"])
-    kind = location[3] if location[:1] == ["streams"] and len(location) > 3 else ""
-    if kind:  # streams, entry, stream of the entry, kind of stream, field
-        del location[2:4]
+    kind = location[4] if location[:1] == ["streams"] and location[2:3] == [SPECS_FIELD] else ""
+    if kind:  # streams, entry, specs, stream of the entry, kind of stream, field
+        del location[2:5]
     kinds = ("constrained", "list[", "LogSpaced")
     field = ".".join(str(part) for part in location if not str(part).startswith(kinds)) or "the file"
     if details["type"] != "extra_forbidden":
@@ -274,13 +303,13 @@ def _one_line(error: ValidationError) -> str:
     if other and location[-1] in SPECS[other].model_fields:
         return f"{field} cannot be combined with {kind}, got {value}"
     names = _known_fields(location, str(kind))
-    hint = did_you_mean(str(location[-1]), names)
+    hint = did_you_mean(str(location[-1]), [name for name in names if name != ONLY])
     return f"unknown field {field}{hint}, got {value}; expected one of: {', '.join(names)}"
 
 
 def _known_fields(location: list[int | str], kind: str) -> list[str]:
     if kind:
-        return [*SPECS[kind].model_fields]
+        return [*SPECS[kind].model_fields, ONLY]
     model: type[BaseModel] = Profile if location[0] == "profiles" and len(location) > 1 else Experiment
     model = LogSpaced if "grid" in location else model
     return [field.alias or name for name, field in model.model_fields.items() if name != "name"]

@@ -105,8 +105,8 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     identities: dict[str, str] = {}
     for experiment in experiments:
         profile = experiment.profile(options.profile)
-        entries = list(_entries(experiment, profile, options.algorithms))
-        for streams in experiment.stream_entries:
+        for streams, part in experiment.parts(profile):
+            entries = list(_entries(experiment, part, options.algorithms))
             selection = [stream for stream in streams if _matches(stream.name, options.datasets)]
             bound = [stream for stream in (_bound(each, missing) for each in selection) if stream is not None]
             for seed, stream in product(options.seeds or profile.seed_list(), bound):

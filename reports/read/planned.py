@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, signature
+from itertools import product
 from math import nan
 from typing import Any
 
 import pandas as pd
 
 from benchmark.plan.algorithm_names import declaration_of
-from benchmark.plan.experiment import AlgorithmEntry, Experiment, expanded
+from benchmark.plan.experiment import AlgorithmEntry, Experiment, Profile, expanded
 from benchmark.plan.plan import outline_of, reason_to_skip, with_all_parameters
 from benchmark.records.record import comparable
 from data_pipelines.stream_spec import DatasetSpec, StreamSpec
@@ -52,16 +53,14 @@ def planned_runs(experiment: Experiment, profile: str) -> dict[PlannedRun, str]:
     """Return every run that a profile plans, and how its variant differs from the others of its algorithm."""
     plan = experiment.profile(profile)
     options: dict[PlannedRun, dict[str, Any]] = {}
-    for stream in experiment.streams:
-        for entry in experiment.algorithms:
-            for parameters in expanded(entry.parameters, plan, entry.front):
-                algorithm, complete = with_all_parameters(entry.name, parameters, stream)
-                if reason_to_skip(algorithm, outline_of(stream)):
-                    continue
-                for seed in plan.seed_list():
-                    run = _planned(stream, entry.name, complete, seed)
-                    stream_options = dict(run.stream) or _comparable(stream.settings())
-                    options.setdefault(run, {**stream_options, **_without_thresholds(entry, _comparable(complete))})
+    for stream, entry, parameters in _settings(experiment, plan):
+        algorithm, complete = with_all_parameters(entry.name, parameters, stream)
+        if reason_to_skip(algorithm, outline_of(stream)):
+            continue
+        for seed in plan.seed_list():
+            run = _planned(stream, entry.name, complete, seed)
+            stream_options = dict(run.stream) or _comparable(stream.settings())
+            options.setdefault(run, {**stream_options, **_without_thresholds(entry, _comparable(complete))})
     return _variants(options)
 
 
@@ -69,13 +68,19 @@ def skipped_methods(experiment: Experiment, profile: str) -> dict[tuple[str, str
     """Return, for each stream and method that does not take part in it, the reason in one line."""
     plan = experiment.profile(profile)
     reasons: dict[tuple[str, str], str] = {}
-    for stream in experiment.streams:
-        for entry in experiment.algorithms:
-            for parameters in expanded(entry.parameters, plan, entry.front):
-                algorithm, _ = with_all_parameters(entry.name, parameters, stream)
-                if reason := reason_to_skip(algorithm, outline_of(stream)):
-                    reasons[stream.name, entry.name] = reason
+    for stream, entry, parameters in _settings(experiment, plan):
+        algorithm, _ = with_all_parameters(entry.name, parameters, stream)
+        if reason := reason_to_skip(algorithm, outline_of(stream)):
+            reasons[stream.name, entry.name] = reason
     return reasons
+
+
+def _settings(experiment: Experiment, plan: Profile) -> Iterator[tuple[StreamSpec, AlgorithmEntry, dict[str, Any]]]:
+    """Yield every stream with every method and every combination of values that is run on it."""
+    for streams, part in experiment.parts(plan):
+        for stream, entry in product(streams, experiment.algorithms):
+            for parameters in expanded(entry.parameters, part, entry.front):
+                yield stream, entry, parameters
 
 
 def recorded_as(planned: Iterable[PlannedRun], runs: pd.DataFrame) -> Iterator[PlannedRun]:

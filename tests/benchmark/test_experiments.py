@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmark.plan.experiment import FOLDER, expanded, experiment_names, load_experiment
+from benchmark.plan.plan import make_plan
 
 
 def values(experiment: str, profile: str, algorithm: str, parameter: str) -> list[float]:
@@ -16,7 +17,7 @@ def values(experiment: str, profile: str, algorithm: str, parameter: str) -> lis
 
 def test_the_papers_figures_and_the_studies_are_shipped():
     figures = [f"fig_{letter}" for letter in "abcdef"]
-    ours = [f"study_{name}" for name in ("scaling", "stale_models", "ties")]
+    ours = [f"study_{name}" for name in ("lastfm", "scaling", "stale_models", "ties")]
     assert experiment_names() == [*figures, "low_communication", *ours, "user_groups"]
 
 
@@ -29,8 +30,8 @@ def test_every_experiment_has_both_profiles_and_paper_has_ten_seeds(name: str):
 
 def test_simulated_figures_have_the_papers_sizes():
     for name, distribution in (("fig_a", "uniform"), ("fig_b", "non-uniform")):
-        (stream,) = load_experiment(name).streams
-        assert (stream.steps, stream.clients, stream.simulated) == (30_000, 1_000, distribution)
+        for stream in load_experiment(name).streams:
+            assert (stream.steps, stream.clients, stream.simulated) == (30_000, 1_000, distribution)
     assert [stream.global_dim for stream in load_experiment("fig_c").streams] == [4, 8, 12, 16, 20, 24]
     assert values("fig_c", "paper", "async-linucb-am", "gamma") == [5]
 
@@ -45,8 +46,43 @@ def test_the_paper_grid_is_gamma_minus_one_and_d_with_further_gammas():
 
 
 def test_the_studies_have_the_papers_thresholds():
-    assert values("low_communication", "paper", "async-linucb", "gamma") == [10.0**power for power in range(4, 21)]
+    gammas = values("low_communication", "paper", "async-linucb", "gamma")
+    assert gammas == [*(10.0**power for power in range(4, 21)), np.inf]
     assert values("user_groups", "paper", "async-linucb", "gamma") == [np.inf, 6001, 3]
+
+
+def test_figures_d_and_e_are_on_the_papers_preparation_with_two_variants():
+    for name, data in (("fig_d", "lastfm"), ("fig_e", "delicious")):
+        streams = load_experiment(name).streams
+        assert [(stream.dataset, stream.negatives) for stream in streams] == [
+            (f"{data}-tagged", "uniform"),
+            (data, "uniform"),
+            (data, "popularity"),
+        ]
+
+
+def test_non_uniform_clients_are_drawn_in_four_ways():
+    drawn = [(stream.clients_drawn, stream.exponent) for stream in load_experiment("fig_b").streams]
+    assert drawn == [("dirichlet", 1.0), ("uniform-weights", 1.0), ("zipf", 1.0), ("zipf", 2.0)]
+
+
+def test_a_stream_can_have_thresholds_of_its_own():
+    experiment = load_experiment("fig_d")
+    (_, whole), *variants = experiment.parts(experiment.profile("paper"))
+    assert whole == experiment.profile("paper")
+    for _, profile in variants:
+        for entry, count in zip(experiment.algorithms, (2, 2, 1), strict=True):
+            assert len(expanded(entry.parameters, profile, entry.front)) == count
+        assert profile.seed_list() == list(range(10))
+
+
+def test_a_method_whose_parameter_is_not_among_a_streams_thresholds_is_not_run_on_it(tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    stream = '[[streams]]\nsimulated = "non-uniform"\nonly = { gamma = [2, inf] }\n\n[[algorithms]]'
+    path.write_text((FOLDER / "fig_a.toml").read_text().replace("[[algorithms]]", stream, 1))
+    runs = [run for run in make_plan([load_experiment(str(path))]).runs if run.stream.name == "simulated-non-uniform"]
+    settings = {(run.algorithm_name, run.threshold) for run in runs}
+    assert settings == {("async-linucb", "2"), ("async-linucb", "inf"), ("random", "")}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +159,7 @@ def test_an_error_names_file_field_value_and_expectation(tmp_path: Path, old, ne
 )
 def test_an_error_in_an_option_of_a_data_set_names_field_value_and_expectation(tmp_path: Path, option, complaint):
     path = tmp_path / "mine.toml"
-    path.write_text((FOLDER / "fig_d.toml").read_text().replace('"lastfm"', f'"lastfm"\n{option}', 1))
+    path.write_text((FOLDER / "fig_d.toml").read_text().replace('"lastfm-tagged"', f'"lastfm"\n{option}', 1))
     with pytest.raises(ValueError, match=r"mine\.toml") as caught:
         load_experiment(str(path))
     assert complaint in str(caught.value)
