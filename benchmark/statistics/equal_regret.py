@@ -11,8 +11,6 @@ from benchmark.statistics.paired import CONFIDENCE, Floats, Interval, mean_inter
 ABOVE_LEAST = (0.05, 0.10, 0.20, 0.50, 1.00)
 """Levels of regret, as shares above the least regret."""
 
-LEVELS = 50
-
 Front = tuple[ArrayLike, ArrayLike]
 """Communication and regret of a method's settings on one seed."""
 
@@ -99,21 +97,3 @@ def undominated(communication: ArrayLike, regret: ArrayLike) -> tuple[Floats, Fl
     is_optimal = np.ones(len(lost), dtype=bool)
     is_optimal[1:] = lost[1:] < best_so_far[:-1]
     return np.log10(spent[is_optimal])[::-1], lost[is_optimal][::-1]
-
-
-def log_ratio_at_equal_regret(
-    one: tuple[ArrayLike, ArrayLike], other: tuple[ArrayLike, ArrayLike]
-) -> tuple[Floats, Floats]:
-    """Return levels of regret that both methods reach, and log10 of the ratio of their C_T at each level.
-
-    Each method is given as C_T and regret of its settings. log10 C_T is interpolated linearly between the undominated
-    settings; the levels are spaced evenly in log regret over the common range. Empty if there is none.
-    """
-    (one_spent, one_lost), (other_spent, other_lost) = undominated(*one), undominated(*other)
-    if not len(one_lost) or not len(other_lost):
-        return np.empty(0), np.empty(0)
-    low, high = max(one_lost[0], other_lost[0]), min(one_lost[-1], other_lost[-1])
-    if not 0 < low < high:
-        return np.empty(0), np.empty(0)
-    levels = np.geomspace(low, high, LEVELS)
-    return levels, np.interp(levels, one_lost, one_spent) - np.interp(levels, other_lost, other_spent)

@@ -1,7 +1,7 @@
 """Tests of the directions that the paper states: one function per kind of test in paper.toml.
 
-Each computes one number per seed, which is above zero if the runs agree with the paper, and the 95 % interval of its
-mean over seeds: the evidence is for the paper if the whole interval is above zero, against it if it is below.
+Each computes one number per seed, which is above zero if the runs agree with the paper; `claims` judges all directions
+together by these.
 """
 
 import math
@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from benchmark.metrics import metric as declared_metric
-from benchmark.statistics.equal_regret import log_ratio_at_equal_regret
-from benchmark.statistics.paired import mean_interval
-from reports.analysis.evidence import Evidence, judge
+from benchmark.statistics.equal_regret import Front, at_equal_regret
+from benchmark.statistics.verdicts import ClaimVerdict
+from reports.analysis.evidence import Evidence, evidence
 from reports.analysis.user_directions import group_losses, nearer_to_centre
 from reports.drawing.labels import algorithm_label, front_text
 from reports.read.context import Context
@@ -27,19 +27,11 @@ FREQUENT = "frequent"
 """As a threshold: the lowest γ above 1, or the lowest D, in the runs."""
 
 
-def check_direction(direction: Mapping[str, Any], results: Results, context: Context) -> Evidence:
-    """Test one direction of paper.toml."""
-    runs = results.runs[results.runs["experiment"] == direction["experiment"]]
-    if "dataset" in direction:
-        runs = runs[runs["dataset"] == direction["dataset"]]
+def check_direction(claim: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
+    """Test one direction of paper.toml on the runs of its experiment on one stream."""
     if runs.empty:
         return Evidence(why_not="no finished run")
-    evidence = TESTS[str(direction["test"])](direction, runs, results, context)
-    if "undetermined" in direction and evidence.supports_paper is not None:
-        return replace(
-            evidence, supports_paper=None, why_not=f"not determined by the paper: {direction['undetermined']}"
-        )
-    return evidence
+    return TESTS[str(claim["test"])](claim, runs, results, context)
 
 
 def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
@@ -56,32 +48,38 @@ def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, co
     values = [float(kendalltau(part[along], part[metric]).statistic) for _, part in chosen.groupby("seed")]
     words = {"threshold": "the threshold", "global_dim": "d_g"}[along]
     method = f"Kendall's τ of {declared_metric(metric).short_name} with {words}, {int(points.max())} settings"
-    return judge(values, direction["sign"], "τ = ", method)
+    return evidence(values, direction["sign"], "τ = ", method)
 
 
 def equal_regret(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
-    """C_T of one method over C_T of another at equal regret, interpolated, for each common seed."""
+    """C_T of one method over C_T of another at a regret of a share `above` the least, for each common seed."""
     less, more = direction["less"], direction["more"]
-    ratios, regrets, shares = [], [], []
-    for _, part in runs[runs["variant"] == ""].groupby("seed"):
-        sides = [part[part["algorithm"] == name] for name in (less, more)]
-        levels, ratio = log_ratio_at_equal_regret(
-            *((side["communication"].to_numpy(), side["regret"].to_numpy()) for side in sides)
+    first, second = paired_fronts(runs, less, more)
+    if not first:
+        return Evidence(why_not="the two methods have no seed in common")
+    (level,) = at_equal_regret(first, second, [direction["above"]])
+    if np.isnan(level.log_ratios).all():
+        return Evidence(
+            why_not="one of the two methods does not reach this regret, or reaches it without communication"
         )
-        if len(levels):
-            ratios.append(float(ratio.mean()))
-            regrets += [float(levels[0]), float(levels[-1])]
-            shares.append(float((ratio < 0).mean()))
-    if not ratios:
-        return Evidence(why_not="the two methods have no regret level in common")
-    mean, low, high = (10**value for value in mean_interval(ratios))
     names = f"C_T of {algorithm_label(less)} over C_T of {algorithm_label(more)}"
-    method = (
-        f"{names} at equal regret ({cell_text(min(regrets))} to {cell_text(max(regrets))}), interpolated, geometric "
-        f"mean over that range; less on {np.mean(shares):.0%} of it"
+    found = evidence(
+        (-level.log_ratios).tolist(), 1, "", f"{names}, interpolated between undominated settings; geometric mean"
     )
-    evidence = judge([-ratio for ratio in ratios], 1, "", method)
-    return replace(evidence, ours=f"ratio {interval_text(mean, low, high)}")
+    return replace(found, ours=f"ratio {interval_text(*level.ratio())}")
+
+
+def paired_fronts(runs: pd.DataFrame, one: str, other: str) -> tuple[list[Front], list[Front]]:
+    """Return communication and regret of the settings of two methods, one front per common seed."""
+    plain = runs[runs["variant"] == ""]
+    sides = [plain[plain["algorithm"] == name] for name in (one, other)]
+    common = sorted(set(sides[0]["seed"]) & set(sides[1]["seed"]))
+    first, second = ([_front(side[side["seed"] == seed]) for seed in common] for side in sides)
+    return first, second
+
+
+def _front(runs: pd.DataFrame) -> Front:
+    return runs["communication"].to_numpy(), runs["regret"].to_numpy()
 
 
 def contrast(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
@@ -98,12 +96,12 @@ def contrast(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results,
     differences = [float(better[seed] - worse[seed]) for seed in common]
     names = [f"{algorithm_label(side['algorithm'].iloc[0])} at {_at(side)}" for side in sides]
     means = f"{cell_text(float(better[common].mean()))} and {cell_text(float(worse[common].mean()))}"
-    return judge(differences, 1, f"{means}: difference ", f"normalised reward of {names[0]} minus {names[1]}")
+    return evidence(differences, 1, f"{means}: difference ", f"normalised reward of {names[0]} minus {names[1]}")
 
 
 def not_testable(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
     """A claim that cannot be tested numerically."""
-    return Evidence(why_not=str(direction["why"]))
+    return Evidence(verdict=ClaimVerdict.NOT_CHECKABLE, why_not=str(direction["why"]))
 
 
 TESTS: dict[str, Callable[[Mapping[str, Any], pd.DataFrame, Results, Context], Evidence]] = {

@@ -1,39 +1,38 @@
-"""Evidence for or against a direction that the paper states: an interval over seeds."""
+"""Evidence for or against a claim of the paper: our values, one per seed, and how they were obtained."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.verdicts import ClaimVerdict
 from reports.write.table import interval_text
-
-UNDECIDED = "undecided: the interval is compatible with no effect"
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The result of a test: our value as text, how it was tested, the number of seeds, and if it supports the paper.
+    """The result of a test: our value as text, the number of seeds, and the method in words.
 
-    `supports_paper` is None if the test is undecided; `why_not` then gives the reason.
+    `values` has one number per seed, above zero where the runs agree with the paper: all directions are judged together
+    by these. A test that does not vary over seeds has its `verdict` instead. `why_not` says why there is neither.
     """
 
     ours: str = ""
     method: str = ""
-    seeds: int = 0
-    supports_paper: bool | None = None
+    values: tuple[float, ...] = ()
+    verdict: ClaimVerdict | None = None
     why_not: str = ""
 
+    @property
+    def seeds(self) -> int:
+        """The number of seeds with a value."""
+        return len(self.values)
 
-def judge(values: Sequence[float], sign: int, before: str, method: str) -> Evidence:
-    """Judge one number per seed; `sign` is the side of zero that the paper states."""
-    mean, low, high = mean_interval(values)
-    seeds = sum(not math.isnan(value) for value in values)
-    if not seeds:
+
+def evidence(values: Sequence[float], sign: int, before: str, method: str) -> Evidence:
+    """Return the evidence of one number per seed; `sign` is the side of zero that the paper states."""
+    numbers = [value for value in values if not math.isnan(value)]
+    if not numbers:
         return Evidence(why_not="the metric does not vary")
-    ours = before + interval_text(mean, low, high)
-    ends = sorted((sign * mean,) if math.isnan(low) else (sign * low, sign * high))
-    if ends[0] <= 0 <= ends[-1]:
-        return Evidence(
-            ours, method, seeds, None, UNDECIDED if seeds > 1 else "undecided: no effect with the single seed"
-        )
-    return Evidence(ours, method, seeds, ends[0] > 0)
+    ours = before + interval_text(*mean_interval(numbers))
+    return Evidence(ours, method, tuple(sign * value for value in numbers))

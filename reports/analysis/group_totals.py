@@ -12,23 +12,24 @@ from reports.read.context import Context, made_from
 from reports.read.results import Results
 
 EXPERIMENT = "user_groups"
-COLUMNS = ("run_id", "dataset", "source", "algorithm", "family", "variant", "threshold", "seed")
+COLUMNS = ("run_id", "dataset", "stream", "source", "algorithm", "family", "variant", "threshold", "seed")
 
 
-def group_totals(results: Results, context: Context, dataset: str) -> pd.DataFrame:
-    """Return uploads and reward per run of the study on a data set and per group.
+def group_totals(results: Results, context: Context, stream: str) -> pd.DataFrame:
+    """Return uploads and reward per run of the study on a stream and per group.
 
-    Columns: run_id, dataset, source, algorithm, family, variant, threshold, seed, group (its label), least (its least
-    activity), users, interactions, uploads, reward. Empty if the data set or the runs are not available.
+    Columns: run_id, dataset, stream, source, algorithm, family, variant, threshold, seed, group (its label), least (its
+    least activity), users, interactions, uploads, reward. Empty if the data set or the runs are not available.
     """
-    if dataset not in context.group_totals:
-        context.group_totals[dataset] = _read(results, context, dataset)
-    return context.group_totals[dataset]
+    if stream not in context.group_totals:
+        context.group_totals[stream] = _read(results, context, stream)
+    return context.group_totals[stream]
 
 
-def _read(results: Results, context: Context, dataset: str) -> pd.DataFrame:
+def _read(results: Results, context: Context, stream: str) -> pd.DataFrame:
+    runs = results.runs[(results.runs["experiment"] == EXPERIMENT) & (results.runs["stream"] == stream)]
+    dataset = next(iter(runs["dataset"]), stream)
     prepared = context.prepared(dataset)
-    runs = results.runs[(results.runs["experiment"] == EXPERIMENT) & (results.runs["dataset"] == dataset)]
     parts = []
     if prepared is not None:
         groups = groups_of(prepared)

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmark.statistics.verdicts import ClaimVerdict
 from reports.analysis.embedding import item_features, mean_features, two_components
-from reports.analysis.evidence import Evidence, judge
+from reports.analysis.evidence import Evidence, evidence
 from reports.analysis.group_totals import group_totals
 from reports.read.context import Context
 from reports.read.results import Results
@@ -22,7 +23,7 @@ ASSIGNMENTS = 100
 
 def group_losses(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
     """The share of reward lost by the less active groups minus that lost by the most active, for each seed."""
-    totals = group_totals(results, context, direction["dataset"])
+    totals = group_totals(results, context, str(runs["stream"].iloc[0]))
     totals = totals[totals["algorithm"] == direction["algorithm"]]
     if totals.empty:
         return Evidence(why_not="the data set used by these runs is not available")
@@ -41,7 +42,7 @@ def group_losses(direction: Mapping[str, Any], runs: pd.DataFrame, results: Resu
     less_active_loss, most_active_loss = np.mean(losses, axis=0)
     ours = f"lost {less_active_loss:.1%} and {most_active_loss:.1%}: difference "
     method = "share of reward lost by the less active groups minus that lost by the most active"
-    return judge([loss[0] - loss[1] for loss in losses], 1, ours, method)
+    return evidence([loss[0] - loss[1] for loss in losses], 1, ours, method)
 
 
 def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
@@ -50,7 +51,7 @@ def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: 
     The mean of many items is near the centre for any user. So the difference counts only if it is outside the range
     of differences for random assignments of the same items to the users, with the same number of items per user.
     """
-    prepared = context.prepared(direction["dataset"])
+    prepared = context.prepared(str(runs["dataset"].iloc[0]))
     if prepared is None:
         return Evidence(why_not="the data set used by these runs is not available")
     activity, (low, high) = prepared.activity, direction["most_active"]
@@ -74,10 +75,10 @@ def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: 
     )
     text = f"difference {cell_text(ours)}; random assignments: {at_random}"
     if low_by_chance <= ours <= high_by_chance:
-        return Evidence(
-            text, method, why_not="undecided: random assignments of items to users produce equally large differences"
-        )
-    return Evidence(text, method, supports_paper=bool(ours > high_by_chance))
+        why = "random assignments of items to users produce equally large differences"
+        return Evidence(text, method, verdict=ClaimVerdict.UNDECIDED, why_not=why)
+    verdict = ClaimVerdict.REPRODUCED if ours > high_by_chance else ClaimVerdict.OPPOSITE
+    return Evidence(text, method, verdict=verdict)
 
 
 def _reward(totals: pd.DataFrame, threshold: float, activity: Sequence[int]) -> float:

@@ -12,7 +12,7 @@ from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import plot_front
 from reports.drawing.labels import dataset_label
 from reports.read.context import Context
-from reports.read.experiment_files import effects_of, experiment_title
+from reports.read.experiment_files import effects_of, experiment_title, stream_in_name
 from reports.read.results import Results
 from reports.read.variants import without_threshold
 from reports.subjects import FIGURES, STUDIES, Subject
@@ -28,13 +28,12 @@ def figures(results: Results, context: Context) -> list[Figure]:
     names = {objective([source]).name for source in results.runs["source"].unique()}
     rows = over_seeds(results.runs, ["communication", *sorted(names)])
     all_figures = []
-    for (experiment, dataset), part in rows.groupby(["experiment", "dataset"]):
+    for (experiment, stream), part in rows.groupby(["experiment", "stream"]):
         if experiment in NOT_A_FRONT or part["global_dim"].notna().all():
             continue
-        runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["dataset"] == dataset)]
-        joined = without_threshold(runs)
-        several = rows.loc[rows["experiment"] == experiment, "dataset"].nunique() > 1
-        all_figures.append(front_of(str(experiment), str(dataset), part, context, joined, several=several))
+        runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["stream"] == stream)]
+        streams = rows.loc[rows["experiment"] == experiment, "stream"]
+        all_figures.append(front_of(str(experiment), str(stream), part, context, without_threshold(runs), streams))
     return all_figures
 
 
@@ -44,15 +43,20 @@ def subject_of(experiment: str) -> Subject:
 
 
 def front_of(
-    experiment: str, dataset: str, rows: pd.DataFrame, context: Context, joined: Collection[str], *, several: bool
+    experiment: str,
+    stream: str,
+    rows: pd.DataFrame,
+    context: Context,
+    joined: Collection[str],
+    streams: "pd.Series[str]",
 ) -> Figure:
-    """Return the front of one experiment on one data set; all variants of an algorithm in `joined` are one curve."""
+    """Return the front on one of an experiment's streams; all variants of an algorithm in `joined` are one curve."""
     front = plan_front(rows, objective(rows["source"]), joined=joined)
     labels = context.labels(rows)
-    title = experiment_title(experiment) + (f", {dataset_label(dataset)}" if several else "")
+    is_named = stream_in_name(experiment, stream, streams)
     return make_figure(
-        f"{experiment}_{dataset}" if several else experiment,
-        title,
+        f"{experiment}_{stream}" if is_named else experiment,
+        experiment_title(experiment) + (f", {dataset_label(stream)}" if streams.nunique() > 1 else ""),
         front_caption(front, rows, _label_meaning(rows)),
         lambda: draw_front(front, labels),
         plot_front(front),

@@ -14,7 +14,7 @@ from reports.drawing.plotly_parts import AXIS, layout, numbers, seeds_line
 from reports.drawing.style import panels, thousands
 from reports.figures.fronts import NOT_A_FRONT
 from reports.read.context import Context
-from reports.read.experiment_files import experiment_title
+from reports.read.experiment_files import experiment_title, stream_in_name
 from reports.read.results import Results
 from reports.subjects import OVER_TIME
 from reports.write.table import interval_text
@@ -33,10 +33,10 @@ def figures(results: Results, context: Context) -> list[Figure]:
     """Return a picture per experiment and data set, one for all d_g of an experiment."""
     all_figures = []
     runs = results.runs[~results.runs["experiment"].isin(NOT_A_FRONT)]
-    streams = runs["dataset"].where(runs["global_dim"].isna(), "")
-    for (experiment, dataset), part in runs.groupby([runs["experiment"], streams]):
-        several = streams[runs["experiment"] == experiment].nunique() > 1
-        figure = _figure(results, context, str(experiment), str(dataset) if several else "", part)
+    streams = runs["stream"].where(runs["global_dim"].isna(), "")
+    for (experiment, stream), part in runs.groupby([runs["experiment"], streams]):
+        is_named = stream_in_name(str(experiment), str(stream), streams[runs["experiment"] == experiment])
+        figure = _figure(results, context, str(experiment), str(stream) if is_named else "", part)
         if figure is None:
             context.note_absent(f"{experiment}: no figure over time because the runs have no curves")
         else:

@@ -36,14 +36,12 @@ def figures(results: Results, context: Context) -> list[Figure]:
     """Return a picture for each data set of the study."""
     all_figures = []
     study = results.runs[results.runs["experiment"] == EXPERIMENT]
-    for dataset, runs in study.groupby("dataset"):
-        totals = group_totals(results, context, str(dataset))
+    for stream, runs in study.groupby("stream"):
+        totals = group_totals(results, context, str(stream))
         if len(totals):
-            all_figures.append(_figure(str(dataset), by_group(totals), context.labels(runs)))
+            all_figures.append(_figure(str(stream), by_group(totals), context.labels(runs)))
         else:
-            context.note_absent(
-                f"{dataset}: no figure of reward by activity group because its data or runs are missing"
-            )
+            context.note_absent(f"{stream}: no figure of reward by activity group because its data or runs are missing")
     return all_figures
 
 
@@ -62,15 +60,15 @@ def by_group(totals: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _figure(dataset: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
+def _figure(stream: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
     caption = (
         "Reward per user and per interaction, by activity group (number of interactions of a user). "
         "According to the paper, the less active groups of Delicious lose most from γ=6001 to γ=3, the most active "
         "least. " + seeds_sentence(rows["seeds"])
     )
     return make_figure(
-        f"user_groups_{dataset}",
-        f"Reward by activity group, {dataset_label(dataset)}",
+        f"user_groups_{stream}",
+        f"Reward by activity group, {dataset_label(stream)}",
         caption,
         lambda: _draw(rows, labels),
         _plot(rows),

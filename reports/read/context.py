@@ -21,7 +21,7 @@ class Context:
 
     `experiments` are those that the report is about, whether they have runs or not. `absent` holds sentences about
     anything missing; makers of tables and figures add to it with `note_absent`. `group_totals` caches the results of
-    the function of that name, which several tables and figures use.
+    the function of that name, which several tables and figures use; `judged` does so for the paper's claims.
     """
 
     folder: Path
@@ -29,6 +29,7 @@ class Context:
     experiments: tuple[str, ...] = ()
     absent: list[str] = field(default_factory=list)
     group_totals: dict[str, pd.DataFrame] = field(default_factory=dict)
+    judged: list[Any] = field(default_factory=list)
     _opened: dict[str, Prepared | None] = field(default_factory=dict)
 
     @cached_property

@@ -2,6 +2,8 @@
 
 from functools import cache
 
+import pandas as pd
+
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import stream_names
 
@@ -21,3 +23,14 @@ def effects_of(name: str) -> tuple[str, ...]:
 def datasets_of(name: str) -> tuple[str, ...]:
     """Return the streams of a shipped experiment; those of any other are unknown."""
     return tuple(stream_names(load_experiment(name))) if name in experiment_names() else ()
+
+
+def stream_in_name(experiment: str, stream: str, streams: "pd.Series[str]") -> bool:
+    """Return whether outputs of an experiment on a stream have the stream in their name.
+
+    They have not on its only stream, nor on the first stream of its file unless it is a study: that is the figure
+    itself, and the others are its variants.
+    """
+    if streams.nunique() == 1:
+        return False
+    return bool(effects_of(experiment)) or stream != next(iter(datasets_of(experiment)), None)

@@ -100,6 +100,17 @@ class Results:
             except (MlflowException, OSError) as error:
                 raise FileNotFoundError(f"{CLIENTS} of run {run_id} cannot be read: {error}") from None
 
+    def synchronisations(self, run_id: str) -> int | None:
+        """Return how often all known clients uploaded together in a run; None if its client totals are missing.
+
+        The first client of a stream takes part in every synchronisation, so no client uploads more often.
+        """
+        try:
+            uploads = self.client_totals(run_id)["uploads"]
+        except (OSError, ValueError):
+            return None
+        return int(uploads.max()) if len(uploads) else 0
+
     def curves(self, run_ids: Iterable[str]) -> pd.DataFrame:
         """Return run_id, metric (a name of a curve, such as `reward_curve`), step and value, in order of steps."""
         rows = read_curves(self._store, list(run_ids))

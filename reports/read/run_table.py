@@ -3,17 +3,16 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import pandas as pd
 
 from benchmark.metrics import metric_names
-from benchmark.records.record import SIZES, Configuration, RunRecord
+from benchmark.records.record import SIZES, Configuration, RunRecord, StreamRecord
 from reports.read.differences import describe, differing_names
 from reports.read.experiment_files import effects_of
 from reports.read.methods import remember_methods
 
-FAMILY = ("experiment", "dataset", "source", "algorithm", "family")
+FAMILY = ("experiment", "dataset", "stream", "source", "algorithm", "family")
 """Columns that are equal in runs that differ only in their seed and in the values on an axis: a curve."""
 
 GROUP = (*FAMILY, "threshold", "global_dim")
@@ -29,6 +28,7 @@ IDENTITY = (
     "variant",
     "threshold",
     "dataset",
+    "stream",
     "source",
     "seed",
     "global_dim",
@@ -39,11 +39,22 @@ IDENTITY = (
 )
 """Columns that do not depend on the registry of metrics.
 
-`configuration` is everything but the seed. `family` is the configuration without the values that are on an axis or in
+`stream` is the name of the data set, with the options that change its task, see `stream_name`. `configuration` is
+everything but the seed. `family` is the configuration without the values that are on an axis or in
 the name of the stream. `variant` is for display only: how the families of an algorithm on a stream differ.
 """
 
-SHOWN_ELSEWHERE = ("global_dim", "stream_global_dim", "stream_client_distribution")
+TASK_OPTIONS = {("negatives", "popularity"): "matched", ("pools", "rated"): "rated", ("repeats", "once"): "once"}
+"""Options of a stream that make it another task, and how they are written in its name."""
+
+SHOWN_ELSEWHERE = (
+    "global_dim",
+    "stream_global_dim",
+    "stream_client_distribution",
+    "stream_clients_drawn",
+    "stream_exponent",
+    *(f"stream_{name}" for name, _ in TASK_OPTIONS),
+)
 """Values on an axis, or in the name of the stream."""
 
 EQUAL_TO_GAMMA = ("gamma_upload", "gamma_download")
@@ -74,9 +85,10 @@ def as_runs(records: Sequence[RunRecord]) -> pd.DataFrame:
             "variant": "",
             "threshold": record.method.front_number,
             "dataset": stream.name,
+            "stream": stream_name(stream),
             "source": stream.source,
             "seed": record.seed,
-            "global_dim": _number(configuration.get("global_dim")),
+            "global_dim": _global_dim(configuration),
             **{name: stream.sizes.get(name, 0) for name in SIZES},
             "fingerprint": stream.fingerprint,
             "prepared": stream.prepared,
@@ -86,6 +98,15 @@ def as_runs(records: Sequence[RunRecord]) -> pd.DataFrame:
         rows.append(row)
     table = pd.DataFrame(rows, columns=columns())
     return table.assign(variant=variants(table))
+
+
+def stream_name(stream: StreamRecord) -> str:
+    """Return the name of a stream: its data set, and options with which it is another task, such as lastfm-matched.
+
+    Streams of different names are never in one curve, one ranking or one mean.
+    """
+    suffixes = (suffix for (name, value), suffix in TASK_OPTIONS.items() if stream.options.get(name) == value)
+    return "-".join([stream.name, *suffixes])
 
 
 def family_of(record: RunRecord) -> Configuration:
@@ -105,7 +126,7 @@ def family_of(record: RunRecord) -> Configuration:
 
 def variants(runs: pd.DataFrame) -> list[str]:
     """Describe for each run, for display, how its family differs from the others of its algorithm and stream."""
-    streams = list(zip(runs["experiment"], runs["dataset"], runs["source"], runs["algorithm"], strict=True))
+    streams = list(zip(runs["experiment"], runs["stream"], runs["source"], runs["algorithm"], strict=True))
     families: dict[tuple[str, ...], dict[Configuration, None]] = defaultdict(dict)
     for stream, family in zip(streams, runs["family"], strict=True):
         families[stream][family] = None
@@ -147,5 +168,7 @@ def _names(experiment: str, families: Iterable[Configuration]) -> list[str]:
     return differing_names(families, always=[*effects, *(f"stream_{name}" for name in effects)])
 
 
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else math.nan
+def _global_dim(configuration: Configuration) -> float:
+    """Return d_g of the method or else, for a method without it, of the stream."""
+    values = (configuration.get(name) for name in ("global_dim", "stream_global_dim"))
+    return next((float(value) for value in values if isinstance(value, int | float)), math.nan)

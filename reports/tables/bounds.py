@@ -78,12 +78,12 @@ BOUNDS = (
 def tables(results: Results, context: Context) -> list[Table]:
     """Return the paper's table, and one for each stream with runs of γ=1 or Sync-LinUCB."""
     all_tables = [_symbolic()]
-    for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
+    for (experiment, stream, source), runs in results.runs.groupby(["experiment", "stream", "source"]):
         is_swept = (runs["algorithm"] == "sync-linucb") | (
             (runs["algorithm"] == "async-linucb") & (runs["threshold"] == 1)
         )
         if is_swept.any():
-            all_tables.append(_measured(str(experiment), str(dataset), str(source), runs, context))
+            all_tables.append(_measured(str(experiment), str(stream), str(source), runs, context))
     return all_tables
 
 
@@ -102,10 +102,10 @@ def _symbolic() -> Table:
     return Table("bounds", "Appendix Table 1: upper bounds", caption, pd.DataFrame(rows), subject=SUBJECT)
 
 
-def _measured(experiment: str, dataset: str, source: str, runs: pd.DataFrame, context: Context) -> Table:
+def _measured(experiment: str, stream: str, source: str, runs: pd.DataFrame, context: Context) -> Table:
     N, T, d = (int(runs[name].max()) for name in ("clients", "steps", "dimension"))
     means = over_seeds(runs[runs["variant"] == ""], ["regret", "communication"])
-    is_uniform = dataset == "simulated-uniform"
+    is_uniform = stream == "simulated-uniform"
     rows = []
     for bound in BOUNDS:
         threshold = bound.threshold_at(N, T, d)
@@ -123,13 +123,13 @@ def _measured(experiment: str, dataset: str, source: str, runs: pd.DataFrame, co
             row |= {"nearest threshold": nearest["threshold"], "seeds": int(nearest["seeds"])}
             row |= {name: nearest[name] for name in ends}
         rows.append(row)
-    label = context.label(dataset, source)
+    label = context.label(str(runs["dataset"].iloc[0]), source)
     notes = [label] if label else []
     if len([row for row in rows if "seeds" in row]) < len(rows):
         notes.append("–: no run at or near that threshold.")
     return Table(
-        f"bounds_{experiment}_{dataset}",
-        f"Bounds and measurements: {dataset_label(dataset)}" + (f" – {label}" if label else ""),
+        f"bounds_{experiment}_{stream}",
+        f"Bounds and measurements: {dataset_label(stream)}" + (f" – {label}" if label else ""),
         f"The bounds of appendix Table 1 for N={N:,}, T={T:,}, d={d}, without constant factors, so only orders of "
         f"magnitude can be compared ({'uniform' if is_uniform else 'non-uniform'} clients; N is the number of clients "
         f"that appear). The measured regret and C_T at the nearest threshold are shown alongside: means over seeds "

@@ -23,15 +23,15 @@ def tables(results: Results, context: Context) -> list[Table]:
     Baselines and references are not ranked. Studies have none: their variants do not compete, and have their own table.
     """
     all_tables = []
-    for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
+    for (experiment, stream, source), runs in results.runs.groupby(["experiment", "stream", "source"]):
         if effects_of(str(experiment)):
             continue
         metric = objective([str(source)])
         runs = runs[[method(str(name)).role == "contender" for name in runs["algorithm"]]]
         competitors = contenders(runs.dropna(subset=[metric.name, "communication"]), metric)
         if len(competitors) > 1:
-            label = context.label(str(dataset), str(source))
-            all_tables += _tables(str(experiment), str(dataset), label, metric, competitors)
+            label = context.label(str(runs["dataset"].iloc[0]), str(source))
+            all_tables += _tables(str(experiment), str(stream), label, metric, competitors)
     return all_tables
 
 

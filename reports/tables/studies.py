@@ -49,7 +49,7 @@ def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric) -> It
     effects = [_setting_text(_effects(family, baseline)) for family in runs["family"]]
     runs = runs.assign(effect=effects, equal=_held_constant(runs, baseline))
     default = _setting_text(baseline)
-    for key, part in runs.groupby(["dataset", "algorithm", "equal", "threshold"], dropna=False):
+    for key, part in runs.groupby(["stream", "algorithm", "equal", "threshold"], dropna=False):
         dataset, algorithm, held, threshold = key
         by_seed = {str(effect): values.set_index("seed") for effect, values in part.groupby("effect")}
         first = by_seed.get(default)
@@ -83,7 +83,7 @@ def _effects(family: Configuration, baseline: Mapping[str, str]) -> dict[str, st
 def _held_constant(runs: pd.DataFrame, baseline: Mapping[str, str]) -> list[str]:
     """Describe for each run the other settings in which the runs of its algorithm and data set differ."""
     hidden = {*baseline, *(f"{PREFIX}{name}" for name in baseline)}
-    streams = list(zip(runs["dataset"], runs["algorithm"], strict=True))
+    streams = list(zip(runs["stream"], runs["algorithm"], strict=True))
     others = [family.without(*hidden) for family in runs["family"]]
     names = {
         stream: differing_names({other for other, own in zip(others, streams, strict=True) if own == stream})

@@ -6,8 +6,9 @@ import pandas as pd
 
 from benchmark.statistics.paired import mean_interval
 from reports.analysis.group_totals import EXPERIMENT, group_totals
+from reports.analysis.table_2 import ARMS
 from reports.drawing.labels import algorithm_label, dataset_label
-from reports.paper import paper
+from reports.paper import paper, stream_of
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import USERS
@@ -21,23 +22,24 @@ def tables(results: Results, context: Context) -> list[Table]:
     """Return a table for each data set and algorithm of the study."""
     study = results.runs[results.runs["experiment"] == EXPERIMENT]
     all_tables = []
-    for dataset in sorted(study["dataset"].unique()):
-        totals = group_totals(results, context, dataset)
+    for stream in sorted(study["stream"].unique()):
+        totals = group_totals(results, context, stream)
         if totals.empty:
             context.note_absent(
-                f"{dataset}: no table of users by activity because its data or client totals are missing"
+                f"{stream}: no table of users by activity because its data or client totals are missing"
             )
             continue
         for number, ((algorithm, _), part) in enumerate(totals.groupby(["algorithm", "family"])):
-            name = f"user_groups_{dataset}" + (f"_{number + 1}" if number else "")
-            arms = int(study.loc[study["dataset"] == dataset, "arms"].iloc[0])
+            name = f"user_groups_{stream}" + (f"_{number + 1}" if number else "")
+            arms = int(study.loc[study["stream"] == stream, "arms"].iloc[0])
             method = f"{algorithm_label(str(algorithm))} {part['variant'].iloc[0]}".strip()
-            all_tables.append(_table(name, dataset, method, part, arms, context))
+            all_tables.append(_table(name, stream, method, part, arms, context))
     return all_tables
 
 
-def _table(name: str, dataset: str, method: str, totals: pd.DataFrame, arms: int, context: Context) -> Table:
-    papers = _paper_rows() if dataset == paper()["groups"]["dataset"] else {}
+def _table(name: str, stream: str, method: str, totals: pd.DataFrame, arms: int, context: Context) -> Table:
+    papers = _paper_rows() if stream == stream_of(paper()["groups"]["dataset"]) else {}
+    dataset = str(totals["dataset"].iloc[0])
     rows = []
     for threshold in sorted(totals["threshold"].unique(), reverse=True):
         groups = totals[totals["threshold"] == threshold]
@@ -55,7 +57,7 @@ def _table(name: str, dataset: str, method: str, totals: pd.DataFrame, arms: int
         f"group's data."
     )
     notes = [*([label] if label else []), *(paper()["groups"]["remarks"] if papers else ())]
-    title = f"Appendix Table 2: users by activity, {dataset_label(dataset)}" + (f" – {label}" if label else "")
+    title = f"Appendix Table 2: users by activity, {dataset_label(stream)}" + (f" – {label}" if label else "")
     return Table(name, title, caption, pd.DataFrame(rows), tuple(notes), (EXPERIMENT,), subject=USERS)
 
 
@@ -79,7 +81,8 @@ def _row(
         row |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), mean_interval(totals[metric]), strict=True))
     row["normalised reward"] = row["reward"] / (data / arms) if data else float("nan")
     if papers:
-        row |= {f"paper: {name}": stated.get(name, float("nan")) for name in ("users", "data", "uploads", "reward")}
+        names = ("users", "data", "uploads", "reward", "normalised reward")
+        row |= {f"paper: {name}": stated.get(name, float("nan")) for name in names}
     return row
 
 
@@ -90,5 +93,7 @@ def _paper_rows() -> dict[tuple[float, str], dict[str, Any]]:
     for group in [*groups["rows"], {"least": SUM, **groups["sum"]}]:
         for column, threshold in enumerate(groups["thresholds"]):
             values = {"uploads": group["uploads"][column], "reward": group["reward"][column]}
-            rows[float(threshold), str(group["least"])] = {"users": group["users"], "data": group["data"], **values}
+            values |= {"users": group["users"], "data": group["data"]}
+            values["normalised reward"] = values["reward"] / (group["data"] / ARMS)
+            rows[float(threshold), str(group["least"])] = values
     return rows

@@ -18,7 +18,7 @@ from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import with_all_parameters
 from benchmark.records.record import RunRecord
 from benchmark.records.store import ARTIFACTS, FILES, Store
-from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, SOURCE
+from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PREPARED, SOURCE
 from data_pipelines.data_set import Contents
 from data_pipelines.prepare.prepared import prepare
 from data_pipelines.prepare.words import WordCounts
@@ -124,6 +124,8 @@ class HandMade:
         fingerprint = fingerprint_of_stream(dataset, source, manifest, seed, given)
         name = f"{experiment} {algorithm} {threshold} {fingerprint} {seed} {parameters}"
         tags = {KIND: "run", KEY: key or name, SOURCE: source, FINGERPRINT: fingerprint}
+        if manifest is not None and dataset.endswith("-tagged"):  # these came after the tag
+            tags[PREPARED] = str(manifest["fingerprint"])
         if status == "FAILED":
             tags[ERROR] = "RuntimeError: made by hand"
         threshold_text = "" if threshold is None else repr(float(threshold))
@@ -217,7 +219,7 @@ def write_user_groups(store: HandMade, manifest: Mapping[str, Any], seeds: int =
                 "async-linucb",
                 threshold,
                 seed,
-                dataset="delicious",
+                dataset=str(manifest["name"]),
                 source=str(manifest["source"]),
                 manifest=manifest,
                 clients=clients,

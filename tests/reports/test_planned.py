@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmark.execution.run_result import RunResult
-from benchmark.plan.experiment import experiment_names, load_experiment
+from benchmark.plan.experiment import experiment_names, load_experiment, shipped_data_sets
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan
 from benchmark.records.record import RunRecord, record_of
@@ -18,12 +18,12 @@ from tests.reports.hand_made import write_data
 
 
 @pytest.fixture(scope="session")
-def three_data_sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def all_data_sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def write(folder: Path) -> None:
-        for name in ("lastfm", "delicious", "movielens"):
+        for name in shipped_data_sets():
             write_data(folder, name)
 
-    return once(tmp_path_factory, "three_data_sets", write)
+    return once(tmp_path_factory, "all_data_sets", write)
 
 
 def as_recorded(runs: Sequence[Run], *, is_old: bool = False) -> pd.DataFrame:
@@ -46,9 +46,9 @@ def as_recorded(runs: Sequence[Run], *, is_old: bool = False) -> pd.DataFrame:
 @pytest.mark.parametrize("is_old", [False, True])
 @pytest.mark.parametrize("name", experiment_names())
 def test_planned_and_recorded_runs_are_matched_one_to_one(
-    name: str, is_old: bool, three_data_sets: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, is_old: bool, all_data_sets: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("FEDBANDIT_DATA", str(three_data_sets))
+    monkeypatch.setenv("FEDBANDIT_DATA", str(all_data_sets))
     experiment = load_experiment(name)
     runs = make_plan([experiment], RunOptions()).runs
     planned = planned_runs(experiment, "quick")
@@ -59,9 +59,9 @@ def test_planned_and_recorded_runs_are_matched_one_to_one(
 
 
 def test_runs_with_options_of_their_streams_are_matched_one_to_one(
-    tmp_path: Path, three_data_sets: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, all_data_sets: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("FEDBANDIT_DATA", str(three_data_sets))
+    monkeypatch.setenv("FEDBANDIT_DATA", str(all_data_sets))
     tables = ["dataset = 'lastfm'", *(f"dataset = 'lastfm'\n{option}" for option in OPTIONS)]
     tables += ["simulated = 'non-uniform'", "simulated = 'non-uniform'\nclients_drawn = 'zipf'\nexponent = 2"]
     streams = "".join(f"[[streams]]\n{table}\n" for table in tables)
@@ -81,9 +81,9 @@ OPTIONS = ("negatives = 'popularity'", "repeats = 'once'", "order = 'shuffled'",
 
 
 def test_a_parameter_that_was_added_after_a_run_was_recorded_has_its_default(
-    three_data_sets: Path, monkeypatch: pytest.MonkeyPatch
+    all_data_sets: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("FEDBANDIT_DATA", str(three_data_sets))
+    monkeypatch.setenv("FEDBANDIT_DATA", str(all_data_sets))
     experiment = load_experiment("study_ties")
     planned = planned_runs(experiment, "quick")
     recorded = as_recorded(make_plan([experiment], RunOptions()).runs)

@@ -13,14 +13,15 @@ from pathlib import Path
 import pandas as pd
 
 from data_pipelines.support.files import write_whole
+from reports.analysis.claims import COUNT, DIRECTION, NUMBER
 from reports.analysis.seeds import over_seeds
 from reports.build import OUT, build
 from reports.drawing.labels import algorithm_label
 from reports.read.context import Context, make_context
-from reports.read.experiment_files import effects_of
+from reports.read.experiment_files import datasets_of, effects_of
 from reports.read.methods import method
 from reports.read.results import Results, read_results
-from reports.tables import bounds, paper_against_ours, studies, user_groups
+from reports.tables import ablations, bounds, claims, equal_regret, paper_against_ours, studies, user_groups
 from reports.write.table import Table
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
@@ -30,8 +31,9 @@ PICTURES = DOCS / "pictures"
 FIGURES = (
     *(f"fig_{letter}" for letter in "abcdef"),
     "low_communication",
-    "user_groups_delicious",
-    "users_delicious",
+    "claims",
+    "user_groups_delicious-tagged",
+    "users_delicious-tagged",
 )
 BLOCK = re.compile(r"(<!-- renewed: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 GAMMAS = (1, 1.01, 1.1, 2, 3, 1 + 10**0.75, 11, 101, 1 + 10**2.5, 1 + 10**2.75, 1001, 6001, 9001, math.inf)
@@ -64,9 +66,12 @@ def renewed(text: str, results: Results, context: Context) -> str:
 def block(name: str, results: Results, context: Context) -> str:
     """Return the table of this name without its heading, as the page has its own."""
     makers: dict[str, Callable[[], pd.DataFrame | Table]] = {
-        "directions": lambda: against_paper(results, context, "direction"),
-        "numbers": lambda: against_paper(results, context, "number"),
-        "sizes": lambda: against_paper(results, context, "size"),
+        "claims": lambda: claims.tables(results, context)[0],
+        "equal_regret": lambda: equal_regret.tables(results, context)[0],
+        "study_lastfm": lambda: ablations.tables(results, context)[0],
+        "directions": lambda: against_paper(results, context, DIRECTION),
+        "numbers": lambda: against_paper(results, context, NUMBER),
+        "sizes": lambda: against_paper(results, context, COUNT),
         "time": lambda: where_the_time_goes(results),
         "made": lambda: how_it_was_made(results),
     }
@@ -81,10 +86,14 @@ def block(name: str, results: Results, context: Context) -> str:
 def front(results: Results, experiment: str) -> pd.DataFrame:
     """Return reward or regret, and C_T, for some thresholds."""
     runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["variant"] == "")]
+    runs = runs[[method(name).role == "contender" for name in runs["algorithm"]]]
+    streams = datasets_of(experiment)
+    if runs["global_dim"].isna().any() and streams:  # the figure itself; its variants are in the table of directions
+        runs = runs[runs["stream"] == streams[0]]
     metric = "regret" if (runs["source"] == "simulated").all() else "normalised_reward"
     rows = over_seeds(runs, [metric, "communication"])
     if rows["global_dim"].notna().all():
-        first, rows = ["global_dim"], rows.sort_values("global_dim")
+        first, rows = ["algorithm", "global_dim"], rows.sort_values(["algorithm", "global_dim"])
     else:
         first = ["algorithm", "threshold"]
         thresholds = {**SHOWN, "gamma": LOW} if experiment == "low_communication" else SHOWN
@@ -104,14 +113,8 @@ def front(results: Results, experiment: str) -> pd.DataFrame:
 def against_paper(results: Results, context: Context, kind: str) -> pd.DataFrame:
     """Return the directions, numbers or sizes of the paper next to ours; Table 2 has a separate table."""
     (table,) = paper_against_ours.tables(results, context)
-    frame = table.frame
-    claims = frame["claim"]
-    kinds = pd.Series("number", index=frame.index)
-    kinds[frame["paper"].eq("stated")] = "direction"
-    kinds[claims.isin(["users", "items", "interactions"])] = "size"
-    kinds[claims.str.contains(r" of (?:group|all groups)")] = "table 2"
-    unused = ["paper", "place"] if kind == "direction" else []
-    return frame[kinds == kind].drop(columns=unused)
+    unused = ["kind", "paper", "place"] if kind == DIRECTION else ["kind"]
+    return table.frame[table.frame["kind"] == kind].drop(columns=unused)
 
 
 def where_the_time_goes(results: Results) -> pd.DataFrame:

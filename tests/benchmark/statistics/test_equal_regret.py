@@ -12,7 +12,6 @@ from benchmark.statistics.equal_regret import (
     at_equal_regret,
     communication_at,
     least_regret,
-    log_ratio_at_equal_regret,
     undominated,
 )
 
@@ -21,14 +20,6 @@ def test_dominated_settings_and_those_without_communication_are_left_out():
     spent, lost = undominated([0, 10, 100, 1000, 5000], [900, 50, 60, 20, 20])
     assert spent.tolist() == pytest.approx([3, 1])
     assert lost.tolist() == [20, 50]
-
-
-def test_communication_is_compared_where_regret_is_equal():
-    levels, ratio = log_ratio_at_equal_regret(([100, 1000], [200, 100]), ([1000, 10_000], [200, 100]))
-    assert (levels[0], levels[-1]) == pytest.approx((100, 200))
-    assert ratio == pytest.approx(-1)
-    assert len(log_ratio_at_equal_regret(([10, 20], [9, 8]), ([10, 20], [7, 6]))[0]) == 0
-    assert len(log_ratio_at_equal_regret(([0], [9]), ([10], [7]))[0]) == 0
 
 
 def test_the_levels_are_those_of_the_protocol():

@@ -1,0 +1,204 @@
+"""Every claim of paper.toml on every variant of its data, with our value and a verdict.
+
+Directions are judged together, with Holm's correction over all of them; numbers by an equivalence test; counts exactly.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from benchmark.metrics import metric
+from benchmark.statistics.equal_regret import ABOVE_LEAST
+from benchmark.statistics.equivalence import (
+    communication_margin,
+    reward_margin,
+    verdict_on_count,
+    verdict_on_number,
+)
+from benchmark.statistics.holm import MIN_SEEDS, verdicts_on_directions
+from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.verdicts import ClaimVerdict
+from reports.analysis.directions import check_direction
+from reports.analysis.evidence import Evidence
+from reports.analysis.verdicts import RECONSTRUCTED, STAND_IN, data_caveat
+from reports.drawing.labels import algorithm_label, dataset_label, front_text
+from reports.paper import PAPER, paper, stream_of, variant_labels
+from reports.read.context import Context
+from reports.read.experiment_files import datasets_of
+from reports.read.results import Results
+
+DIRECTION, NUMBER, COUNT, TABLE_2 = "direction", "number", "count", "Table 2"
+KINDS = (DIRECTION, NUMBER, COUNT, TABLE_2)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One claim on one variant of its data.
+
+    `claim` is the text of the claim, the same on all variants; `at` says at which regret, for a claim about several
+    levels. `paper` is the number that the paper states. `ours` is a text; `interval` is our mean with its 95 %
+    interval.
+    """
+
+    kind: str
+    experiment: str | None
+    place: str
+    claim: str
+    variant: str
+    data: str
+    at: str = ""
+    paper: float | None = None
+    ours: str = ""
+    interval: tuple[float, float, float] | None = None
+    seeds: int = 0
+    verdict: ClaimVerdict = ClaimVerdict.NOT_CHECKABLE
+    remark: str = ""
+    caveat: str = ""
+
+
+def judged_claims(results: Results, context: Context) -> list[Judged]:
+    """Return all claims about the experiments of a report, judged once for all tables and figures."""
+    if not context.judged:
+        kinds = (_directions(results, context), _numbers(results, context), _counts(context))
+        experiments = (*context.experiments, None)
+        context.judged += [claim for kind in kinds for claim in kind if claim.experiment in experiments]
+    return context.judged
+
+
+def runs_on(results: Results, experiment: str, stream: str | None) -> pd.DataFrame:
+    """Return the runs of an experiment on a stream; on all its streams without a name."""
+    runs = results.runs[results.runs["experiment"] == experiment]
+    return runs if stream is None else runs[runs["stream"] == stream]
+
+
+def combined(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
+    """Return the verdict on a claim about several levels: that of all levels, or undecided where they differ."""
+    distinct = set(verdicts)
+    return distinct.pop() if len(distinct) == 1 else ClaimVerdict.UNDECIDED
+
+
+def caveat_of(context: Context, runs: pd.DataFrame) -> str:
+    """Return the caveat of a verdict on these runs: the least reliable of their data."""
+    pairs = set(zip(runs["dataset"], runs["source"], strict=True))
+    caveats = {data_caveat(context.label(*pair)) for pair in pairs} - {""}
+    return STAND_IN if STAND_IN in caveats else next(iter(sorted(caveats)), "")
+
+
+def _variants(claim: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """Yield the variants on which a claim is judged, each with its stream."""
+    if "dataset" not in claim:
+        yield PAPER, claim.get("stream")
+        return
+    for variant in claim.get("variants", variant_labels()):
+        stream = stream_of(claim["dataset"], variant)
+        if stream is not None:
+            yield variant, stream
+
+
+def _levels(claim: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if claim["test"] != "equal_regret":
+        yield "", claim
+        return
+    for above in ABOVE_LEAST:
+        yield f"{above:.0%} above the least regret", {**claim, "above": above}
+
+
+def _directions(results: Results, context: Context) -> list[Judged]:
+    """Test all directions, then judge them together."""
+    rows: list[tuple[Mapping[str, Any], Judged, Evidence]] = []
+    for claim in paper()["directions"]:
+        for variant, stream in _variants(claim):
+            runs = runs_on(results, claim["experiment"], stream)
+            data = dataset_label(stream) if stream else "Simulation, heterogeneous clients"
+            caveat = caveat_of(context, runs)
+            for at, level in _levels(claim):
+                row = Judged(DIRECTION, claim["experiment"], claim["place"], claim["says"], variant, data, at)
+                rows.append((claim, replace(row, caveat=caveat), check_direction(level, runs, results, context)))
+    tested = {
+        str(number): evidence.values
+        for number, (claim, row, evidence) in enumerate(rows)
+        if evidence.values and row.caveat != STAND_IN and "undetermined" not in claim
+    }
+    verdicts = verdicts_on_directions(tested)
+    return [_direction(*row, verdicts.get(str(number))) for number, row in enumerate(rows)]
+
+
+def _direction(claim: Mapping[str, Any], row: Judged, evidence: Evidence, verdict: ClaimVerdict | None) -> Judged:
+    remark = "; ".join(text for text in (evidence.why_not, evidence.method) if text)
+    row = replace(row, ours=evidence.ours, seeds=evidence.seeds, remark=remark)
+    if row.caveat == STAND_IN:
+        return replace(row, remark=STAND_IN)
+    if "undetermined" in claim and evidence.values:
+        return replace(row, verdict=ClaimVerdict.NOT_DETERMINED, remark=f"{claim['undetermined']}; {remark}")
+    verdict = verdict or evidence.verdict
+    if verdict is None:
+        return row
+    if verdict == ClaimVerdict.REPRODUCED and "mechanical" in claim:
+        return replace(row, verdict=ClaimVerdict.MECHANICAL, remark=f"{claim['mechanical']}; {remark}")
+    if verdict == ClaimVerdict.UNDECIDED and evidence.values and evidence.seeds < MIN_SEEDS:
+        remark = f"fewer than {MIN_SEEDS} seeds; {remark}"
+    return replace(row, verdict=verdict, remark=remark)
+
+
+def _numbers(results: Results, context: Context) -> Iterator[Judged]:
+    for claim in paper()["numbers"]:
+        stream = stream_of(claim["dataset"])
+        setting = f"{algorithm_label(claim['algorithm'])} at {front_text(claim['algorithm'], claim['threshold'])}"
+        text = f"{metric(claim['metric']).short_name} of {setting}"
+        data = dataset_label(stream or claim["dataset"])
+        row = Judged(NUMBER, claim["experiment"], claim["place"], text, PAPER, data, paper=claim["value"])
+        runs = runs_on(results, claim["experiment"], stream)
+        runs = runs[(runs["algorithm"] == claim["algorithm"]) & (runs["threshold"] == claim["threshold"])]
+        runs = runs[runs["variant"] == ""]
+        margin = margin_of(claim["metric"], claim["value"])
+        yield judged_number(row, runs[claim["metric"]], margin, caveat_of(context, runs), claim.get("note", ""))
+
+
+def margin_of(name: str, stated: float) -> float:
+    """Return the margin around a number that the paper states, by its metric."""
+    return reward_margin(stated) if name == "normalised_reward" else communication_margin(stated)
+
+
+def judged_number(row: Judged, values: "pd.Series[float]", margin: float, caveat: str, note: str = "") -> Judged:
+    """Judge a number by our values, one per seed."""
+    if values.empty:
+        return replace(row, remark="no run at this threshold")
+    row = replace(row, interval=mean_interval(values), seeds=len(values), caveat=caveat, remark=note)
+    if caveat == STAND_IN:
+        return replace(row, remark=STAND_IN)
+    assert row.paper is not None
+    verdict = verdict_on_number(row.paper, values, margin)
+    if verdict == ClaimVerdict.UNDECIDED and len(values) < MIN_SEEDS:
+        note = f"fewer than {MIN_SEEDS} seeds; {note}".removesuffix("; ")
+    return replace(row, verdict=verdict, remark=note)
+
+
+def _counts(context: Context) -> Iterator[Judged]:
+    """Yield the sizes of the data sets that the experiments of this report use, by their files or their runs."""
+    used = {*context.runs["dataset"], *(name for experiment in context.experiments for name in datasets_of(experiment))}
+    for size in paper()["sizes"]:
+        dataset = stream_of(size["dataset"], size["variant"])
+        if dataset is None or dataset not in used:
+            continue
+        row = Judged(COUNT, None, size["place"], size["what"], size["variant"], dataset_label(dataset))
+        row = replace(row, paper=size["value"], remark=size.get("note", ""))
+        manifest = context.manifests.get(dataset)
+        if manifest is None:
+            yield replace(row, remark="data missing")
+            continue
+        ours = int(manifest["counts"]["observed"][size["what"]])
+        caveat = data_caveat(context.label(dataset, str(manifest["source"])))
+        yield judged_count(replace(row, caveat=caveat), ours)
+
+
+def judged_count(row: Judged, ours: int) -> Judged:
+    """Judge an exact count; a count of reconstructed data that differs says nothing about the paper."""
+    assert row.paper is not None
+    verdict = verdict_on_count(int(row.paper), ours)
+    is_rebuilt = row.caveat == RECONSTRUCTED and verdict == ClaimVerdict.DIFFERENT
+    if row.caveat == STAND_IN or is_rebuilt:
+        verdict = ClaimVerdict.NOT_CHECKABLE
+    return replace(row, ours=f"{ours:,}", interval=(float(ours), math.nan, math.nan), verdict=verdict)
