@@ -1,4 +1,4 @@
-"""Why the answer on a data set depends on its preparation: no communication against frequent communication, by stream."""
+"""Why an answer depends on how data are prepared: no communication against frequent communication, by stream."""
 
 from collections.abc import Iterator
 from typing import Any
