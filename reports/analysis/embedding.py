@@ -1,6 +1,7 @@
 """The embedding of the users: their mean positive feature vectors, reduced to two principal components (appendix H)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,3 +70,44 @@ def mean_features(prepared: Prepared, features: NDArray[np.float64]) -> tuple[ND
     shape = (len(counts), len(features))
     counts_per_item = csr_array((np.ones(len(rows)), (rows, prepared.items)), shape=shape)
     return (counts_per_item @ features) / counts[:, None], counts
+
+
+ASSIGNMENTS = 100
+"""Number of random assignments of items to users."""
+
+
+def distances(prepared: Prepared, features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distance of each user from the centre of the embedding."""
+    positions, _ = two_components(mean_features(prepared, features)[0])
+    return np.asarray(np.hypot(*positions.T))
+
+
+def distances_by_chance(prepared: Prepared) -> NDArray[np.float64]:
+    """Return the same with items dealt to users at random, their numbers kept: a row for each of `ASSIGNMENTS` deals.
+
+    The mean of many items is near the centre for any user, so a distance means something only beside these.
+    """
+    features, random = item_features(prepared), np.random.default_rng(0)
+    deals = (replace(prepared, items=random.permutation(prepared.items)) for _ in range(ASSIGNMENTS))
+    return np.array([distances(deal, features) for deal in deals])
+
+
+def by_chance_of(prepared: Prepared, cache: dict[str, Any]) -> NDArray[np.float64]:
+    """Return `distances_by_chance`, computed once for each data set of a report."""
+    name = str(prepared.manifest["name"])
+    if name not in cache:
+        cache[name] = distances_by_chance(prepared)
+    return np.asarray(cache[name])
+
+
+def distance_by_group(embedding: Embedding, by_chance: NDArray[np.float64]) -> pd.DataFrame:
+    """Return the mean distance from the centre of each activity group, and its 95 % range by chance."""
+    users = embedding.users
+    rows = []
+    for group, members in users.groupby("group").indices.items():
+        part = users.iloc[members]
+        low, high = np.quantile(by_chance[:, members].mean(axis=1), [0.025, 0.975])
+        mean = float(np.hypot(part["x"], part["y"]).mean())
+        about = {"group": group, "label": part["label"].iloc[0], "users": len(part)}
+        rows.append({**about, "distance": mean, "chance_low": float(low), "chance_high": float(high)})
+    return pd.DataFrame(rows)

@@ -12,8 +12,8 @@ def over_seeds(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """Average over seeds.
 
     Returns one row per configuration (the columns `GROUP`), with its `variant` for display, `seeds` (their number),
-    `seed_list`, and for each metric m its mean `m` and the ends `m_low` and `m_high` of its interval, NaN with one
-    seed.
+    `seed_list`, and for each metric m its mean `m`, the ends `m_low` and `m_high` of its interval, NaN with one seed,
+    and `m_seeds`, its values in the order of `seed_list`.
     """
     rows = []
     for values, part in runs.groupby([*GROUP], dropna=False, sort=True):
@@ -22,6 +22,7 @@ def over_seeds(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
         row |= {"seeds": len(seeds), "seed_list": seeds}
         for metric in metrics:
             row[metric], row[f"{metric}_low"], row[f"{metric}_high"] = mean_interval(part[metric].to_numpy())
+            row[f"{metric}_seeds"] = tuple(part.sort_values("seed")[metric])
         rows.append(row)
-    ends = [f"{metric}{end}" for metric in metrics for end in ("", "_low", "_high")]
+    ends = [f"{metric}{end}" for metric in metrics for end in ("", "_low", "_high", "_seeds")]
     return pd.DataFrame(rows, columns=[*GROUP, "variant", "seeds", "seed_list", *ends])

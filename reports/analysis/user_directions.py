@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmark.statistics.verdicts import ClaimVerdict
-from reports.analysis.embedding import item_features, mean_features, two_components
+from reports.analysis.embedding import ASSIGNMENTS, by_chance_of, distances, item_features
 from reports.analysis.evidence import Evidence, evidence
 from reports.analysis.group_totals import group_totals
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.write.table import cell_text, interval_text
-
-ASSIGNMENTS = 100
-"""Number of random assignments of items to users."""
 
 
 def group_losses(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
@@ -58,15 +54,12 @@ def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: 
     is_most_active = (activity >= low) & (activity < high)
     if not is_most_active.any() or is_most_active.all():
         return Evidence(why_not="all users, or none, belong to the most active groups")
-    features, random = item_features(prepared), np.random.default_rng(0)
 
-    def difference(items: NDArray[np.int32]) -> float:
-        positions, _ = two_components(mean_features(replace(prepared, items=items), features)[0])
-        distances = np.hypot(*positions.T)
-        return float(distances[~is_most_active].mean() - distances[is_most_active].mean())
+    def difference(of_users: NDArray[np.float64]) -> float:
+        return float(of_users[~is_most_active].mean() - of_users[is_most_active].mean())
 
-    ours = difference(prepared.items)
-    by_chance = [difference(random.permutation(prepared.items)) for _ in range(ASSIGNMENTS)]
+    ours = difference(distances(prepared, item_features(prepared)))
+    by_chance = [difference(each) for each in by_chance_of(prepared, context.by_chance)]
     low_by_chance, high_by_chance = np.quantile(by_chance, [0.025, 0.975])
     at_random = interval_text(float(np.mean(by_chance)), float(low_by_chance), float(high_by_chance))
     method = (

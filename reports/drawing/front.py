@@ -1,8 +1,8 @@
 """The plan of a front: regret or reward of each algorithm against communication, with one mark per threshold."""
 
 import math
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,12 @@ from reports.read.variants import split_into_curves
 
 LABEL_SIZE = 6.5
 MARK_RADIUS = 4.2
+MAX_LABELS = 6
+"""Labelled marks per curve, besides landmarks."""
+
+MIN_SEEDS_FOR_INTERVAL = 3
+"""With fewer, the seeds are shown as dots: an interval over two seeds is mostly wider than the picture."""
+
 SAME_POSITION = 2.5
 """Marks of one curve that are nearer to each other (points) share a label."""
 
@@ -30,7 +36,8 @@ LEFT, RIGHT, PLOT_HEIGHT = 0.85, 0.2, 4.7
 class Curve:
     """The marks of one algorithm in order of threshold, or of communication if it has none.
 
-    `marks` has the columns text, x, x_low, x_high, y, y_low, y_high, seeds, seed_list, threshold.
+    `marks` has the columns text, x, x_low, x_high, y, y_low, y_high, seeds, seed_list, threshold, and x_seeds, y_seeds
+    with the values of each seed. There is no interval with fewer than three seeds.
     """
 
     algorithm: str
@@ -59,6 +66,25 @@ class Curve:
         """Mask of the other landmarks of the method, such as γ=1."""
         return self._at_landmarks(is_silent=False)
 
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is drawn as a line to compare with: a baseline or reference without a threshold."""
+        return method(self.algorithm).role != "contender" and bool(self.marks["threshold"].isna().all())
+
+    def staircase(self, sign: int) -> pd.DataFrame:
+        """Return the undominated marks with communication, by rising communication; `sign` is 1 if more is better."""
+        ordered = self.marks[self.marks["x"] > 0].sort_values(["x", "y"], ascending=[True, sign < 0])
+        best = (sign * ordered["y"]).cummax()
+        return ordered[best > best.shift(fill_value=-math.inf)]
+
+    @property
+    def labelled(self) -> Bools:
+        """Mask of the marks that have a label: landmarks, both ends, and others evenly between them."""
+        count = len(self.marks)
+        chosen = np.zeros(count, dtype=bool)
+        chosen[np.unique(np.linspace(0, count - 1, min(count, MAX_LABELS)).round().astype(int))] = True
+        return chosen | self.no_communication | self.always
+
     def _at_landmarks(self, *, is_silent: bool) -> Bools:
         landmarks = method(self.algorithm).landmarks.items()
         values = [value for value, name in landmarks if (name == NO_COMMUNICATION) == is_silent]
@@ -75,6 +101,15 @@ class Label:
 
 
 @dataclass(frozen=True)
+class Stated:
+    """A point that the paper states: its communication, regret or reward, and a text."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
 class Front:
     """Everything needed to draw a front."""
 
@@ -86,6 +121,8 @@ class Front:
     labels: tuple[Label, ...]
     size: tuple[float, float]
     """Size of the plot itself in points."""
+
+    stated: tuple[Stated, ...] = ()
 
     @property
     def is_log(self) -> bool:
@@ -107,13 +144,29 @@ class Front:
         return [f"{self.curves[label.curve].label} {label.text}" for label in self.labels if label.placement is None]
 
     @property
+    def seeds_text(self) -> str:
+        """A note for the picture: the number of seeds, and what the bars or dots are."""
+        seeds = pd.concat([curve.marks["seeds"] for curve in self.curves])
+        least, most = int(seeds.min()), int(seeds.max())
+        number = "1 seed" if most == 1 else f"{most} seeds" if least == most else f"{least} to {most} seeds"
+        if most < MIN_SEEDS_FOR_INTERVAL:
+            return number if most == 1 else f"{number}: small dots are single seeds"
+        return f"{number}; bars: 95 % intervals"
+
+    @property
     def cut_intervals(self) -> bool:
         """Whether an interval reaches outside the plot."""
         marks = pd.concat([curve.marks for curve in self.curves])
         return bool((marks["y_low"] < self.bottom).any() or (marks["y_high"] > self.top).any())
 
 
-def plan_front(rows: pd.DataFrame, metric: Metric, by: str = "threshold", joined: Collection[str] = ()) -> Front:
+def plan_front(
+    rows: pd.DataFrame,
+    metric: Metric,
+    by: str = "threshold",
+    joined: Collection[str] = (),
+    stated: Sequence[Stated] = (),
+) -> Front:
     """Plan a front from rows of `over_seeds`, labelled by their threshold or another column.
 
     Each family of an algorithm is a curve, but all families of an algorithm in `joined` are one curve.
@@ -122,12 +175,15 @@ def plan_front(rows: pd.DataFrame, metric: Metric, by: str = "threshold", joined
     styles = curve_styles([name for name, _, _ in parts])
     curves = tuple(_curve(*part, metric.name, by, style) for part, style in zip(parts, styles, strict=True))
     marks = pd.concat([curve.marks for curve in curves])
+    if stated:
+        points = pd.DataFrame({"x": [each.x for each in stated], "y": [each.y for each in stated]})
+        marks = pd.concat([marks, points], ignore_index=True)
     axis = CommunicationAxis.around(marks["x"])
     is_log = metric.scale == "log" and bool((marks["y"] > 0).all())
     bottom, top = _logarithmic_range(marks) if is_log else _linear_range(marks)
     size = ((WIDTH - LEFT - RIGHT) * 72, PLOT_HEIGHT * 72)
-    front = Front(curves, metric, axis, bottom, top, (), size)
-    return Front(curves, metric, axis, bottom, top, _labels(front), size)
+    front = Front(curves, metric, axis, bottom, top, (), size, tuple(stated))
+    return replace(front, labels=_labels(front))
 
 
 def positions(front: Front, curve: Curve) -> Array:
@@ -148,9 +204,10 @@ def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: st
         "seeds": rows["seeds"],
         "seed_list": rows["seed_list"],
     }
-    for end in ("", "_low", "_high"):
+    for end in ("", "_low", "_high", "_seeds"):
         values[f"x{end}"], values[f"y{end}"] = rows[f"communication{end}"], rows[f"{metric}{end}"]
     marks = pd.DataFrame(values).reset_index(drop=True)
+    marks.loc[marks["seeds"] < MIN_SEEDS_FOR_INTERVAL, ["x_low", "x_high", "y_low", "y_high"]] = np.nan
     for value in card.ends:
         marks.loc[marks["threshold"] == value, "text"] = front_text(algorithm, value)
     return Curve(algorithm, variant, meaning, marks, style)
@@ -179,6 +236,8 @@ def _labels(front: Front) -> tuple[Label, ...]:
     for number, curve in enumerate(front.curves):
         points = positions(front, curve)
         for cluster in _clusters(points):
+            if curve.is_reference or not curve.labelled[cluster].any():
+                continue
             text = _joint_text([curve.marks["text"].iloc[mark] for mark in cluster])
             width, height = text_size(text, LABEL_SIZE)
             x, y = points[cluster].mean(axis=0)

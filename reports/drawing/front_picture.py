@@ -9,12 +9,14 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from reports.drawing.front import LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front
+from reports.drawing.front import LABEL_SIZE, LEFT, MIN_SEEDS_FOR_INTERVAL, PLOT_HEIGHT, Curve, Front
 from reports.drawing.legend import by_rows, legend_columns
-from reports.drawing.style import NO_COMMUNICATION, WIDTH, darker, header_height, thousands
+from reports.drawing.style import FAINT, INK, NO_COMMUNICATION, WIDTH, darker, header_height, thousands
 from reports.write.table import cell_text
 
 MARK_SIZES = {"*": 95, "s": 34, "^": 42}
+INSET_FROM = 8
+"""Where the values differ by more than this factor, an inset enlarges the lowest part."""
 
 
 def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
@@ -35,7 +37,12 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if front.top > 4 * front.bottom else range(1, 10)))
         axes.yaxis.set_minor_formatter(NullFormatter())
     for curve in front.curves:
-        _draw_curve(axes, front, curve)
+        _draw_reference(axes, front, curve) if curve.is_reference else _draw_curve(axes, front, curve)
+    _draw_stated(axes, front)
+    _draw_random(axes, front)
+    axes.annotate(front.seeds_text, (1, 1.008), xycoords="axes fraction", ha="right", fontsize=7.5, color=FAINT)
+    if front.is_log and front.top > INSET_FROM * front.bottom:
+        _draw_inset(axes, front)
     _write_labels(canvas, front, below)
     canvas.legend(handles=by_rows(handles, columns), loc="lower center", ncols=columns, bbox_to_anchor=(0.5, 0.01))
     return canvas
@@ -45,12 +52,13 @@ def _draw_curve(axes: Any, front: Front, curve: Curve) -> None:
     marks, style = curve.marks, curve.style
     x, y = front.axis.position(marks["x"]), marks["y"].to_numpy()
     positive = marks["x"].to_numpy() > 0
-    axes.plot(x[positive], y[positive], color=style.colour, linewidth=0.8, alpha=0.4, zorder=2)
+    _draw_staircase(axes, front, curve)
     horizontal = np.abs(np.vstack([x - marks["x_low"].clip(lower=front.axis.border), marks["x_high"] - x]))
     low = marks["y_low"].clip(lower=front.bottom / 2) if front.is_log else marks["y_low"]  # no logarithm below zero
     vertical = np.abs(np.vstack([y - low, marks["y_high"] - y]))
     for bars in ({"yerr": vertical}, {"xerr": np.where(positive, horizontal, np.nan)}):
         axes.errorbar(x, y, **bars, fmt="none", ecolor=style.colour, elinewidth=0.9, alpha=0.5, zorder=2.5)
+    _draw_seeds(axes, front, curve)
     plain = ~curve.no_communication
     size, hollow = MARK_SIZES.get(style.marker, 36), _is_hollow(curve)
     look = {"facecolors": "white" if hollow else style.colour, "edgecolors": style.colour if hollow else "white"}
@@ -61,6 +69,73 @@ def _draw_curve(axes: Any, front: Front, curve: Curve) -> None:
     for extreme, colour in ((curve.no_communication, NO_COMMUNICATION), (curve.always, style.colour)):
         for level in y[extreme]:
             axes.axhline(level, color=colour, linewidth=0.8, linestyle=(0, (1, 2.5)), alpha=0.8, zorder=1.5)
+
+
+def _draw_staircase(axes: Any, front: Front, curve: Curve) -> None:
+    """Draw the best value within each budget of communication; only settings that communicate are on it."""
+    steps = curve.staircase(front.metric.sign)
+    if len(steps):
+        x, y = [*steps["x"], front.axis.right], [*steps["y"], steps["y"].iloc[-1]]
+        axes.plot(x, y, drawstyle="steps-post", color=curve.style.colour, linewidth=0.9, alpha=0.5, zorder=2)
+
+
+def _draw_seeds(axes: Any, front: Front, curve: Curve) -> None:
+    """Draw single seeds as dots where there are too few for an interval."""
+    few = curve.marks[(curve.marks["seeds"] > 1) & (curve.marks["seeds"] < MIN_SEEDS_FOR_INTERVAL)]
+    for xs, ys in zip(few["x_seeds"], few["y_seeds"], strict=True):
+        axes.scatter(front.axis.position(xs), ys, s=7, color=curve.style.colour, alpha=0.6, linewidths=0, zorder=3)
+
+
+def _draw_reference(axes: Any, front: Front, curve: Curve) -> None:
+    """Draw a baseline or reference as a line across the picture, with its name."""
+    for level in curve.marks["y"]:
+        axes.axhline(level, color=curve.style.colour, linewidth=1, linestyle=(0, (5, 2)), alpha=0.9, zorder=1.5)
+        note = {"ha": "right", "va": "bottom", "fontsize": 7, "color": darker(curve.style.colour), "zorder": 3}
+        axes.text(front.axis.right, level, f"{curve.label} ", **note)
+
+
+def _draw_random(axes: Any, front: Front) -> None:
+    """Mark the normalised reward of a random choice, 1 by definition: a line, or a note if it is below the picture."""
+    if front.metric.name != "normalised_reward" or any(curve.is_reference for curve in front.curves):
+        return
+    style = {"ha": "right", "va": "bottom", "fontsize": 7, "color": FAINT}
+    if front.bottom <= 1 <= front.top:
+        axes.axhline(1, color=FAINT, linewidth=1, linestyle=(0, (5, 2)), zorder=1.5)
+        axes.text(front.axis.right, 1, "random choice ", **style)
+    else:
+        axes.text(0.995, 0.008, "random choice: 1, below this picture", transform=axes.transAxes, **style)
+
+
+def _draw_stated(axes: Any, front: Front) -> None:
+    """Draw the paper's own points as hollow marks."""
+    for point in front.stated:
+        x = float(front.axis.position([point.x])[0])
+        axes.scatter([x], [point.y], s=75, marker="D", facecolors="none", edgecolors=INK, linewidths=1.1, zorder=6)
+        place = {"xytext": (7, -9), "textcoords": "offset points", "fontsize": 7, "style": "italic", "zorder": 6}
+        axes.annotate(point.text, (x, point.y), color=INK, **place)
+
+
+def _draw_inset(axes: Any, front: Front) -> None:
+    """Enlarge what is at most twice the least value, where all curves of interest are: above the least, in per cent."""
+    curves = [curve for curve in front.curves if not curve.is_reference]
+    least = min(float(curve.marks["y"].min()) for curve in curves)
+    inset = axes.inset_axes((0.57, 0.42, 0.41, 0.42))
+    inset.set_xscale("log")
+    shown = []
+    for curve in curves:
+        marks = curve.marks[(curve.marks["x"] > 0) & (curve.marks["y"] <= 2 * least)]
+        steps = curve.staircase(front.metric.sign)
+        above, heights = 100 * (marks["y"] / least - 1), 100 * (steps["y"] / least - 1)
+        x, y = [*steps["x"], front.axis.right], [*heights, *heights.iloc[-1:]]
+        inset.plot(x[: len(y)], y, drawstyle="steps-post", color=curve.style.colour, linewidth=0.9, alpha=0.5)
+        inset.scatter(marks["x"], above, s=16, marker=curve.style.marker, color=curve.style.colour, linewidths=0.5)
+        shown += list(marks["x"])
+    inset.set_ylim(-4, 104)
+    if shown:
+        inset.set_xlim(min(shown) / 1.6, front.axis.right)
+    inset.tick_params(labelsize=7)
+    inset.set_title(f"{front.metric.label} above the least ({cell_text(round(least))}), %", fontsize=7.5)
+    inset.patch.set_alpha(0.92)
 
 
 def _is_hollow(curve: Curve) -> bool:
@@ -105,10 +180,12 @@ def _legend(front: Front) -> list[Line2D]:
         style = curve.style
         look: dict[str, Any] = {"markerfacecolor": "white" if _is_hollow(curve) else style.colour}
         name = curve.legend.replace("d_g", "$d_g$")
-        line = Line2D(
-            [], [], color=style.colour, marker=style.marker, linewidth=0.8, markersize=7.5, label=name, **look
-        )
+        look |= {"linestyle": (0, (5, 2))} if curve.is_reference else {"marker": style.marker, "markersize": 7.5}
+        line = Line2D([], [], color=style.colour, linewidth=0.8, label=name, **look)
         handles.append(line)
+    if front.stated:
+        look = {"marker": "D", "markerfacecolor": "none", "markeredgecolor": INK, "linestyle": "none"}
+        handles.append(Line2D([], [], markersize=7, label="stated in the paper", **look))
     for curve in front.curves:
         for y, name in curve.marks.loc[curve.no_communication, ["y", "text"]].itertuples(index=False):
             text = f"{name}: {cell_text(y)}, no communication"

@@ -12,7 +12,7 @@ from reports.drawing.label_placement import Bools
 from reports.drawing.labels import algorithm_label
 from reports.drawing.plotly_parts import bars, hover_lines, layout, numbers, seeds_line
 from reports.drawing.style import NO_COMMUNICATION
-from reports.write.table import interval_text
+from reports.write.table import cell_text, interval_text
 
 HOVER = hover_lines(5)
 
@@ -85,7 +85,12 @@ def _hover(front: Front, curve: Curve, row: "pd.Series[Any]") -> list[str]:
     return [
         curve.label,
         f"{curve.meaning} = {text}" if curve.meaning else setting,
-        f"{front.metric.label} {interval_text(row['y'], row['y_low'], row['y_high'])}",
-        f"communication {interval_text(row['x'], row['x_low'], row['x_high'])}",
+        f"{front.metric.label} {_with_interval(row, 'y')}",
+        f"communication {_with_interval(row, 'x')}",
         seeds_line(row["seed_list"]),
     ]
+
+
+def _with_interval(row: "pd.Series[Any]", axis: str) -> str:
+    mean, low, high = (row[f"{axis}{end}"] for end in ("", "_low", "_high"))
+    return cell_text(mean) if math.isnan(low) else interval_text(mean, low, high)

@@ -1,4 +1,4 @@
-"""The PCA of appendix H for every real data set: each user is drawn as the number of its activity group."""
+"""The PCA of appendix H for every real data set: the users, and how far from the centre each activity group is."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
-from reports.analysis.embedding import Embedding, embed_users
+from reports.analysis.embedding import ASSIGNMENTS, Embedding, by_chance_of, distance_by_group, embed_users
+from reports.analysis.group_totals import EXPERIMENT
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.label_placement import LabelBox, place_labels
 from reports.drawing.labels import dataset_label
+from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import layout, numbers
 from reports.drawing.style import INK, panels
 from reports.read.context import Context
@@ -26,29 +28,37 @@ ORDER = 50
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return a picture for each real data set that is available."""
     real = results.runs[results.runs["source"] != "simulated"]
+    study = real[real["experiment"] == EXPERIMENT]
+    real = study if len(study) else real
     all_figures = []
     for dataset, runs in real.groupby("dataset"):
         prepared = context.prepared(str(dataset))
         if prepared is None:
             context.note_absent(f"{dataset}: no figure of its users because the data set is not available")
             continue
-        all_figures.append(_figure(str(dataset), embed_users(prepared), runs, context.labels(runs)))
+        embedding = embed_users(prepared)
+        groups = distance_by_group(embedding, by_chance_of(prepared, context.by_chance))
+        all_figures.append(_figure(str(dataset), embedding, groups, runs, context.labels(runs)))
     return all_figures
 
 
-def _figure(dataset: str, embedding: Embedding, runs: pd.DataFrame, labels: Sequence[str]) -> Figure:
+def _figure(
+    dataset: str, embedding: Embedding, groups: pd.DataFrame, runs: pd.DataFrame, labels: Sequence[str]
+) -> Figure:
     users = embedding.users
     caption = (
         f"The mean feature vectors of the items of each of {len(users):,} users, reduced from {embedding.dimension} to "
-        "2 dimensions. Numbers and colours show each user's activity group; numbered discs point to the group means. "
-        "According to the paper, the most active groups of Delicious are near the centre, and the less active groups "
-        "lie along two nearly orthogonal directions."
+        "2 dimensions. Left: each user, coloured by activity group; numbered discs point to the group means. Right: "
+        "the mean distance of each group from the centre. The mean of many items is near the centre for any user, so "
+        f"the band is what chance gives: the 95 % range of {ASSIGNMENTS} random deals of the same items, with the "
+        "number of items of each user kept. According to the paper, the most active groups of Delicious are near the centre, and "
+        "the less active groups lie along two nearly orthogonal directions."
     )
     return make_figure(
         f"users_{dataset}",
         f"Users of {dataset_label(dataset)} by principal components",
         caption,
-        lambda: _draw(embedding, labels),
+        lambda: _draw(embedding, groups, labels),
         _plot(embedding),
         labels=labels,
         data=users.assign(explained_x=embedding.explained[0], explained_y=embedding.explained[1]),
@@ -71,22 +81,38 @@ def group_colours(count: int) -> list[str]:
     return [to_hex(colormaps["plasma"](share)) for share in np.linspace(0, 0.8, count)]
 
 
-def _draw(embedding: Embedding, labels: Sequence[str]) -> Canvas:
+def _draw(embedding: Embedding, distances: pd.DataFrame, labels: Sequence[str]) -> Canvas:
     users, names = embedding.users, axis_names(embedding)
-    canvas, (axes,) = panels(1, labels, height=5.6)
+    canvas, (axes, right) = panels(2, labels, height=5.0, width_ratios=(1.15, 1))
     groups = sorted(users["group"].unique())
     colours = dict(zip(groups, group_colours(len(groups)), strict=True))
     for group, part in users.groupby("group"):
-        axes.scatter(part["x"], part["y"], s=22, marker=f"${group}$", color=colours[group], linewidths=0, alpha=0.75)
-    for group, part in users.groupby("group"):
+        axes.scatter(part["x"], part["y"], s=9, color=colours[group], linewidths=0, alpha=0.6)
         text = f"{group}: {part['label'].iloc[0]} interactions, {len(part):,} user{'s' if len(part) > 1 else ''}"
         axes.scatter([], [], s=40, marker="o", color=colours[group], label=text)
     axes.set(xlabel=names[0], ylabel=names[1])
     axes.axhline(0, color="#9ca3af", linewidth=0.7, zorder=1)
     axes.axvline(0, color="#9ca3af", linewidth=0.7, zorder=1)
-    canvas.legend(loc="outside right center", title="activity group", alignment="left")
+    _draw_distances(right, distances, colours)
+    handles, texts = axes.get_legend_handles_labels()
+    canvas.legend(handles, texts, loc="outside lower center", ncols=legend_columns(texts))
     _mark_means(canvas, axes, embedding, colours)
     return canvas
+
+
+def _draw_distances(axes: Any, distances: pd.DataFrame, colours: Mapping[int, str]) -> None:
+    """Draw the distance of each group from the centre, with the range that chance gives."""
+    x = np.arange(len(distances))
+    for number, (low, high) in enumerate(zip(distances["chance_low"], distances["chance_high"], strict=True)):
+        label = "by chance: 95 % range" if number == 0 else None
+        axes.fill_between([number - 0.4, number + 0.4], low, high, color="#d1d5db", linewidth=0, label=label)
+    shades = [colours[group] for group in distances["group"]]
+    axes.scatter(x, distances["distance"], s=46, c=shades, edgecolors="white", zorder=3, label="users of the data set")
+    axes.set_xticks(x, distances["label"], rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
+    axes.set(xlabel="interactions of a user", ylabel="mean distance from the centre")
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="x", visible=False)
+    axes.legend(loc="upper right", fontsize=8)
 
 
 def _mark_means(canvas: Canvas, axes: Any, embedding: Embedding, colours: Mapping[int, str]) -> None:

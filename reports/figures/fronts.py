@@ -7,10 +7,11 @@ import pandas as pd
 from benchmark.metrics import objective
 from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
-from reports.drawing.front import Front, plan_front
+from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, Front, Stated, plan_front
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import plot_front
-from reports.drawing.labels import dataset_label
+from reports.drawing.labels import dataset_label, front_text
+from reports.paper import paper, stream_of
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of, experiment_title, stream_in_name
 from reports.read.results import Results
@@ -51,12 +52,13 @@ def front_of(
     streams: "pd.Series[str]",
 ) -> Figure:
     """Return the front on one of an experiment's streams; all variants of an algorithm in `joined` are one curve."""
-    front = plan_front(rows, objective(rows["source"]), joined=joined)
+    metric = objective(rows["source"])
+    front = plan_front(rows, metric, joined=joined, stated=stated_points(experiment, stream, metric.name))
     labels = context.labels(rows)
     is_named = stream_in_name(experiment, stream, streams)
     return make_figure(
         f"{experiment}_{stream}" if is_named else experiment,
-        experiment_title(experiment) + (f", {dataset_label(stream)}" if streams.nunique() > 1 else ""),
+        title_of(experiment, stream, streams),
         front_caption(front, rows, _label_meaning(rows)),
         lambda: draw_front(front, labels),
         plot_front(front),
@@ -65,6 +67,29 @@ def front_of(
         subject=subject_of(experiment),
         data=rows,
     )
+
+
+def title_of(experiment: str, stream: str, streams: "pd.Series[str]") -> str:
+    """Return the title of an experiment's figure on one of its streams, without naming the data twice."""
+    title, label = experiment_title(experiment), dataset_label(stream)
+    if streams.nunique() == 1 and not title.endswith(label.partition(",")[0]):
+        return title
+    first, colon, subject = title.rpartition(": ")
+    return f"{first}{colon}{label}" if label.startswith(subject) else f"{title}, {label}"
+
+
+def stated_points(experiment: str, stream: str, metric: str) -> list[Stated]:
+    """Return the points that the paper states for a figure, on its own preparation of the data."""
+    values: dict[tuple[str, float], dict[str, float]] = {}
+    for number in paper()["numbers"]:
+        if number["experiment"] == experiment and stream_of(number["dataset"]) == stream:
+            setting = (str(number["algorithm"]), float(number["threshold"]))
+            values.setdefault(setting, {})[number["metric"]] = float(number["value"])
+    return [
+        Stated(each["communication"], each[metric], f"paper, {front_text(*setting)}")
+        for setting, each in values.items()
+        if {"communication", metric} <= {*each}
+    ]
 
 
 def _label_meaning(rows: pd.DataFrame) -> str:
@@ -78,7 +103,12 @@ def front_caption(front: Front, rows: pd.DataFrame, label_meaning: str) -> str:
     description = front.metric.description
     text = f"{description[:1].upper()}{description[1:]} against communication at the end of a run"
     parts = [f"{text}; {front.metric.direction}." if front.metric.direction else f"{text}."]
-    parts.append(f"Each mark is labelled with {label_meaning}; in the interactive plot, hover over it.")
+    parts.append(
+        f"Labels are {label_meaning}, for at most six marks of a curve; hover over a mark of the interactive plot."
+    )
+    parts.append("The stairs are the best value within each budget of communication.")
+    if front.stated:
+        parts.append("Hollow diamonds are numbers that the paper states.")
     if front.axis.zero is not None:
         parts.append("Runs without communication are plotted in the separate strip at 0.")
     parts.append(seeds_sentence(rows["seeds"]))
@@ -95,6 +125,7 @@ def seeds_sentence(seeds: "pd.Series[int]") -> str:
     if most == 1:
         return "A single seed, so no intervals."
     number = f"{most} seeds" if least == most else f"{least} to {most} seeds"
-    return f"Means over {number} with 95 % Student t intervals" + (
-        " (omitted where there is only one seed)." if least == 1 else "."
-    )
+    if most < MIN_SEEDS_FOR_INTERVAL:
+        return f"Means over {number}; with fewer than {MIN_SEEDS_FOR_INTERVAL} there are no intervals."
+    few = f" (omitted below {MIN_SEEDS_FOR_INTERVAL} seeds)." if least < MIN_SEEDS_FOR_INTERVAL else "."
+    return f"Means over {number} with 95 % Student t intervals{few}"

@@ -10,6 +10,7 @@ from benchmark.metrics import metric, objective
 from reports.analysis.over_time import NORMALISED_CURVE, ROLES, Series, chosen_series, curve_of
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.labels import dataset_label, styles_of
+from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, layout, numbers, seeds_line
 from reports.drawing.style import panels, thousands
 from reports.figures.fronts import NOT_A_FRONT
@@ -102,7 +103,8 @@ def _draw(all_series: Sequence[Series], first: str, labels: Sequence[str]) -> Ca
     thousands(all_axes[0].yaxis)
     all_axes[1].set_yscale("log")
     all_axes[1].set_ylim(bottom=0.8)
-    canvas.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    handles, names = all_axes[0].get_legend_handles_labels()
+    canvas.legend(handles, names, loc="outside lower center", ncols=legend_columns(names))
     return canvas
 
 

@@ -21,7 +21,8 @@ class Context:
 
     `experiments` are those that the report is about, whether they have runs or not. `absent` holds sentences about
     anything missing; makers of tables and figures add to it with `note_absent`. `group_totals` caches the results of
-    the function of that name, which several tables and figures use; `judged` does so for the paper's claims.
+    the function of that name, which several tables and figures use; `judged` does so for the paper's claims, and
+    `by_chance` for distances of users.
     """
 
     folder: Path
@@ -30,6 +31,7 @@ class Context:
     absent: list[str] = field(default_factory=list)
     group_totals: dict[str, pd.DataFrame] = field(default_factory=dict)
     judged: list[Any] = field(default_factory=list)
+    by_chance: dict[str, Any] = field(default_factory=dict)
     _opened: dict[str, Prepared | None] = field(default_factory=dict)
 
     @cached_property

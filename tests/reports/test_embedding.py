@@ -14,7 +14,7 @@ from reports.analysis.user_directions import nearer_to_centre
 from reports.figures.embedding import figures
 from reports.read.context import Context
 from reports.read.results import Results
-from tests.reports.made_up import made_up
+from tests.reports.made_up import made_up, run
 
 
 def simple_means(prepared: Prepared) -> np.ndarray:
@@ -76,11 +76,9 @@ def users_of_two_kinds(tastes: float) -> Prepared:
     )
 
 
-@pytest.mark.parametrize(("tastes", "supports_paper"), [(0, None), (3, True)])
-def test_being_near_the_centre_counts_only_if_random_assignments_of_items_differ_less(
-    tastes: float, supports_paper: bool | None
-):
-    results, context = made_up([])
+@pytest.mark.parametrize(("tastes", "verdict"), [(0, "undecided"), (3, "reproduced")])
+def test_being_near_the_centre_counts_only_if_random_assignments_of_items_differ_less(tastes: float, verdict: str):
+    results, context = made_up([run("async-linucb", 2.0, experiment="user_groups")])
     context = Context(Path("/nowhere"), context.runs, _opened={"delicious": users_of_two_kinds(tastes)})
     direction = {"dataset": "delicious", "most_active": [80, 101]}
     evidence = nearer_to_centre(direction, results.runs, results, context)
@@ -88,7 +86,7 @@ def test_being_near_the_centre_counts_only_if_random_assignments_of_items_differ
     difference = float(evidence.ours.removeprefix("difference ").partition(";")[0])
     assert difference > 0.2
     assert "random assignments: 0." in evidence.ours
-    assert evidence.supports_paper is supports_paper
+    assert evidence.verdict == verdict
     assert ("random assignments of items to users produce equally large differences" in evidence.why_not) == (
-        supports_paper is None
+        verdict == "undecided"
     )
