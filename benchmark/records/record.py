@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from benchmark.method_card import MethodCard, card_of
-from benchmark.metrics import CURVE_SUFFIX, SIMULATED
+from benchmark.metrics import SIMULATED
 from benchmark.plan.algorithm_names import number_text
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, PREPARED, RECORD, SOURCE
 
@@ -65,11 +65,11 @@ class Configuration(Mapping[str, Any]):
 
     def __eq__(self, other: object) -> bool:
         """Return whether all names and values are equal."""
-        return self is other or (isinstance(other, Configuration) and self._items == other._items)
+        return self is other or (isinstance(other, Configuration) and self._items == tuple(other.items()))
 
     def __lt__(self, other: "Configuration") -> bool:
         """Sort by names and values, numbers before texts."""
-        return self._sort_key() < other._sort_key()
+        return _sort_key(self) < _sort_key(other)
 
     def __repr__(self) -> str:
         """Return the values as text."""
@@ -79,11 +79,12 @@ class Configuration(Mapping[str, Any]):
         """Return the same configuration without some values."""
         return Configuration({name: value for name, value in self._items if name not in names})
 
-    def _sort_key(self) -> list[tuple[str, bool, float, str]]:
-        return [
-            (name, not isinstance(value, int | float), value if isinstance(value, int | float) else 0.0, str(value))
-            for name, value in self._items
-        ]
+
+def _sort_key(values: Mapping[str, Any]) -> list[tuple[str, bool, float, str]]:
+    return [
+        (name, not isinstance(value, int | float), value if isinstance(value, int | float) else 0.0, str(value))
+        for name, value in values.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -247,10 +248,9 @@ class RunRecord:
     def from_mlflow(
         cls, params: Mapping[str, str], tags: Mapping[str, str], metrics: Mapping[str, float], **about: Any
     ) -> "RunRecord":
-        """Return the record of a run in MLflow; `about` are the fields that MLflow keeps itself, such as `run_id`."""
-        finals = {name: value for name, value in metrics.items() if not name.endswith(CURVE_SUFFIX)}
+        """Return the record of a run in MLflow, given its final metrics; `about` are fields such as `run_id`."""
         fields = _fields_of_json(tags[RECORD]) if RECORD in tags else _fields_of_texts(params, tags, about["run_id"])
-        return cls(**fields, metrics=finals, error=tags.get(ERROR, ""), **about)
+        return cls(**fields, metrics=metrics, error=tags.get(ERROR, ""), **about)
 
 
 def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | None = None) -> RunRecord:
