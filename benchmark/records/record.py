@@ -66,7 +66,9 @@ class Configuration(Mapping[str, Any]):
 
     def __eq__(self, other: object) -> bool:
         """Return whether all names and values are equal."""
-        return self is other or (isinstance(other, Configuration) and self._items == tuple(other.items()))
+        return self is other or (
+            isinstance(other, Configuration) and self._hash == hash(other) and self._values == other.as_dict()
+        )
 
     def __lt__(self, other: "Configuration") -> bool:
         """Sort by names and values, numbers before texts."""
@@ -75,6 +77,10 @@ class Configuration(Mapping[str, Any]):
     def __repr__(self) -> str:
         """Return the values as text."""
         return f"Configuration({self._values!r})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values by name; comparing dictionaries is faster than comparing mappings."""
+        return self._values
 
     def without(self, *names: str) -> "Configuration":
         """Return the same configuration without some values."""
