@@ -41,12 +41,11 @@ HASHED = "sha256"
 class Configuration(Mapping[str, Any]):
     """Everything that determines a result, except the seed: a mapping that can be a key, and can be sorted."""
 
-    __slots__ = ("_hash", "_items", "_values")
+    __slots__ = ("_hash", "_values")
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self._items = tuple(sorted(values.items()))
-        self._values = dict(self._items)
-        self._hash = hash(self._items)
+        self._values = dict(sorted(values.items()))
+        self._hash = hash(tuple(self._values.items()))
 
     def __getitem__(self, name: str) -> Any:
         """Return a value."""
@@ -84,7 +83,7 @@ class Configuration(Mapping[str, Any]):
 
     def without(self, *names: str) -> "Configuration":
         """Return the same configuration without some values."""
-        return Configuration({name: value for name, value in self._items if name not in names})
+        return Configuration({name: value for name, value in self._values.items() if name not in names})
 
 
 def _sort_key(values: Mapping[str, Any]) -> list[tuple[str, bool, float, str]]:
