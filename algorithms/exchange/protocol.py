@@ -31,6 +31,7 @@ from algorithms.exchange.pending import write_model as write_pending_model
 from algorithms.exchange.versions import EMPTY, Versions, make_version, new_versions, release, with_room
 from algorithms.numerics.elimination import System, eliminate, new_system
 from algorithms.numerics.jit import compiled, entry_point
+from algorithms.numerics.references import reference
 from algorithms.numerics.tolerances import TRIGGER
 
 NEWEST = 3
@@ -98,13 +99,14 @@ def new_protocol(
 
 def prepared_for(protocol: Protocol, steps: int) -> Protocol:
     """Return a protocol with room for the versions of the next `steps` steps: at most three per step."""
-    return protocol._replace(versions=with_room(protocol.versions, 3 * steps))
+    versions = with_room(protocol.versions, 3 * steps)
+    return protocol if versions is protocol.versions else protocol._replace(versions=versions)
 
 
 def client_downloads(protocol: Protocol) -> NDArray[np.int64]:
     """Return each client's number of downloads so far."""
     counts = protocol.downloads_of.copy()
-    _add_downloads(protocol, counts)
+    _add_downloads(reference(protocol), counts)
     return counts
 
 

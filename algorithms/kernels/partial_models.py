@@ -125,9 +125,10 @@ def new_part(features: slice, clients: int, places: int, arms: int) -> Part:
 
 def prepared_models(models: PartialModels, steps: int) -> PartialModels:
     """Return models with space for the matrices P that the next `steps` steps can need: one per step."""
-    return models._replace(
-        global_part=with_room(models.global_part, steps), local_part=with_room(models.local_part, steps)
-    )
+    global_part, local_part = with_room(models.global_part, steps), with_room(models.local_part, steps)
+    if global_part is models.global_part and local_part is models.local_part:
+        return models
+    return models._replace(global_part=global_part, local_part=local_part)
 
 
 def with_room(part: Part, more: int) -> Part:

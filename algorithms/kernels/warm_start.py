@@ -49,7 +49,8 @@ def new_beginners(items: Matrix, clients: int, steps: int) -> Beginners:
 
 def prepared_beginners(beginners: Beginners, steps: int) -> Beginners:
     """Return beginners with space for the matrices that the next `steps` steps can need."""
-    return beginners._replace(part=with_room(beginners.part, steps))
+    part = with_room(beginners.part, steps)
+    return beginners if part is beginners.part else beginners._replace(part=part)
 
 
 @compiled

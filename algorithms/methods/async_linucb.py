@@ -76,7 +76,16 @@ class AsyncLinUCBRun(CompiledRun):
 
     def _advance(self, start: int, stop: int) -> int:
         self.protocol = prepared_for(self.protocol, stop - start)
-        return _run(start, stop, self.events, self._confidence, self._seed, self.protocol, self._system, self.choices)
+        return _run(
+            start,
+            stop,
+            self.refer(self.events),
+            self._confidence,
+            self._seed,
+            self.refer(self.protocol),
+            self.refer(self._system),
+            self.choices,
+        )
 
     def trace(self) -> Trace:
         """Return the trace of the run."""

@@ -32,7 +32,7 @@ from algorithms.kernels.partial_models import (
 )
 from algorithms.kernels.warm_start import Beginners, choose_alone, learn_alone, new_beginners, prepared_beginners
 from algorithms.numerics.elimination import Confidence, System, new_system, score
-from algorithms.numerics.jit import compiled, entry_point, inlined
+from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.ties import pick_compiled
 from algorithms.numerics.tolerances import AM_SETTLED
 from algorithms.stream import Stream, trace_of
@@ -118,24 +118,32 @@ class AsyncLinUCBAMRun(CompiledRun):
         self.beginners = new_beginners(problem.items, clients, self.steps) if algorithm.warm_start else None
         self._system = new_system(dimension, arms)
         self.unsettled = np.zeros(self.steps, dtype=np.bool_)
+        self.outcome = Outcome(self.choices, self.unsettled)
 
     def _advance(self, start: int, stop: int) -> int:
         self.protocol = prepared_for(self.protocol, stop - start)
         self.models = prepared_models(self.models, stop - start)
-        outcome = Outcome(self.choices, self.unsettled)
         if self.beginners is None:
-            return _run(start, stop, self.events, self._parameters, self.protocol, self.models, outcome)
+            return _run(
+                start,
+                stop,
+                self.refer(self.events),
+                self._parameters,
+                self.refer(self.protocol),
+                self.refer(self.models),
+                self.refer(self.outcome),
+            )
         self.beginners = prepared_beginners(self.beginners, stop - start)
         return _run_with_warm_start(
             start,
             stop,
-            self.events,
+            self.refer(self.events),
             self._parameters,
-            self.protocol,
-            self.models,
-            self.beginners,
-            self._system,
-            outcome,
+            self.refer(self.protocol),
+            self.refer(self.models),
+            self.refer(self.beginners),
+            self.refer(self._system),
+            self.refer(self.outcome),
         )
 
     def trace(self) -> Trace:
@@ -216,7 +224,7 @@ def _run_with_warm_start(
     return stop
 
 
-@inlined
+@compiled
 def act_together(
     t: int,
     events: Events,

@@ -93,12 +93,12 @@ class SyncLinUCBRun(CompiledRun):
         return _run(
             start,
             stop,
-            self.events,
+            self.refer(self.events),
             self._confidence,
             self._threshold,
             self._seed,
-            self.state,
-            self._system,
+            self.refer(self.state),
+            self.refer(self._system),
             self.choices,
         )
 
