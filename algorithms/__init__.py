@@ -1,6 +1,7 @@
 """The methods: choose arms and exchange statistics. They use arrays only, no files and no MLflow.
 
-`literal` follows the paper line by line; the modules named after the methods are compiled and make the same choices.
+A method declares itself in `methods`; its form in `literal` follows the paper line by line, and that in `kernels` is
+compiled and makes the same choices.
 """
 
 from importlib import import_module

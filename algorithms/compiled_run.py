@@ -36,7 +36,7 @@ class CompiledRun(ABC):
         self.steps = len(problem.client_numbers)
         self.step = 0
         self.choices = np.zeros(self.steps, dtype=np.int32)
-        self._references: dict[type, NamedTuple] = {}
+        self._reference: NamedTuple | None = None
 
     def advance(self, stop: int | None = None) -> None:
         """Run to step `stop`, or to the end."""
@@ -51,9 +51,8 @@ class CompiledRun(ABC):
             self.step = end
 
     def refer(self, state: State) -> State:
-        """Return a reference to a state for a kernel: the last one of its class if the state is the same."""
-        result = reference(state, self._references.get(type(state)))
-        self._references[type(state)] = result
+        """Return a reference to the state of the kernel: the last one as long as its arrays are the same."""
+        self._reference = result = reference(state, self._reference)
         return result
 
     @abstractmethod

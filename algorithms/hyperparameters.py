@@ -7,8 +7,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.numerics.elimination import Confidence
-
 Threshold = float | tuple[float, ...]
 """One value for all clients, or one per client in increasing order of client id."""
 
@@ -94,12 +92,6 @@ def integer(name: str, value: object, low: int, high: int | None = None) -> int:
 def seed(value: object) -> int:
     """Check the seed of a run."""
     return integer("seed", value, 0, 2**63 - 1)
-
-
-def confidence_of(algorithm: Any, extra_sigma: float = 0.0) -> Confidence:
-    """Encode α, λ, σ and δ for a kernel; α is NaN for "theory"."""
-    alpha = math.nan if algorithm.alpha == "theory" else float(algorithm.alpha)
-    return Confidence(alpha, algorithm.ridge, algorithm.sigma + extra_sigma, algorithm.delta)
 
 
 def normalise_thresholds(algorithm: Any) -> None:

@@ -1,11 +1,26 @@
 """The interface of a stream as algorithms see it: arrays, not files."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.trace import Trace
+
+
+@dataclass(frozen=True)
+class StreamOutline:
+    """What is known about a stream before it is built; `None` where a size is not known yet.
+
+    In a simulation, `clients` is the number of clients that may appear.
+    """
+
+    name: str
+    arms: int
+    dimension: int | None = None
+    steps: int | None = None
+    clients: int | None = None
 
 
 class Stream(Protocol):

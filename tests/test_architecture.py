@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from algorithms.registry import built_in_methods
 from benchmark.records.tags import KEY
 from tests.readme import ROOT
 
@@ -97,6 +98,38 @@ def test_a_file_stays_small(file: Path):
 def test_a_folder_stays_small(folder: Path):
     modules = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
     assert len(modules) <= MAX_FILES, modules
+
+
+NAMES_METHODS = {
+    "reports.tables.bounds": "the rows of the paper's appendix Table 1",
+}
+"""Modules outside `algorithms` that may name methods, and why; the paper's experiments and claims are TOML files."""
+
+
+def texts_in(file: Path) -> Iterator[str]:
+    """Every text in a file except docstrings, and every name that it imports."""
+    tree = ast.parse(file.read_text())
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (name.name for name in node.names)
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if ROOT / "algorithms" not in file.parents], ids=name_of)
+def test_no_module_outside_algorithms_names_a_method(file: Path):
+    methods = built_in_methods().values()
+    exact = {method.name for method in methods} | {method.method.__name__ for method in methods}
+    inside = {name for name in (*exact, *(method.label for method in methods)) if "LinUCB" in name or "-" in name}
+    texts = [*texts_in(file)]
+    named = {text for text in texts if text in exact or any(name in text for name in inside)}
+    assert bool(named) == (name_of(file) in NAMES_METHODS), f"{name_of(file)} names methods: {sorted(named)}"
 
 
 def test_make_runs_modules_and_tests_that_exist():

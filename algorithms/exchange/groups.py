@@ -29,8 +29,10 @@ class Groups(NamedTuple):
     in_heap: NDArray[np.bool_]
     heap_group: NDArray[np.int32]
     heap_due: NDArray[np.float64]
-    counters: NDArray[np.int64]
-    """[0]: groups made so far; [1]: entries in the heap."""
+    made: NDArray[np.int64]
+    """One number: the groups made so far."""
+    heap_size: NDArray[np.int64]
+    """One number: the entries in the heap."""
 
 
 def new_groups(capacity: int) -> Groups:
@@ -47,15 +49,16 @@ def new_groups(capacity: int) -> Groups:
         in_heap=np.empty(capacity, dtype=np.bool_),
         heap_group=np.empty(capacity, dtype=np.int32),
         heap_due=np.empty(capacity),
-        counters=np.zeros(2, dtype=np.int64),
+        made=np.zeros(1, dtype=np.int64),
+        heap_size=np.zeros(1, dtype=np.int64),
     )
 
 
 @compiled
 def make_group(groups: Groups, kind: int) -> int:
     """Add an empty group for clients of one class of γ_D; `settle` gives it a state."""
-    group = groups.counters[0]
-    groups.counters[0] += 1
+    group = groups.made[0]
+    groups.made[0] += 1
     groups.parent[group] = group
     groups.downloads[group] = 0
     groups.members[group] = 0
@@ -81,7 +84,7 @@ def settle(groups: Groups, group: int, version: int, log_det: float, log_gamma: 
 @compiled
 def next_due(groups: Groups, bound: float) -> int:
     """Take the next group whose due value is below `bound` out of the heap; -1 if there is none."""
-    while groups.counters[1] > 0 and groups.heap_due[0] < bound:
+    while groups.heap_size[0] > 0 and groups.heap_due[0] < bound:
         group = groups.heap_group[0]
         _pop(groups)
         groups.in_heap[group] = False
@@ -135,8 +138,8 @@ def merge(groups: Groups, one: int, other: int) -> int:
 
 @compiled
 def _push(groups: Groups, group: int) -> None:
-    place = groups.counters[1]
-    groups.counters[1] += 1
+    place = groups.heap_size[0]
+    groups.heap_size[0] += 1
     due = groups.due[group]
     while place > 0:
         above = (place - 1) // 2
@@ -153,8 +156,8 @@ def _push(groups: Groups, group: int) -> None:
 @compiled
 def _pop(groups: Groups) -> None:
     """Remove the first entry of the heap."""
-    groups.counters[1] -= 1
-    size = groups.counters[1]
+    groups.heap_size[0] -= 1
+    size = groups.heap_size[0]
     due = groups.heap_due[size]
     group = groups.heap_group[size]
     place = 0

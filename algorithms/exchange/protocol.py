@@ -34,9 +34,6 @@ from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.references import reference
 from algorithms.numerics.tolerances import TRIGGER
 
-NEWEST = 3
-"""The position of the newest server version in `versions.counters`."""
-
 
 class Protocol(NamedTuple):
     """The state of Algorithm 1 and its record.
@@ -99,8 +96,7 @@ def new_protocol(
 
 def prepared_for(protocol: Protocol, steps: int) -> Protocol:
     """Return a protocol with room for the versions of the next `steps` steps: at most three per step."""
-    versions = with_room(protocol.versions, 3 * steps)
-    return protocol if versions is protocol.versions else protocol._replace(versions=versions)
+    return protocol._replace(versions=with_room(protocol.versions, 3 * steps))
 
 
 def client_downloads(protocol: Protocol) -> NDArray[np.int64]:
@@ -205,7 +201,7 @@ def _upload(protocol: Protocol, client: int, step: int, root: int, log_det: floa
     pending, versions, groups = protocol.pending, protocol.versions, protocol.groups
     kind = protocol.download_class[client]
     log_gamma = protocol.log_gamma_download[kind]
-    old = versions.counters[NEWEST]
+    old = versions.newest[0]
     base = groups.version[root]
     held_newest = base == old and not groups.is_private[root]
     new = _new_server_version(protocol, client, log_det if held_newest else np.nan)
@@ -238,8 +234,8 @@ def _upload(protocol: Protocol, client: int, step: int, root: int, log_det: floa
 def _new_server_version(protocol: Protocol, client: int, log_det: float) -> int:
     """V_g += ΔV_i, b_g += Δb_i, as a new version; `log_det` is computed if it is NaN."""
     versions, rows = protocol.versions, protocol.scratch.rows
-    version = make_version(versions, versions.counters[NEWEST])
-    versions.counters[NEWEST] = version
+    version = make_version(versions, versions.newest[0])
+    versions.newest[0] = version
     V, b = versions.V[version], versions.b[version]
     add_unsent(protocol.pending, client, V, b)
     if np.isnan(log_det):
@@ -281,7 +277,7 @@ def _download_due_groups(protocol: Protocol, new: int) -> int:
 def _group_on_newest(protocol: Protocol, kind: int) -> int:
     """Return the group of a class on the newest version; make one if there is none."""
     versions, groups = protocol.versions, protocol.groups
-    new = versions.counters[NEWEST]
+    new = versions.newest[0]
     if protocol.newest_serial[kind] != versions.serial[new]:
         group = make_group(groups, kind)
         versions.references[new] += 1

@@ -26,8 +26,14 @@ class Versions(NamedTuple):
     serial: NDArray[np.int64]
     references: NDArray[np.int32]
     free: NDArray[np.int32]
-    counters: NDArray[np.int64]
-    """[0]: entries ever used; [1]: entries in `free`; [2]: the next serial number; [3]: the newest server state."""
+    used: NDArray[np.int64]
+    """One number: the entries ever used."""
+    free_count: NDArray[np.int64]
+    """One number: the entries in `free`."""
+    next_serial: NDArray[np.int64]
+    """One number: the serial number of the next version."""
+    newest: NDArray[np.int64]
+    """One number: the newest server state."""
 
 
 def new_versions(capacity: int, dimension: int, ridge: float) -> Versions:
@@ -39,7 +45,8 @@ def new_versions(capacity: int, dimension: int, ridge: float) -> Versions:
     versions.least_eigenvalue[EMPTY] = 0.0
     versions.serial[EMPTY] = 0
     versions.references[EMPTY] = 2  # the server's, and one that is never released
-    versions.counters[:] = (1, 0, 1, EMPTY)
+    versions.used[0] = versions.next_serial[0] = 1
+    versions.newest[0] = EMPTY
     return versions
 
 
@@ -52,38 +59,40 @@ def _allocate(capacity: int, dimension: int) -> Versions:
         serial=np.empty(capacity, dtype=np.int64),
         references=np.empty(capacity, dtype=np.int32),
         free=np.empty(capacity, dtype=np.int32),
-        counters=np.zeros(4, dtype=np.int64),
+        used=np.zeros(1, dtype=np.int64),
+        free_count=np.zeros(1, dtype=np.int64),
+        next_serial=np.zeros(1, dtype=np.int64),
+        newest=np.zeros(1, dtype=np.int64),
     )
 
 
 def with_room(versions: Versions, more: int) -> Versions:
     """Return versions with room for `more` new ones: the same object, or a larger copy."""
-    used, free = int(versions.counters[0]), int(versions.counters[1])
+    used, free = int(versions.used[0]), int(versions.free_count[0])
     capacity = len(versions.serial)
     if capacity - used + free >= more:
         return versions
     larger = _allocate(max(2 * capacity, used + more), versions.b.shape[1])
-    for name in Versions._fields[:-1]:
+    for name in Versions._fields:  # of an array with one number, `:used` is all of it
         getattr(larger, name)[:used] = getattr(versions, name)[:used]
-    larger.counters[:] = versions.counters
     return larger
 
 
 @compiled
 def make_version(versions: Versions, base: int) -> int:
     """Add a copy of `base` with one reference, to be completed by the caller; return its number."""
-    if versions.counters[1] > 0:
-        versions.counters[1] -= 1
-        version = np.int64(versions.free[versions.counters[1]])
+    if versions.free_count[0] > 0:
+        versions.free_count[0] -= 1
+        version = np.int64(versions.free[versions.free_count[0]])
     else:
-        version = versions.counters[0]
-        versions.counters[0] += 1
+        version = versions.used[0]
+        versions.used[0] += 1
     copy(versions.V[version], versions.b[version], versions.V[base], versions.b[base])
     versions.log_det[version] = versions.log_det[base]
     bound = versions.least_eigenvalue[base]
     versions.least_eigenvalue[version] = bound if bound > 0.0 else -1.0
-    versions.serial[version] = versions.counters[2]
-    versions.counters[2] += 1
+    versions.serial[version] = versions.next_serial[0]
+    versions.next_serial[0] += 1
     versions.references[version] = 1
     return int(version)
 
@@ -93,5 +102,5 @@ def release(versions: Versions, version: int) -> None:
     """Drop one reference; the last one frees the version."""
     versions.references[version] -= 1
     if versions.references[version] == 0:
-        versions.free[versions.counters[1]] = version
-        versions.counters[1] += 1
+        versions.free[versions.free_count[0]] = version
+        versions.free_count[0] += 1

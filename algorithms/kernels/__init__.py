@@ -1,1 +1,1 @@
-"""Compiled parts of single methods."""
+"""The compiled methods, one module each, with the same names as in `algorithms/methods`."""

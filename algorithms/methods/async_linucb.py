@@ -1,33 +1,22 @@
 """Async-LinUCB, Algorithm 2: LinUCB on the event-triggered protocol of Algorithm 1."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from algorithms import hyperparameters as check
-from algorithms.compiled_run import CompiledRun, Events
-from algorithms.exchange.protocol import (
-    Protocol,
-    catch_up,
-    client_downloads,
-    join,
-    new_protocol,
-    observe,
-    prepared_for,
-    write_model,
-)
 from algorithms.hyperparameters import Alpha, Threshold
-from algorithms.numerics.elimination import Confidence, System, new_system, place_arms, score
-from algorithms.numerics.jit import entry_point
-from algorithms.numerics.ties import pick_compiled
-from algorithms.stream import Stream, trace_of
-from algorithms.trace import Trace
+from algorithms.method import CENTRALISED, CONFIDENCE_TUNING, GAMMA, NO_COMMUNICATION, Front, Limits, Method
+from algorithms.stream import Stream
+
+if TYPE_CHECKING:
+    from algorithms.kernels.async_linucb import AsyncLinUCBRun
+    from algorithms.literal.async_linucb import LiteralAsyncLinUCB
 
 
 @dataclass(frozen=True, kw_only=True)
-class AsyncLinUCB:
+class AsyncLinUCB(Method):
     """Hyper-parameters of Async-LinUCB.
 
     Give `gamma` (γ), or `gamma_upload` (γ_U) and `gamma_download` (γ_D) where they differ; each is a number
@@ -36,7 +25,13 @@ class AsyncLinUCB:
     """
 
     name: ClassVar[str] = "async-linucb"
-    compile_seconds: ClassVar[int] = 20
+    label: ClassVar[str] = "Async-LinUCB"
+    reference: ClassVar[str] = "the paper, Algorithm 2"
+    front: ClassVar[Front | None] = replace(GAMMA, landmarks={1.0: CENTRALISED, math.inf: NO_COMMUNICATION})
+    tuning: ClassVar = CONFIDENCE_TUNING
+    style: ClassVar[int | None] = 0
+    microseconds_per_step: ClassVar[float] = 6.0
+    compile_seconds: ClassVar[int | None] = 8
     gamma: Threshold | None = None
     gamma_upload: Threshold | None = None
     gamma_download: Threshold | None = None
@@ -49,76 +44,25 @@ class AsyncLinUCB:
         check.normalise_thresholds(self)
         check.normalise_confidence(self)
 
-    def start(self, problem: Stream, seed: int) -> "AsyncLinUCBRun":
+    def start(self, stream: Stream, seed: int) -> "AsyncLinUCBRun":
         """Prepare a run over a stream."""
-        return AsyncLinUCBRun(self, problem, seed)
+        from algorithms.kernels.async_linucb import AsyncLinUCBRun
 
+        return AsyncLinUCBRun(self, stream, seed)
 
-class AsyncLinUCBRun(CompiledRun):
-    """One run of Async-LinUCB, to be advanced step by step or all at once."""
+    def literal(self) -> "LiteralAsyncLinUCB[Any]":
+        """Return Algorithm 2 line by line."""
+        from algorithms.literal.async_linucb import LiteralAsyncLinUCB
 
-    def __init__(self, algorithm: AsyncLinUCB, problem: Stream, seed: int) -> None:
-        super().__init__(problem)
-        clients = len(problem.client_ids)
-        dimension = problem.items.shape[1]
-        self._confidence = check.confidence_of(algorithm)
-        self._seed = seed
-        self._system = new_system(dimension, problem.pools.shape[1])
-        self.protocol = new_protocol(
-            problem.items,
-            0,
-            dimension,
-            self.steps,
-            algorithm.ridge,
-            check.per_client("gamma_upload", algorithm.gamma_upload, clients),
-            check.per_client("gamma_download", algorithm.gamma_download, clients),
-        )
+        return LiteralAsyncLinUCB(self)
 
-    def _advance(self, start: int, stop: int) -> int:
-        self.protocol = prepared_for(self.protocol, stop - start)
-        return _run(
-            start,
-            stop,
-            self.refer(self.events),
-            self._confidence,
-            self._seed,
-            self.refer(self.protocol),
-            self.refer(self._system),
-            self.choices,
-        )
+    @classmethod
+    def examples(cls) -> Iterable["AsyncLinUCB"]:
+        """Return both extremes, thresholds in between, and different thresholds for uploads and downloads."""
+        yield from (AsyncLinUCB(gamma=gamma) for gamma in (1, 1.01, 2, 30, math.inf))
+        yield AsyncLinUCB(gamma_upload=1.2, gamma_download=4, alpha="theory", ridge=0.1)
+        yield AsyncLinUCB(gamma_upload=3, gamma_download=1, alpha=1.0, ridge=1.0)
 
-    def trace(self) -> Trace:
-        """Return the trace of the run."""
-        p = self.protocol
-        return trace_of(self.problem, self.choices, p.uploads, p.downloads, p.uploads_of, client_downloads(p))
-
-
-@entry_point
-def _run(
-    start: int,
-    stop: int,
-    events: Events,
-    confidence: Confidence,
-    seed: int,
-    protocol: Protocol,
-    system: System,
-    choices: NDArray[np.int32],
-) -> int:
-    """Algorithm 2, lines 3 to 10; return the step it stopped at, earlier where scores are not finite."""
-    dimension = events.items.shape[1]
-    for t in range(start, stop):
-        client = events.clients[t]
-        pool = events.pools[t]
-        join(protocol, client)
-        catch_up(protocol, client)
-        place_arms(system, events.items, pool, 0, dimension)
-        write_model(protocol, client, system.rows, dimension + pool.size)
-        log_det = score(system, dimension, confidence)
-        choice = pick_compiled(system.scores, pool.size, seed, t)
-        if choice < 0:
-            return t
-        choices[t] = choice
-        reward = events.rewards[t, choice] + events.noise[t]
-        log_det += np.log1p(system.squared_widths[choice])
-        observe(protocol, client, t, pool[choice], reward, log_det)
-    return stop
+    def limits(self) -> Limits:
+        """Return what `fedbandit bench` checks."""
+        return Limits(floor_multiple=0.9, growth=1.3, memory=6.0)

@@ -1,51 +1,42 @@
 """RandomChoice: a uniformly random arm; the baseline for normalised reward."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+from algorithms.method import Method, Role
+from algorithms.stream import Stream
 
-from algorithms.compiled_run import CompiledRun
-from algorithms.numerics.jit import entry_point
-from algorithms.numerics.ties import uniform
-from algorithms.stream import Stream, trace_of
-from algorithms.trace import Trace
+if TYPE_CHECKING:
+    from algorithms.kernels.random_choice import RandomChoiceRun
+    from algorithms.literal.random_choice import LiteralRandomChoice
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomChoice:
+class RandomChoice(Method):
     """Choose uniformly at random; learn and send nothing."""
 
     name: ClassVar[str] = "random"
-    compile_seconds: ClassVar[int] = 1
+    label: ClassVar[str] = "Random choice"
+    reference: ClassVar[str] = "the paper, normalised reward"
+    role: ClassVar[Role] = "baseline"
+    style: ClassVar[int | None] = 23
+    microseconds_per_step: ClassVar[float] = 0.1
+    compile_seconds: ClassVar[int | None] = 1
 
-    def start(self, problem: Stream, seed: int) -> "RandomChoiceRun":
+    def start(self, stream: Stream, seed: int) -> "RandomChoiceRun":
         """Prepare a run over a stream."""
-        return RandomChoiceRun(problem, seed)
+        from algorithms.kernels.random_choice import RandomChoiceRun
 
+        return RandomChoiceRun(stream, seed)
 
-class RandomChoiceRun(CompiledRun):
-    """One run of RandomChoice."""
+    def literal(self) -> "LiteralRandomChoice":
+        """Return the same in plain Python."""
+        from algorithms.literal.random_choice import LiteralRandomChoice
 
-    def __init__(self, problem: Stream, seed: int) -> None:
-        super().__init__(problem)
-        self._seed = seed
+        return LiteralRandomChoice()
 
-    def _advance(self, start: int, stop: int) -> int:
-        _run(start, stop, self.problem.pools.shape[1], self._seed, self.choices)
-        return stop
-
-    def trace(self) -> Trace:
-        """Return the trace of the run."""
-        steps, clients = (
-            np.zeros(self.steps, dtype=np.int64),
-            np.zeros(len(self.problem.client_ids), dtype=np.int64),
-        )
-        return trace_of(self.problem, self.choices, steps, steps.copy(), clients, clients.copy())
-
-
-@entry_point
-def _run(start: int, stop: int, arms: int, seed: int, choices: NDArray[np.int32]) -> None:
-    for t in range(start, stop):
-        choices[t] = int(uniform(seed, t) * arms)
+    @classmethod
+    def examples(cls) -> Iterable["RandomChoice"]:
+        """Return the only one."""
+        yield RandomChoice()

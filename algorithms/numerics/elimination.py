@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.numerics.confidence import Confidence
 from algorithms.numerics.elimination_blocked import (
     LANES,
     place_four_arms,
@@ -44,15 +45,6 @@ class System(NamedTuple):
     squared_widths: NDArray[np.float64]
     means: NDArray[np.float64]
     scores: NDArray[np.float64]
-
-
-class Confidence(NamedTuple):
-    """The parameters of the width of a confidence bound: α (NaN for the formula), λ, σ and δ."""
-
-    alpha: float
-    ridge: float
-    sigma: float
-    delta: float
 
 
 def new_system(dimension: int, arms: int) -> System:

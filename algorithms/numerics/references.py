@@ -43,16 +43,22 @@ class Reference:
 
 
 def reference(state: State, previous: Any = None) -> State:
-    """Return a reference to a state for compiled kernels: the previous one if it still is the same state.
+    """Return a reference to a state for compiled kernels: the previous one if all arrays and numbers are the same.
 
     With NUMBA_DISABLE_JIT=1 it is the state itself, which has the same fields.
     """
     settings: Any = numba.config
     if settings.DISABLE_JIT:
         return state
-    if isinstance(previous, Reference) and previous.state is state:
+    if isinstance(previous, Reference) and _is_same(previous.state, state):
         return cast("State", previous)
     return cast("State", Reference(state))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return one is other
 
 
 def _words(state: Any) -> Iterator[int]:
@@ -64,9 +70,10 @@ def _words(state: Any) -> Iterator[int]:
                 raise ValueError("an array of a state must be contiguous")
             yield value.ctypes.data
             yield from value.shape
+        elif isinstance(value, float):
+            yield int(np.float64(value).view(np.uint64))
         else:
-            number = np.float64(value) if isinstance(value, float) else np.int64(value)
-            yield int(number.view(np.uint64))
+            yield int(value) % 2**64
 
 
 class ReferenceType(types.Type):
@@ -75,8 +82,16 @@ class ReferenceType(types.Type):
     def __init__(self, target: Any) -> None:
         self.target = target
         self.fields = dict(zip(target.fields, target, strict=True))
-        digest = hashlib.sha256(str(target).encode()).hexdigest()[:12]
+        digest = hashlib.sha256(_description(target).encode()).hexdigest()[:16]
         super().__init__(name=f"Reference({target.instance_class.__name__}-{digest})")
+
+
+def _description(field: Any) -> str:
+    if not isinstance(field, types.BaseNamedTuple):
+        return str(field)
+    target: Any = field
+    parts = [f"{name}: {_description(part)}" for name, part in zip(target.fields, target, strict=True)]
+    return f"{target.instance_class.__module__}.{target.instance_class.__qualname__}({', '.join(parts)})"
 
 
 _kinds: dict[Any, ReferenceType] = {}
@@ -121,6 +136,8 @@ def _read_field(context: Any, builder: Any, kind: ReferenceType, pointer: Any, n
         return table.start
     if isinstance(field, types.Array):
         return table.array(context, field)
+    if isinstance(field, types.Boolean):
+        return builder.trunc(table.entry(0, ir.IntType(64)), ir.IntType(1))
     return table.entry(0, context.get_value_type(field))
 
 

@@ -10,13 +10,10 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from algorithms import AsyncLinUCB, AsyncLinUCBAM
-from benchmark.bench.speed import label
+from algorithms.method import Method
+from benchmark.bench.speed import label, representatives
 from benchmark.execution.replay import replay
 from data_pipelines import EventStream, simulate
-
-MAX_GIB = {AsyncLinUCB: 6.0, AsyncLinUCBAM: 8.0}
-"""The limit of each method that is measured."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +46,19 @@ def million_client_stream(clients: int, steps: int) -> EventStream:
 
 
 def measure_scale(clients: int = 1_000_000, steps: int = 2_000_000) -> Iterator[ScaleRow]:
-    """Run Async-LinUCB and Async-LinUCB-AM at γ = ∞, 5 and 1, each in a separate process."""
-    for method in MAX_GIB:
-        for gamma in (np.inf, 5.0, 1.0):
+    """Run every method that has a limit for its memory, each in a separate process."""
+    for method in representatives():
+        max_gib = method.limits().memory
+        if max_gib is not None:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                yield pool.submit(run_at_scale, method(gamma=gamma, alpha="theory", ridge=0.1), clients, steps).result()
+                yield pool.submit(run_at_scale, method, clients, steps, max_gib).result()
 
 
-def run_at_scale(algorithm: AsyncLinUCB | AsyncLinUCBAM, clients: int, steps: int) -> ScaleRow:
+def run_at_scale(algorithm: Method, clients: int, steps: int, max_gib: float) -> ScaleRow:
     """Build the stream, replay it, and measure the time and the peak memory of this process."""
     stream = million_client_stream(clients, steps)
     start = time.perf_counter()
     trace = replay(algorithm, stream)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return ScaleRow(
-        label(algorithm), seconds, seconds / steps * 1e6, trace.communication, peak / 2**30, MAX_GIB[type(algorithm)]
-    )
+    return ScaleRow(label(algorithm), seconds, seconds / steps * 1e6, trace.communication, peak / 2**30, max_gib)

@@ -5,23 +5,21 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from algorithms import AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB
 from algorithms.literal import literal
+from algorithms.method import Method
 from algorithms.numerics.elimination import System, eliminate, new_system
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.references import reference
+from algorithms.registry import built_in_methods
 from benchmark.bench.floor import floor
 from benchmark.execution.replay import replay, replay_learner
 from data_pipelines import EventStream, simulate
 
-Algorithm = AsyncLinUCB | AsyncLinUCBAM | SyncLinUCB
-
-GAMMAS = (np.inf, 1000.0, 5.0, 1.5, 1.05, 1.01, 1.0)
-THRESHOLDS = (0.01, 1.0, 100.0, 1000.0)
 SIMULATION = {"alpha": "theory", "ridge": 0.1, "sigma": 0.1, "delta": 0.1}
 REPEATS = 5
 PREFIX = 600
@@ -32,26 +30,32 @@ def lastfm_shaped() -> EventStream:
     return simulate(seed=0, steps=96_733, clients=1_892, table=17_632)
 
 
-def methods() -> list[tuple[Algorithm, float]]:
-    """Return every method and threshold, with its maximum time as a multiple of the floor."""
-    rows: list[tuple[Algorithm, float]] = []
-    for gamma in GAMMAS:
-        rows.append((AsyncLinUCB(gamma=gamma, **SIMULATION), 0.9))  # type: ignore[arg-type]
-    for threshold in THRESHOLDS:
-        rows.append((SyncLinUCB(threshold=threshold, **SIMULATION), 0.9))  # type: ignore[arg-type]
-    for warm_start in (False, True):
-        for gamma in GAMMAS:
-            algorithm = AsyncLinUCBAM(gamma=gamma, warm_start=warm_start, **SIMULATION)  # type: ignore[arg-type]
-            rows.append((algorithm, 2.5 if warm_start else 2.0))
-    return rows
+def methods() -> Iterator[Method]:
+    """Yield every method, with each of its kernels and seven values from one end of its grid to the other."""
+    for declaration in built_in_methods().values():
+        if declaration.front is not None:
+            grid = declaration.front.grid
+            for settings in product((False, True), repeat=len(declaration.kernel_settings)):
+                for value in (*grid[:-1:2], grid[-1]):
+                    kernel = dict(zip(declaration.kernel_settings, settings, strict=True))
+                    yield declaration.method(**{declaration.front.parameter: value}, **kernel, **SIMULATION)
 
 
-def label(algorithm: Algorithm) -> str:
-    """Return the name of an algorithm with its threshold."""
-    if isinstance(algorithm, SyncLinUCB):
-        return f"{algorithm.name} D={algorithm.threshold:g}"
-    start = " warm start" if isinstance(algorithm, AsyncLinUCBAM) and algorithm.warm_start else ""
-    return f"{algorithm.name}{start} γ={algorithm.gamma:g}"
+def representatives() -> Iterator[Method]:
+    """Yield every method with default kernels at both ends of its grid and in between."""
+    for declaration in built_in_methods().values():
+        if declaration.front is not None:
+            grid = declaration.front.grid
+            for value in (grid[0], grid[-2], grid[-1]):
+                yield declaration.method(**{declaration.front.parameter: value}, **SIMULATION)
+
+
+def label(method: Method) -> str:
+    """Return the name of a method with its kernel and its value on the front."""
+    settings = [setting.replace("_", " ") for setting in method.kernel_settings if getattr(method, setting)]
+    front = method.front
+    value = [f"{front.symbol}={getattr(method, front.parameter):g}"] if front else []
+    return " ".join([method.name, *settings, *value])
 
 
 def use_one_core() -> None:
@@ -101,7 +105,10 @@ def measure_methods(stream: EventStream) -> Iterator[SpeedRow]:
         rewards=stream.rewards[:PREFIX],
         noise=stream.noise[:PREFIX],
     )
-    for algorithm, max_multiple in methods():
+    for algorithm in methods():
+        max_multiple = algorithm.limits().floor_multiple
+        if max_multiple is None:
+            continue
         replay(algorithm, prefix)  # compile
         seconds, floor_seconds = best_of(REPEATS, partial(replay, algorithm, stream), run_floor)
         [compiled_seconds] = best_of(REPEATS, partial(replay, algorithm, prefix))
@@ -115,10 +122,10 @@ def measure_methods(stream: EventStream) -> Iterator[SpeedRow]:
 class GrowthRow:
     """The time per step with few and with many clients."""
 
-    gamma: float
+    label: str
     few: float
     many: float
-    max_ratio: float = 1.3
+    max_ratio: float
 
     @property
     def ratio(self) -> float:
@@ -127,14 +134,17 @@ class GrowthRow:
 
 
 def measure_growth() -> Iterator[GrowthRow]:
-    """Compare N=1,000 with N=100,000 for Async-LinUCB at T=200,000 with the same number of items."""
+    """Compare N=1,000 with N=100,000 at T=200,000, at both ends of the grid and in between."""
     streams = [simulate(seed=0, steps=200_000, clients=clients, table=17_632) for clients in (1_000, 100_000)]
     for stream in streams:
         _ = stream.client_numbers  # cached before the time is measured
-    for gamma in (np.inf, 1.01, 1.0):
-        algorithm = AsyncLinUCB(gamma=gamma, **SIMULATION)  # type: ignore[arg-type]
+    for algorithm in representatives():
+        max_ratio = algorithm.limits().growth
+        if max_ratio is None:
+            continue
         few, many = best_of(REPEATS, *(partial(replay, algorithm, stream) for stream in streams))
-        yield GrowthRow(gamma, few / streams[0].steps * 1e6, many / streams[1].steps * 1e6)
+        scale = 1e6 / streams[0].steps
+        yield GrowthRow(label(algorithm), few * scale, many * scale, max_ratio)
 
 
 def scoring_rate(d: int = 25, arms: int = 25, repeats: int = 20_000) -> float:

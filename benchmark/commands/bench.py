@@ -52,7 +52,7 @@ def _speed() -> int:
     )
     for growth in measure_growth():
         missed += (is_missed := growth.ratio > growth.max_ratio)
-        name, ratio = f"async-linucb γ={growth.gamma:g}", f"{growth.ratio:8.2f} {growth.max_ratio:8.1f}"
+        name, ratio = growth.label, f"{growth.ratio:8.2f} {growth.max_ratio:8.1f}"
         print(f"{name:<36} {growth.few:8.2f} {growth.many:8.2f} {ratio}{_verdict(is_missed)}", flush=True)
     scoring, large, dgemm = scoring_rate(), scoring_rate(100, 100, 1_000), dgemm_rate()
     missed += (is_missed := scoring < MIN_SHARE * dgemm)

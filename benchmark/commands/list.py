@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print three short lists."""
-    from benchmark.plan.algorithm_names import algorithm_names, broken_algorithms, find_algorithm, parameter_names
+    from benchmark.plan.algorithm_names import algorithm_names, broken_algorithms, declaration_of
     from benchmark.plan.experiment import experiment_names, load_experiment
     from benchmark.records.finished import experiments_with_runs
     from benchmark.records.store import Store
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     _print("experiments (fedbandit run NAME)", [(runs[name], name, title) for name, title in (built_in | own).items()])
     broken = broken_algorithms()
     working = [name for name in algorithm_names() if name not in broken]
-    parameters = {name: ", ".join(parameter_names(find_algorithm(name))) for name in working}
+    parameters = {name: ", ".join(declaration_of(name).parameters) for name in working}
     _print("algorithms (--algorithm NAME[parameter=value,…])", list(parameters.items()))
     _print('data sets (in an experiment file: dataset = "NAME")', list(data_set_states().items()))
     for message in broken.values():

@@ -8,14 +8,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
 from numba.core import event
 
 from algorithms.compiled_run import CompiledRun
+from algorithms.method import Declaration
 from algorithms.numerics.jit import OPTIONS
 from algorithms.stream import Stream
-from benchmark.plan.algorithm_names import GRID_OFFSETS, parameter_names
 
 BUSY = "numba:compiler_lock"
 """Numba compiles a kernel, or loads it from disk."""
@@ -99,11 +99,16 @@ def announcement(method: CompiledMethod) -> str:
 @contextmanager
 def announced(method: object) -> Iterator[None]:
     """Print a line on stderr if the kernels of a method are compiled inside the block."""
-    _listener.thread.announcement = announcement(method) if isinstance(method, CompiledMethod) else ""
+    _listener.thread.announcement = announcement(method) if is_announced(method) else ""
     try:
         yield
     finally:
         _listener.thread.announcement = ""
+
+
+def is_announced(method: object) -> TypeGuard[CompiledMethod]:
+    """Return whether a method itself, not a class that it inherits from, declares how long its kernels compile."""
+    return isinstance(method, CompiledMethod) and vars(type(method)).get("compile_seconds") is not None
 
 
 def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
@@ -113,8 +118,9 @@ def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
 
 def with_defaults(method: type[CompiledMethod], **settings: Any) -> CompiledMethod:
     """Make a method with some threshold, the given settings and defaults: kernels are the same for all others."""
-    thresholds = {name: 1.0 for name in parameter_names(method) if name in GRID_OFFSETS}
-    return method(**thresholds | settings)
+    front = Declaration.of(method).front
+    threshold = {front.parameter: front.grid[-1]} if front else {}
+    return method(**threshold | settings)
 
 
 def is_compiled(method: CompiledMethod, short: Stream) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from concurrent.futures import BrokenExecutor, Future, wait
 from typing import Any
 
-from benchmark.execution.compilation import CompiledMethod, announcement, kernel_settings, with_defaults
+from benchmark.execution.compilation import CompiledMethod, announcement, is_announced, kernel_settings, with_defaults
 from benchmark.execution.executors import Compiler
 from benchmark.observer import Observer
 from benchmark.plan.plan import Run
@@ -35,7 +35,7 @@ def compile_kernels(compiler: Compiler, runs: Iterable[Run], observer: Observer,
 
 def methods_of(runs: Iterable[Run]) -> list[CompiledMethod]:
     """Return the methods that declare how long they take to compile, one per set of kernels, the longest first."""
-    algorithms = [run.algorithm for run in runs if "compile_seconds" in vars(type(run.algorithm))]  # not inherited
+    algorithms = [run.algorithm for run in runs if is_announced(run.algorithm)]
     kernels = {(type(algorithm), tuple(kernel_settings(algorithm).items())) for algorithm in algorithms}
     methods = [with_defaults(method, **dict(settings)) for method, settings in kernels]
     return sorted(methods, key=lambda method: (-method.compile_seconds, announcement(method)))

@@ -12,13 +12,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from algorithms.method import Declaration
+from algorithms.registry import built_in_methods
 from benchmark.import_order import PACKAGES, hidden_file, search_last
 from benchmark.plan.own_modules import helper_modules
 from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.support.messages import one_line
-
-GRID_OFFSETS = {"gamma": 1.0, "threshold": 0.0}
-"""The parameters that a threshold grid sets: its values are γ-1 and D."""
 
 ENTRY_POINTS = "fedbandit.algorithms"
 MAX_FILTER_LENGTH = 2000
@@ -36,12 +35,12 @@ class AlgorithmFilter:
     @property
     def is_own(self) -> bool:
         """Whether it names a class that is not built in: `module:Class`, or an entry point of another package."""
-        return self.name not in _built_in()
+        return self.name not in built_in_methods()
 
 
 def algorithm_names() -> list[str]:
     """Return the names of all installed algorithms."""
-    return sorted([*_built_in(), *(point.name for point in entry_points(group=ENTRY_POINTS))])
+    return sorted([*built_in_methods(), *(point.name for point in entry_points(group=ENTRY_POINTS))])
 
 
 def broken_algorithms() -> dict[str, str]:
@@ -59,9 +58,8 @@ def find_algorithm(name: str) -> type:
     """Return the class behind a name, or behind `module:Class`."""
     if ":" in name:
         return _own_class(name)
-    built_in = _built_in()
-    if name in built_in:
-        return built_in[name]
+    if name in built_in_methods():
+        return built_in_methods()[name].method
     loaded = _installed(name)
     if loaded is None:
         raise unknown_name("algorithm", name, algorithm_names())
@@ -89,21 +87,21 @@ def _broken(point: EntryPoint, reason: str) -> ValueError:
     return ValueError(one_line(f"algorithm {point.name} of {package} cannot be loaded from {point.value}: {reason}"))
 
 
-def parameter_names(algorithm: type) -> list[str]:
-    """Return the hyper-parameters that a class takes."""
-    return list(_parameter_names(algorithm))
+def declaration_of(name: str) -> Declaration:
+    """Return what the class behind a name declares."""
+    return built_in_methods().get(name) or _declaration(find_algorithm(name), name)
 
 
 @lru_cache(maxsize=256)
-def _parameter_names(algorithm: type) -> tuple[str, ...]:
+def _declaration(algorithm: type, name: str) -> Declaration:
     """Inspect each class once: a plan of 10,000 runs asks 20,000 times."""
-    return tuple(name for name in inspect.signature(algorithm).parameters if name not in ("args", "kwargs"))
+    return Declaration.of(algorithm, name)
 
 
 def make_algorithm(name: str, parameters: Mapping[str, Any]) -> Any:
     """Create an algorithm; a wrong parameter raises a ValueError with its name, its value and what is expected."""
-    algorithm = find_algorithm(name)
-    known_parameters = parameter_names(algorithm)
+    declaration = declaration_of(name)
+    algorithm, known_parameters = declaration.method, declaration.parameters
     for parameter in parameters:
         if parameter not in known_parameters:
             raise unknown_name(f"parameter of {name}", parameter, known_parameters)
@@ -118,7 +116,8 @@ def make_algorithm(name: str, parameters: Mapping[str, Any]) -> Any:
 
 def hyper_parameters(algorithm: Any) -> dict[str, Any]:
     """Return the hyper-parameters of an algorithm, including those left at their defaults."""
-    return {name: getattr(algorithm, name) for name in parameter_names(type(algorithm)) if hasattr(algorithm, name)}
+    names = _declaration(algorithm.__class__, algorithm.__class__.__name__).parameters
+    return {name: getattr(algorithm, name) for name in names if hasattr(algorithm, name)}
 
 
 def identity(name: str) -> str:
@@ -126,7 +125,7 @@ def identity(name: str) -> str:
 
     The source is the file of the class, followed by its helper modules, if it has any.
     """
-    if name in _built_in():
+    if name in built_in_methods():
         return name
     algorithm = find_algorithm(name)
     source = inspect.getsourcefile(algorithm)
@@ -142,7 +141,7 @@ def parse_filter(text: str) -> AlgorithmFilter:
     if match is None:
         raise ValueError(f"--algorithm must be NAME, NAME[parameter=value,…] or module:Class, got {text[:100]!r}")
     name, settings = match.group(1), match.group(2)
-    known_parameters = parameter_names(find_algorithm(name))
+    known_parameters = declaration_of(name).parameters
     values: dict[str, tuple[Any, ...]] = {}
     # A comma inside brackets separates values, any other comma separates settings.
     for setting in [] if settings is None else re.split(r",(?![^\[\]]*\])", settings):
@@ -178,13 +177,6 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
-
-
-def _built_in() -> dict[str, type]:
-    import algorithms
-
-    classes = [getattr(algorithms, name) for name in algorithms.__all__]
-    return {cls.name: cls for cls in classes if hasattr(cls, "name") and hasattr(cls, "start")}
 
 
 def _own_class(reference: str) -> type:

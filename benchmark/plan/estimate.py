@@ -4,19 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 
+from algorithms.method import PLAIN_PYTHON
 from benchmark.plan.plan import Run
 from benchmark.records.finished import FinishedRun
 
-MICROSECONDS = {
-    "async-linucb": 6.0,
-    "async-linucb-as-published": 9.0,
-    "async-linucb-am": 18.0,
-    "sync-linucb": 6.0,
-    "random": 0.1,
-}
-"""Per step of each method, before anything was measured here; a class in plain Python takes far longer."""
-
-PLAIN_PYTHON = 100.0
 USUAL_STEPS = {"lastfm": 92_834, "delicious": 104_799, "movielens": 214_729}
 OVERHEAD = 1.2
 """The total time of a run, relative to the time of its kernels."""
@@ -37,7 +28,8 @@ def expected_seconds(runs: Iterable[Run], finished: Sequence[FinishedRun]) -> Ma
 
 def _by_steps(run: Run) -> float:
     steps = dict(run.source.settings).get("steps") or USUAL_STEPS.get(run.source.name, 100_000)
-    return MICROSECONDS.get(run.algorithm_name, PLAIN_PYTHON) * steps / 1e6
+    microseconds = run.declaration.microseconds_per_step if run.declaration else PLAIN_PYTHON
+    return microseconds * steps / 1e6
 
 
 def duration(seconds: float) -> str:

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from benchmark.plan.algorithm_names import GRID_OFFSETS, find_algorithm, make_algorithm, parameter_names
+from algorithms.method import Front
+from benchmark.plan.algorithm_names import declaration_of, make_algorithm
 from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, MAX_DIMENSION
 from data_pipelines.support.messages import one_line
@@ -37,6 +38,9 @@ Count = Annotated[int, Field(ge=1, le=MAX_POOLED)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Offset = Annotated[float, Field(ge=0)]
 Gamma = Annotated[float, Field(ge=1)]
+Number = Annotated[float, Field(ge=-math.inf)]
+"""Any number, infinity included, but not NaN."""
+
 Threshold = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Dimension = Annotated[int, Field(ge=1, le=MAX_DIMENSION)]
 Values = Annotated[list[Offset], Field(max_length=MAX_POINTS)]
@@ -65,22 +69,24 @@ class LogSpaced(Strict):
 class Profile(Strict):
     """The size of a sweep: seeds (their number, or a list) and thresholds.
 
-    `grid` holds γ-1 for the asynchronous methods and D for the synchronous one; `gammas` are additional values of γ.
+    `grid` is turned into thresholds by each method: it holds γ-1, or D. `values` are additional values
+    by parameter, such as `values.gamma = [1, inf]`; `gammas` is an older way to write those of γ.
     """
 
     seeds: Annotated[int, Field(ge=1, le=MAX_SEEDS)] | Annotated[list[Seed], Field(min_length=1, max_length=MAX_SEEDS)]
     grid: LogSpaced | Values = []
     gammas: Annotated[list[Gamma], Field(max_length=MAX_POINTS)] = []
+    values: Annotated[dict[str, Annotated[list[Number], Field(max_length=MAX_POINTS)]], Field(max_length=100)] = {}
 
     def seed_list(self) -> list[int]:
         """Return the seeds."""
         return list(range(self.seeds)) if isinstance(self.seeds, int) else list(dict.fromkeys(self.seeds))
 
-    def thresholds(self, parameter: str) -> list[float]:
-        """Return the values of `gamma` or `threshold` that the grid represents."""
+    def thresholds(self, front: Front) -> list[float]:
+        """Return the values of a method's front: those that the grid represents, and the additional ones."""
         grid = self.grid.values() if isinstance(self.grid, LogSpaced) else self.grid
-        values = [GRID_OFFSETS[parameter] + offset for offset in grid]
-        return sorted({*values, *(self.gammas if parameter == "gamma" else [])})
+        further = [*self.values.get(front.parameter, []), *(self.gammas if front.parameter == "gamma" else [])]
+        return sorted({*map(front.from_offset, grid), *further})
 
 
 class Stream(Strict):
@@ -124,6 +130,11 @@ class AlgorithmEntry(BaseModel):
         """The hyper-parameters as written in the file."""
         return dict(self.model_extra or {})
 
+    @property
+    def front(self) -> Front | None:
+        """What a grid of the algorithm runs through."""
+        return declaration_of(self.name).front
+
     @model_validator(mode="after")
     def _known(self) -> "AlgorithmEntry":
         if ":" in self.name:
@@ -131,14 +142,13 @@ class AlgorithmEntry(BaseModel):
                 f"name must be an installed algorithm, got {self.name!r}; "
                 "load your own class with --algorithm module:Class"
             )
-        known_parameters = parameter_names(find_algorithm(self.name))
+        known_parameters = declaration_of(self.name).parameters
         for name, value in self.parameters.items():
             if name not in known_parameters:
                 raise unknown_name(f"parameter of {self.name}", name, known_parameters)
-            if value == GRID and name not in GRID_OFFSETS:
-                raise ValueError(
-                    f"{name} must be a value or a list, got 'grid'; only {' and '.join(GRID_OFFSETS)} have a grid"
-                )
+            if value == GRID and (self.front is None or name != self.front.parameter):
+                which = "no parameter" if self.front is None else f"only {self.front.parameter}"
+                raise ValueError(f"{name} must be a value or a list, got 'grid'; {which} of {self.name} has a grid")
         return self
 
 
@@ -183,9 +193,9 @@ class Experiment(Strict):
             if (runs := self._runs(profile)) > MAX_RUNS:
                 raise ValueError(f"profile {name} must have at most {MAX_RUNS:,} runs, got {runs:,}")
             for entry in self.algorithms:
-                if not combinations(entry.parameters, profile):
+                if not combinations(entry.parameters, profile, entry.front):
                     raise ValueError(f"{entry.name} has no parameter values in profile {name}; add a grid or a list")
-                for values in expanded(entry.parameters, profile):
+                for values in expanded(entry.parameters, profile, entry.front):
                     if values.get("global_dim") == OF_STREAM:
                         values["global_dim"] = 1
                     make_algorithm(entry.name, values)
@@ -195,27 +205,27 @@ class Experiment(Strict):
         """Count the runs of a profile without creating them."""
         streams = sum(len(stream.global_dim or [None]) for stream in self.streams)
         seeds = profile.seeds if isinstance(profile.seeds, int) else len(profile.seeds)
-        return streams * seeds * sum(combinations(entry.parameters, profile) for entry in self.algorithms)
+        return streams * seeds * sum(combinations(entry.parameters, profile, entry.front) for entry in self.algorithms)
 
 
-def combinations(parameters: Mapping[str, Any], profile: Profile) -> int:
+def combinations(parameters: Mapping[str, Any], profile: Profile, front: Front | None) -> int:
     """Return the number of combinations that `expanded` returns."""
-    return math.prod(len(_values(name, value, profile)) for name, value in parameters.items())
+    return math.prod(len(_values(value, profile, front)) for value in parameters.values())
 
 
-def expanded(parameters: Mapping[str, Any], profile: Profile) -> list[dict[str, Any]]:
-    """Return every combination of parameter values; `grid` is replaced by the values of the profile."""
+def expanded(parameters: Mapping[str, Any], profile: Profile, front: Front | None) -> list[dict[str, Any]]:
+    """Return every combination of parameter values; `grid` is replaced by the profile's values of the front."""
     combined: list[dict[str, Any]] = [{}]
     for name, value in parameters.items():
-        choices = _values(name, value, profile)
+        choices = _values(value, profile, front)
         combined = [{**combination, name: choice} for combination in combined for choice in choices]
     return combined
 
 
-def _values(name: str, value: Any, profile: Profile) -> list[Any]:
+def _values(value: Any, profile: Profile, front: Front | None) -> list[Any]:
     """Return the values of one parameter: those of the grid, those of a list, or a single value."""
-    if isinstance(value, str) and value == GRID:
-        return profile.thresholds(name)
+    if isinstance(value, str) and value == GRID and front is not None:
+        return profile.thresholds(front)
     return list(value) if isinstance(value, list | tuple) else [value]
 
 

@@ -7,24 +7,23 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from algorithms.method import Declaration, Front, usual_front
+from algorithms.stream import StreamOutline
 from benchmark.plan.algorithm_names import (
-    GRID_OFFSETS,
     AlgorithmFilter,
-    find_algorithm,
+    declaration_of,
     hyper_parameters,
     identity,
     make_algorithm,
     number_text,
-    parameter_names,
 )
 from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, Stream, expanded
 from benchmark.plan.options import RunOptions
 from benchmark.plan.run_key import run_key
 from benchmark.plan.stream_source import StreamSource, prepared_source, simulated_source
 from benchmark.plan.unknown_name import unknown_name
-from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, NotPreparedError, data_folder
-
-SYMBOLS = {"gamma": "γ", "threshold": "D"}
+from data_pipelines.prepare.prepared import DEFAULT_ARMS, DEFAULT_DIMENSION, NotPreparedError, data_folder
+from data_pipelines.support.messages import one_line
 
 
 @dataclass(frozen=True)
@@ -38,21 +37,29 @@ class Run:
     parameters: dict[str, Any]
     seed: int
     key: str
+    declaration: Declaration | None = None
+
+    @property
+    def front(self) -> Front | None:
+        """What a grid of its method runs through."""
+        return self.declaration.front if self.declaration else usual_front(self.parameters)
 
     @property
     def threshold(self) -> str:
-        """γ or D as text; empty if the algorithm has neither."""
-        for parameter in GRID_OFFSETS:
-            if self.parameters.get(parameter) is not None:
-                return number_text(self.parameters[parameter])
-        return ""
+        """The value on the front of its method, such as γ or D, as text; empty if there is none."""
+        value = self.parameters.get(self.front.parameter) if self.front else None
+        return "" if value is None else number_text(value)
+
+    @property
+    def front_text(self) -> str:
+        """The same with its symbol, such as γ=5."""
+        return f"{self.front.symbol}={_short(self.threshold)}" if self.front and self.threshold else ""
 
     @property
     def setting(self) -> str:
         """A name for all its seeds: algorithm and threshold."""
-        symbols = [symbol for name, symbol in SYMBOLS.items() if self.parameters.get(name) is not None]
-        if symbols:
-            return f"{self.algorithm_name} {symbols[0]}={float(self.threshold):g}"
+        if self.front_text:
+            return f"{self.algorithm_name} {self.front_text}"
         return " ".join([self.algorithm_name, *(f"{name}={value}" for name, value in self.parameters.items())])
 
     @property
@@ -70,12 +77,14 @@ class Plan:
         profile: the name of the profile that the runs are from.
         runs: all runs, finished ones included, each (experiment, key) once.
         missing: for each data set that is not prepared, one line on how to prepare it.
+        skipped: for each stream and method that does not take part in it, the reason in one line.
     """
 
     experiments: tuple[Experiment, ...] = ()
     profile: str = "quick"
     runs: tuple[Run, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = None) -> Plan:
@@ -85,6 +94,7 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     _check_filters(experiments, options)
     runs: dict[tuple[str, str], Run] = {}
     missing: dict[str, str] = {}
+    skipped: dict[tuple[str, str], str] = {}
     identities: dict[str, str] = {}
     for experiment in experiments:
         profile = experiment.profile(options.profile)
@@ -94,14 +104,38 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
                 for source, global_dim in _sources(stream, seed, options.datasets, missing):
                     for name, parameters in entries:
                         run = _run(experiment.name, source, global_dim, name, parameters, identities)
-                        runs.setdefault((run.experiment, run.key), run)
+                        if reason := reason_to_skip(run.algorithm, outline_of(source.name, dict(source.settings))):
+                            skipped[source.name, name] = reason
+                        else:
+                            runs.setdefault((run.experiment, run.key), run)
     used = {experiment for experiment, _ in runs}
     return Plan(
         tuple(experiment for experiment in experiments if experiment.name in used),
         options.profile,
         tuple(runs.values()),
         missing,
+        skipped,
     )
+
+
+def outline_of(name: str, settings: Mapping[str, Any]) -> StreamOutline:
+    """Return what is known about a stream before it is built."""
+    sizes = {size: settings.get(size) for size in ("dimension", "steps", "clients")}
+    return StreamOutline(name, settings.get("arms", DEFAULT_ARMS), **sizes)
+
+
+def reason_to_skip(algorithm: Any, stream: StreamOutline) -> str | None:
+    """Return in one line why a method does not take part in experiments on a stream; `None` if it does."""
+    skip = getattr(algorithm, "skip", None)
+    reason = skip(stream) if callable(skip) else None
+    return one_line(reason) if isinstance(reason, str) else None
+
+
+def _short(number: str) -> str:
+    try:
+        return f"{float(number):g}"
+    except ValueError:  # one value per client, or a front that is not a number
+        return number
 
 
 def unfinished(runs: Iterable[Run], finished: Collection[tuple[str, str]]) -> list[Run]:
@@ -152,8 +186,16 @@ def _run(
     algorithm, complete = with_all_parameters(name, parameters, global_dim)
     if name not in identities:
         identities[name] = identity(name)
-    key = run_key(source.fingerprint, identities[name], complete, source.seed)
-    return Run(experiment, source, name, algorithm, complete, source.seed, key)
+    declaration = declaration_of(name)
+    key = run_key(
+        source.fingerprint,
+        identities[name],
+        complete,
+        source.seed,
+        version=declaration.version,
+        added=declaration.added,
+    )
+    return Run(experiment, source, name, algorithm, complete, source.seed, key, declaration)
 
 
 def with_all_parameters(name: str, parameters: dict[str, Any], global_dim: int | None) -> tuple[Any, dict[str, Any]]:
@@ -226,13 +268,13 @@ def _entries(
         for algorithm in by_name or [AlgorithmFilter(entry.name, {})]:
             if algorithm.name == entry.name:
                 values = {name: _snapped(name, numbers, entry, profile) for name, numbers in algorithm.values.items()}
-                for parameters in expanded({**entry.parameters, **values}, profile):
+                for parameters in expanded({**entry.parameters, **values}, profile, entry.front):
                     yield entry.name, parameters
     for algorithm in filters:
         if algorithm.is_own:
-            names = parameter_names(find_algorithm(algorithm.name))
-            grids = {name: GRID for name in GRID_OFFSETS if name in names}
-            for parameters in expanded({**grids, **algorithm.values}, profile):
+            front = declaration_of(algorithm.name).front
+            grid = {front.parameter: GRID} if front else {}
+            for parameters in expanded({**grid, **algorithm.values}, profile, front):
                 yield algorithm.name, parameters
 
 
@@ -240,7 +282,7 @@ def _snapped(name: str, values: Sequence[Any], entry: AlgorithmEntry, profile: P
     """Replace numbers typed with the precision of our output by the exact numbers of the grid."""
     grid = {
         number
-        for parameters in expanded(entry.parameters, profile)
+        for parameters in expanded(entry.parameters, profile, entry.front)
         if isinstance(number := parameters.get(name), float)
     }
     return [

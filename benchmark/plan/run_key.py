@@ -10,17 +10,30 @@ ENGINE_VERSION = 1
 """Increment it when a change alters results; all runs are then repeated."""
 
 
-def run_key(fingerprint: str, algorithm: str, parameters: Mapping[str, Any], seed: int) -> str:
-    """Hash the stream's fingerprint, the algorithm with its hyper-parameters, the seed and the engine's version.
+def run_key(
+    fingerprint: str,
+    algorithm: str,
+    parameters: Mapping[str, Any],
+    seed: int,
+    *,
+    version: int = 1,
+    added: Mapping[str, Any] | None = None,
+) -> str:
+    """Hash the stream's fingerprint, the algorithm with its hyper-parameters, the seed and the versions.
 
-    The order of parameters, the machine, paths and the time are not part of it; 5 and 5.0 are the same number.
+    The order of parameters, the machine, paths and the time are not part of it; 5 and 5.0 are the same number. The
+    `version` of the method is part of it only above 1, and a parameter that was added later only if its value is not
+    that in `added`: keys of earlier runs stay valid.
     """
+    values = {name: canonical(value) for name, value in parameters.items()}
+    earlier = {name: canonical(value) for name, value in (added or {}).items()}
     content = {
         "stream": fingerprint,
         "algorithm": algorithm,
-        "parameters": {name: canonical(value) for name, value in parameters.items()},
+        "parameters": {name: value for name, value in values.items() if name not in earlier or value != earlier[name]},
         "seed": int(seed),
         "engine": ENGINE_VERSION,
+        **({"version": version} if version > 1 else {}),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.execution.run_result import RunResult
+from benchmark.method_card import CARD, MethodCard, card_of
 from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.plan import Run
@@ -17,6 +18,7 @@ from benchmark.records.provenance import provenance
 from benchmark.records.sweep_tags import command_line, sweep_tags
 from benchmark.records.tags import FINGERPRINT, KEY, KIND, PREPARED, SOURCE
 from benchmark.records.tracking import Result, make_client, once, patiently, sqlite_file, tracking_uri
+from benchmark.styles import style
 from data_pipelines.support.messages import storable
 from data_pipelines.support.secrets import without_secrets, without_user
 
@@ -181,14 +183,16 @@ class Store:
         )
 
     def _run_tags(self, parent: str, experiment: Experiment, run: Run, outcome: RunResult) -> dict[str, str]:
-        from benchmark.ui.chart import COLOUR_TAG, run_colour
+        from benchmark.ui.chart import COLOUR_TAG
 
+        card = MethodCard.of(run.declaration) if run.declaration else card_of(run.algorithm_name, None, run.parameters)
         tags = {
             **self._tags,
             **(outcome.provenance or provenance()),
             KEY: run.key,
             KIND: "run",
-            COLOUR_TAG: run_colour(run.algorithm_name),
+            CARD: card.text(),
+            COLOUR_TAG: style(card.style).colour,
             SOURCE: run.source.source,
             FINGERPRINT: run.source.fingerprint,
             "fedbandit.ran_on": outcome.host,

@@ -60,8 +60,8 @@ def _machine() -> Iterator[Check]:
 
 
 def _kernels() -> Iterator[Check]:
-    import algorithms
     from algorithms.numerics.jit import CACHE_FOLDER, OPTIONS
+    from algorithms.registry import built_in_methods
     from benchmark.execution.compilation import is_compiled, with_defaults
     from benchmark.execution.warm_up import SHORT
     from data_pipelines import simulate
@@ -71,12 +71,11 @@ def _kernels() -> Iterator[Check]:
         yield Check("fail", "compiler cache", f"{CACHE_FOLDER} cannot be written", advice)
         return
     short = simulate(seed=0, **SHORT)
-    classes = [getattr(algorithms, name) for name in algorithms.__all__]
-    methods = [cls for cls in classes if hasattr(cls, "compile_seconds")]
-    missing = [method for method in methods if not is_compiled(with_defaults(method), short)]
+    methods = [method for method in built_in_methods().values() if method.compile_seconds is not None]
+    missing = [method for method in methods if not is_compiled(with_defaults(method.method), short)]
     if missing:
         result = f"not compiled yet: {', '.join(method.name for method in missing)}"
-        seconds = sum(method.compile_seconds for method in missing)
+        seconds = sum(method.compile_seconds or 0 for method in missing)
         advice = f"no action needed: each method is compiled when it first runs (about {seconds} s in total)"
         yield Check("ok", "compiler cache", result, advice)
     else:

@@ -23,6 +23,8 @@ def run_command(arguments: argparse.Namespace) -> int:
     plan = make_plan(find_experiments(arguments.experiments), options_of(arguments))
     for message in plan.missing.values():
         print(f"MISSING: {message}", file=sys.stderr)
+    for (stream, method), reason in plan.skipped.items():
+        print(f"SKIPPED: {method} on {stream}: {reason}", file=sys.stderr)
     store = Store()
     names = sorted(experiment.name for experiment in plan.experiments)
     finished = finished_runs(store, names)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from math import nan
 from statistics import mean
 
-from benchmark.plan.algorithm_names import GRID_OFFSETS
 from benchmark.plan.estimate import duration, expected_seconds
 from benchmark.plan.plan import Plan, Run, prepared_of
 from benchmark.records.data_identity import describe_data, left_out_sentences, split_by_data
@@ -87,12 +86,13 @@ def settings_of(runs: Sequence[Run]) -> list[str]:
         for name in ("gamma_upload", "gamma_download"):
             if parameters.get(name) == parameters.get("gamma"):
                 parameters.pop(name, None)
-    names = {name for parameters in parameters_of for name in parameters} - {*GRID_OFFSETS}
+    fronts = {run.front.parameter for run in runs if run.front}
+    names = {name for parameters in parameters_of for name in parameters} - fronts
     values = {name: {str(parameters.get(name)) for parameters in parameters_of} for name in names}
     differing = sorted(name for name, texts in values.items() if len(texts) > 1)
     settings = []
     for run, parameters in zip(runs, parameters_of, strict=True):
-        threshold = [f"threshold {float(run.threshold):g}"] if run.threshold else []
+        threshold = [run.front_text] if run.front_text else []
         settings.append(", ".join([*threshold, *(f"{name}={parameters.get(name)}" for name in differing)]))
     return settings
 

@@ -4,15 +4,13 @@ MLflow stores a view of an experiment's runs page as a tag of the experiment, `m
 a name, two times and the state of the page. A link contains the key. The view also appears in the page's menu of views.
 
 The page (MLflow 3.17 and 3.18) supports neither a logarithmic axis in a scatter chart nor colours by a parameter.
-Therefore each run also records the logarithm of its communication, and the colour of its algorithm (`run_colour`) as a
-tag.
+Therefore each run also records the logarithm of its communication, and the colour of its method as a tag.
 """
 
 import json
 import time
 from typing import Any
 from urllib.parse import urlencode
-from zlib import crc32
 
 from mlflow import MlflowClient
 from mlflow.entities import Experiment
@@ -28,20 +26,6 @@ ONLY_RUNS = "tags.`fedbandit.kind` = 'run'"
 ORDER = "params.`seed`"
 HORIZONTAL = "log10_communication"
 COLUMNS = ("algorithm", "threshold", "dataset", "seed")
-
-# The colours of Okabe and Ito, which colour-blind readers can distinguish.
-_COLOURS = {
-    "async-linucb": "#0072b2",
-    "async-linucb-am": "#d55e00",
-    "sync-linucb": "#009e73",
-    "random": "#999999",
-}
-_FURTHER_COLOURS = ("#cc79a7", "#e69f00", "#56b4e9", "#b3a800", "#7b3294", "#8c510a", "#01665e", "#e7298a")
-
-
-def run_colour(algorithm: str) -> str:
-    """Return the colour of an algorithm's points, the same in every experiment: the value of `mlflow.runColor`."""
-    return _COLOURS.get(algorithm) or _FURTHER_COLOURS[crc32(algorithm.encode()) % len(_FURTHER_COLOURS)]
 
 
 def vertical_metric(client: MlflowClient, experiment_id: str) -> str:

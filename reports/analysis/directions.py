@@ -16,8 +16,9 @@ from reports.analysis.evidence import Evidence, judge
 from reports.analysis.seeds import mean_interval
 from reports.analysis.trade_off import log_ratio_at_equal_regret
 from reports.analysis.user_directions import group_losses, nearer_to_centre
-from reports.drawing.labels import algorithm_label, threshold_text
+from reports.drawing.labels import algorithm_label, front_text
 from reports.read.context import Context
+from reports.read.methods import method
 from reports.read.results import Results
 from reports.write.table import cell_text, interval_text
 
@@ -118,7 +119,7 @@ TESTS: dict[str, Callable[[Mapping[str, Any], pd.DataFrame, Results, Context], E
 def _setting(runs: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:
     runs = runs[(runs["algorithm"] == setting["algorithm"]) & (runs["variant"] == "")]
     if setting["threshold"] == FREQUENT:
-        candidates = runs[runs["threshold"] > (0 if setting["algorithm"].startswith("sync") else 1)]
+        candidates = runs[runs["threshold"] > min(method(setting["algorithm"]).ends)]
         lowest: pd.DataFrame = candidates[candidates["threshold"] == candidates["threshold"].min()]
         return lowest
     exact: pd.DataFrame = runs[runs["threshold"] == float(setting["threshold"])]
@@ -126,5 +127,4 @@ def _setting(runs: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _at(runs: pd.DataFrame) -> str:
-    symbol = "D" if runs["algorithm"].iloc[0].startswith("sync") else "γ"
-    return f"{symbol}={threshold_text(float(runs['threshold'].iloc[0]))}"
+    return front_text(str(runs["algorithm"].iloc[0]), float(runs["threshold"].iloc[0]))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from reports.analysis.seeds import t_quantile
-from reports.drawing.labels import algorithm_label, threshold_text
+from reports.drawing.labels import algorithm_label, front_text, threshold_text
 from reports.read.results import Results
 
 ROLES = {"least": "--", "best": "-", "largest": ":"}
@@ -43,8 +43,8 @@ def chosen_series(results: Results, runs: pd.DataFrame, metric: str, by: str) ->
 
 
 def _label(algorithm: str, variant: str, value: float, by: str) -> str:
-    symbol = "d_g" if by == "global_dim" else "D" if algorithm.startswith("sync") else "γ"
-    at = "" if np.isnan(value) else f" {symbol}={threshold_text(value)}"
+    at = f"d_g={threshold_text(value)}" if by == "global_dim" else front_text(algorithm, value)
+    at = "" if np.isnan(value) else f" {at}"
     return algorithm_label(algorithm) + at + (f" ({variant})" if variant else "")
 
 

@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from algorithms.method import NO_COMMUNICATION
+from benchmark.styles import Style
 from reports.drawing.communication_axis import CommunicationAxis
 from reports.drawing.label_placement import Array, Bools, LabelBox, Placement, place_labels
-from reports.drawing.labels import AlgorithmStyle, algorithm_label, curve_styles, threshold_text
+from reports.drawing.labels import algorithm_label, curve_styles, front_text, threshold_text
 from reports.drawing.style import WIDTH, text_size
+from reports.read.methods import method
 
 LABEL_SIZE = 6.5
 MARK_RADIUS = 4.2
@@ -33,7 +36,7 @@ class Curve:
     variant: str
     meaning: str
     marks: pd.DataFrame
-    style: AlgorithmStyle
+    style: Style
 
     @property
     def label(self) -> str:
@@ -47,16 +50,18 @@ class Curve:
 
     @property
     def no_communication(self) -> Bools:
-        """Mask of the extreme that the paper draws as a red dot: Async-LinUCB at γ=∞."""
-        return self._at(np.inf)
+        """Mask of the extreme that the paper draws as a red dot: the landmark without communication, γ=∞."""
+        return self._at_landmarks(is_silent=True)
 
     @property
     def always(self) -> Bools:
-        """Mask of the other extreme: Async-LinUCB at γ=1."""
-        return self._at(1.0)
+        """Mask of the other landmarks of the method, such as γ=1."""
+        return self._at_landmarks(is_silent=False)
 
-    def _at(self, threshold: float) -> Bools:
-        return np.asarray((self.marks["threshold"] == threshold) & (self.algorithm == "async-linucb"))
+    def _at_landmarks(self, *, is_silent: bool) -> Bools:
+        landmarks = method(self.algorithm).landmarks.items()
+        values = [value for value, name in landmarks if (name == NO_COMMUNICATION) == is_silent]
+        return np.asarray(self.marks["threshold"].isin(values))
 
 
 @dataclass(frozen=True)
@@ -132,10 +137,10 @@ def positions(front: Front, curve: Curve) -> Array:
     return np.column_stack([front.axis.share(curve.marks["x"]) * front.size[0], front.height(curve.marks["y"])])
 
 
-def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: str, style: AlgorithmStyle) -> Curve:
+def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: str, style: Style) -> Curve:
     rows = rows.sort_values([by, "communication"])
-    symbol = "D" if algorithm.startswith("sync") else "γ"
-    meaning = "" if rows[by].isna().all() else "d_g" if by == "global_dim" else symbol
+    card = method(algorithm)
+    meaning = "" if rows[by].isna().all() else "d_g" if by == "global_dim" else card.symbol
     values = {
         "text": [
             threshold_text(value) or setting or algorithm_label(algorithm)
@@ -148,8 +153,8 @@ def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: st
     for end in ("", "_low", "_high"):
         values[f"x{end}"], values[f"y{end}"] = rows[f"communication{end}"], rows[f"{metric}{end}"]
     marks = pd.DataFrame(values).reset_index(drop=True)
-    for extreme in (1.0, np.inf):
-        marks.loc[(marks["threshold"] == extreme) & (symbol == "γ"), "text"] = f"γ={threshold_text(extreme)}"
+    for value in card.ends:
+        marks.loc[marks["threshold"] == value, "text"] = front_text(algorithm, value)
     return Curve(algorithm, variant, meaning, marks, style)
 
 

@@ -76,8 +76,9 @@ def _write_labels(canvas: Canvas, front: Front, below: float) -> None:
         placement = label.placement
         if placement is None:
             continue
-        colour = darker(front.curves[label.curve].style.colour)
-        is_extreme = label.text.startswith("γ=")
+        curve = front.curves[label.curve]
+        colour = darker(curve.style.colour)
+        is_extreme = bool(curve.meaning) and label.text.startswith(f"{curve.meaning}=")
         if placement.leader is not None:
             x0, y0, x1, y1 = placement.leader
             inches = ([(left + x0) / 72, (left + x1) / 72], [(below + y0) / 72, (below + y1) / 72])
@@ -109,10 +110,10 @@ def _legend(front: Front) -> list[Line2D]:
         )
         handles.append(line)
     for curve in front.curves:
-        for y in curve.marks["y"][curve.no_communication]:
-            text = f"γ=∞: {cell_text(y)}, no communication"
+        for y, name in curve.marks.loc[curve.no_communication, ["y", "text"]].itertuples(index=False):
+            text = f"{name}: {cell_text(y)}, no communication"
             handles.append(Line2D([], [], color=NO_COMMUNICATION, marker="o", linewidth=0.8, linestyle=":", label=text))
-        for x, y in curve.marks.loc[curve.always, ["x", "y"]].to_numpy():
-            text = f"γ=1: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
+        for x, y, name in curve.marks.loc[curve.always, ["x", "y", "text"]].itertuples(index=False):
+            text = f"{name}: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
             handles.append(Line2D([], [], color=curve.style.colour, linewidth=0.9, linestyle=":", label=text))
     return handles

@@ -29,7 +29,14 @@ def plot_front(front: Front) -> Mapping[str, Any]:
             strip = _trace(front, curve, is_zero & ~is_red, f"{curve.label}, no communication", colour, symbol)
             traces.append({**strip, "showlegend": False})  # the legend entry of its curve hides it too
         if is_red.any():
-            red = _trace(front, curve, is_red, f"{curve.label} at γ=∞", NO_COMMUNICATION, "circle")
+            red = _trace(
+                front,
+                curve,
+                is_red,
+                f"{curve.label} at {curve.marks['text'][is_red].iloc[0]}",
+                NO_COMMUNICATION,
+                "circle",
+            )
             traces.append({**red, "legendgroup": red["name"]})
     notes = [note for curve in front.curves for note in _notes(front, curve)]
     vertical = {"title": {"text": NAMES[front.metric]}, "range": [front.bottom, front.top]}
@@ -74,7 +81,7 @@ def _trace(front: Front, curve: Curve, mask: Bools, name: str, colour: str, symb
 
 
 def _hover(front: Front, curve: Curve, row: "pd.Series[Any]") -> list[str]:
-    text = str(row["text"]).removeprefix("γ=")
+    text = str(row["text"]).removeprefix(f"{curve.meaning}=")
     setting = "no threshold" if text == algorithm_label(curve.algorithm) else text
     return [
         curve.label,

@@ -3,33 +3,14 @@
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-ALGORITHMS = {
-    "async-linucb": "Async-LinUCB",
-    "async-linucb-am": "Async-LinUCB-AM",
-    "sync-linucb": "Sync-LinUCB",
-    "random": "Random choice",
-}
+from benchmark.styles import Style, distinct_styles
+from reports.read.methods import method
+
 DATASETS = {"lastfm": "LastFM", "delicious": "Delicious", "movielens": "MovieLens"}
-MARKERS = {
-    "async-linucb": ("*", "star"),
-    "async-linucb-am": ("s", "square"),
-    "sync-linucb": ("^", "triangle-up"),
-    "random": ("x", "x"),
-}
-FURTHER_MARKERS = (("o", "circle"), ("D", "diamond"), ("v", "triangle-down"), ("P", "cross"))
 VARIANT_COLOURS = ("#882255", "#999933", "#aa4499", "#117733", "#cc6677", "#ddcc77", "#332288", "#44aa99")
 """For further variants of an algorithm: Paul Tol's muted colours, which colour-blind readers can distinguish."""
-
-
-@dataclass(frozen=True)
-class AlgorithmStyle:
-    """The look of an algorithm in all figures: its colour, and the names of its mark in matplotlib and Plotly."""
-
-    colour: str
-    marker: str
-    symbol: str
 
 
 def dataset_label(name: str) -> str:
@@ -38,30 +19,32 @@ def dataset_label(name: str) -> str:
 
 
 def algorithm_label(name: str) -> str:
-    """Return an algorithm's name as the paper spells it; for a user's own class, its name and module."""
-    module, colon, class_name = name.partition(":")
-    return ALGORITHMS.get(name) or (f"{class_name} ({module})" if colon else name)
+    """Return the label that a method declares; for a user's own class without one, its name and module."""
+    return method(name).label
 
 
-def algorithm_style(name: str) -> AlgorithmStyle:
-    """Return the colour and the mark of an algorithm."""
-    from benchmark.ui.chart import run_colour  # imports MLflow, which takes seconds: only when needed
-
-    marker, symbol = MARKERS.get(name) or FURTHER_MARKERS[sum(name.encode()) % len(FURTHER_MARKERS)]
-    return AlgorithmStyle(run_colour(name), marker, symbol)
+def front_text(algorithm: str, value: float) -> str:
+    """Return a value on the front of a method with its symbol, such as γ=5; empty if there is none."""
+    text = threshold_text(value)
+    return f"{method(algorithm).symbol}={text}" if text else ""
 
 
-def curve_styles(algorithms: Sequence[str]) -> list[AlgorithmStyle]:
+def styles_of(algorithms: Iterable[str]) -> dict[str, Style]:
+    """Return the styles of the methods of one figure; no two are equal."""
+    return distinct_styles((name, method(name).style) for name in algorithms)
+
+
+def curve_styles(algorithms: Sequence[str]) -> list[Style]:
     """Return the styles of the curves of a picture, given the algorithm of each.
 
-    The first curve of an algorithm has its colour; if colour and mark are already in use, as for its further variants,
-    the colour is another one.
+    The first curve of an algorithm has its colour; its further variants have other colours.
     """
     further = itertools.cycle(VARIANT_COLOURS)
-    styles: list[AlgorithmStyle] = []
-    for style in map(algorithm_style, algorithms):
-        styles.append(replace(style, colour=next(further)) if style in styles else style)
-    return styles
+    styles = styles_of(algorithms)
+    return [
+        replace(styles[name], colour=next(further)) if name in algorithms[:number] else styles[name]
+        for number, name in enumerate(algorithms)
+    ]
 
 
 def threshold_text(threshold: float) -> str:

@@ -12,7 +12,7 @@ from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import plan_front
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import plot_front
-from reports.drawing.labels import algorithm_label, algorithm_style, threshold_text
+from reports.drawing.labels import algorithm_label, front_text, styles_of
 from reports.drawing.plotly_parts import AXIS, hover_lines, layout, numbers, panel_trace, seeds_line
 from reports.drawing.style import panels, thousands
 from reports.figures.fronts import front_caption, seeds_sentence, subject_of
@@ -75,16 +75,17 @@ def _series(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
     series = []
     for setting, part in rows.groupby(["algorithm", "variant", "threshold"], dropna=False):
         name, variant, threshold = str(setting[0]), str(setting[1]), float(str(setting[2]))
-        at = f", γ={threshold_text(threshold)}" if not np.isnan(threshold) else ""
+        at = f", {front_text(name, threshold)}" if not np.isnan(threshold) else ""
         series.append((name, algorithm_label(name) + at + (f" ({variant})" if variant else ""), part))
     return series
 
 
 def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
     canvas, all_axes = panels(2, labels, height=3.9)
+    styles = styles_of(rows["algorithm"])
     for axes, (metric, name) in zip(all_axes, METRICS.items(), strict=True):
         for algorithm, label, part in _series(rows):
-            style = algorithm_style(algorithm)
+            style = styles[algorithm]
             halves = (part[f"{metric}_high"] - part[metric]).to_numpy()
             axes.errorbar(part["global_dim"], part[metric], halves, color=style.colour, lw=1.2, capsize=3, zorder=3)
             axes.scatter(
@@ -98,10 +99,10 @@ def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
 
 
 def _plot(rows: pd.DataFrame) -> Mapping[str, Any]:
-    traces = []
+    traces, styles = [], styles_of(rows["algorithm"])
     for panel, metric in enumerate(METRICS):
         for algorithm, label, part in _series(rows):
-            style = algorithm_style(algorithm)
+            style = styles[algorithm]
             look = (style.colour, style.symbol)
             hover = [[label, f"d_g = {row['global_dim']:g}", *_values(row, metric)] for _, row in part.iterrows()]
             trace = panel_trace(panel, label, numbers(part["global_dim"]), part, metric, *look)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as Canvas
 
 from reports.analysis.over_time import ROLES, Series, chosen_series, curve_of
 from reports.drawing.figure import Figure, make_figure
-from reports.drawing.labels import algorithm_style, dataset_label
+from reports.drawing.labels import dataset_label, styles_of
 from reports.drawing.plotly_parts import AXIS, layout, numbers, seeds_line
 from reports.drawing.style import panels, thousands
 from reports.figures.fronts import NOT_A_FRONT
@@ -82,9 +82,10 @@ def _names(first: str) -> dict[str, str]:
 
 def _draw(all_series: Sequence[Series], first: str, labels: Sequence[str]) -> Canvas:
     canvas, all_axes = panels(2, labels, height=4.6)
+    styles = styles_of(series.algorithm for series in all_series)
     for axes, (metric, name) in zip(all_axes, _names(first).items(), strict=True):
         for series in all_series:
-            curve, style = curve_of(series, metric), algorithm_style(series.algorithm)
+            curve, style = curve_of(series, metric), styles[series.algorithm]
             values = curve["mean"].where(curve["mean"] > 0) if metric == "communication_curve" else curve["mean"]
             label = series.label.replace("d_g", "$d_g$") + _suffix(series)
             axes.plot(curve["step"], values, ROLES[series.role], color=style.colour, linewidth=1.3, label=label)
@@ -115,10 +116,10 @@ def _range(all_series: Sequence[Series], metric: str) -> tuple[float, float]:
 
 def _plot(all_series: Sequence[Series], first: str) -> Mapping[str, Any]:
     traces = []
-    names = _names(first)
+    names, styles = _names(first), styles_of(series.algorithm for series in all_series)
     for panel, metric in enumerate(names):
         for series in all_series:
-            curve, style = curve_of(series, metric), algorithm_style(series.algorithm)
+            curve, style = curve_of(series, metric), styles[series.algorithm]
             if metric == "communication_curve":
                 curve = curve[curve["mean"] > 0]
             values = (interval_text(*row) for row in curve[["mean", "low", "high"]].itertuples(index=False))

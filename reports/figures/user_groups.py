@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Canvas
 from reports.analysis.group_totals import EXPERIMENT, group_totals
 from reports.analysis.seeds import mean_interval
 from reports.drawing.figure import Figure, make_figure
-from reports.drawing.labels import algorithm_label, dataset_label, threshold_text
+from reports.drawing.labels import algorithm_label, dataset_label, front_text
 from reports.drawing.plotly_parts import AXIS, hover_lines, layout, panel_trace, seeds_line
 from reports.drawing.style import CONTRASTS, panels, thousands
 from reports.figures.fronts import seeds_sentence
@@ -87,7 +87,9 @@ def _series(rows: pd.DataFrame) -> list[tuple[str, str, tuple[str, str], float, 
     shifts = np.linspace(-0.22, 0.22, len(parts)) if len(parts) > 1 else [0.0]
     series = []
     for number, ((algorithm, variant, threshold), part) in enumerate(parts):
-        label = f"{algorithm_label(algorithm)} γ={threshold_text(threshold)}" + (f" ({variant})" if variant else "")
+        label = f"{algorithm_label(algorithm)} {front_text(algorithm, threshold)}" + (
+            f" ({variant})" if variant else ""
+        )
         colour, marks = CONTRASTS[number % len(CONTRASTS)], MARKERS[number % len(MARKERS)]
         series.append((label, colour, marks, float(shifts[number]), part.sort_values("least")))
     return series

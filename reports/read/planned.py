@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.plan.algorithm_names import GRID_OFFSETS, find_algorithm, number_text
-from benchmark.plan.experiment import Experiment, expanded
-from benchmark.plan.plan import stream_settings, with_all_parameters
+from benchmark.plan.algorithm_names import declaration_of, number_text
+from benchmark.plan.experiment import AlgorithmEntry, Experiment, expanded
+from benchmark.plan.plan import outline_of, reason_to_skip, stream_settings, with_all_parameters
 from data_pipelines.streams.simulated import simulation_fingerprint, simulation_name
 from reports.read.run_table import number
 
@@ -40,9 +40,9 @@ class PlannedRun:
 
     @property
     def threshold(self) -> float:
-        """γ or D; NaN without one."""
-        values = dict(self.parameters)
-        return number(next((values[name] for name in GRID_OFFSETS if values.get(name, "None") != "None"), None))
+        """The value on the front of its method, such as γ or D; NaN without one."""
+        front = declaration_of(self.algorithm).front
+        return number(dict(self.parameters).get(front.parameter) if front else None)
 
 
 def planned_runs(experiment: Experiment, profile: str) -> dict[PlannedRun, str]:
@@ -53,13 +53,30 @@ def planned_runs(experiment: Experiment, profile: str) -> dict[PlannedRun, str]:
         for settings, global_dim in stream_settings(stream):
             dataset = stream.dataset or simulation_name(str(stream.simulated), global_dim)
             for entry in experiment.algorithms:
-                for parameters in expanded(entry.parameters, plan):
-                    _, complete = with_all_parameters(entry.name, parameters, global_dim)
+                for parameters in expanded(entry.parameters, plan, entry.front):
+                    algorithm, complete = with_all_parameters(entry.name, parameters, global_dim)
+                    if reason_to_skip(algorithm, outline_of(dataset, settings)):
+                        continue
                     for seed in plan.seed_list():
                         run = _planned(dataset, entry.name, complete, settings, seed, is_simulated=not stream.dataset)
                         stream_options = dict(run.stream) or _texts(settings)
-                        options.setdefault(run, {**stream_options, **_without_thresholds(_texts(complete))})
+                        options.setdefault(run, {**stream_options, **_without_thresholds(entry, _texts(complete))})
     return _variants(options)
+
+
+def skipped_methods(experiment: Experiment, profile: str) -> dict[tuple[str, str], str]:
+    """Return, for each stream and method that does not take part in it, the reason in one line."""
+    plan = experiment.profile(profile)
+    reasons: dict[tuple[str, str], str] = {}
+    for stream in experiment.streams:
+        for settings, global_dim in stream_settings(stream):
+            dataset = stream.dataset or simulation_name(str(stream.simulated), global_dim)
+            for entry in experiment.algorithms:
+                for parameters in expanded(entry.parameters, plan, entry.front):
+                    algorithm, _ = with_all_parameters(entry.name, parameters, global_dim)
+                    if reason := reason_to_skip(algorithm, outline_of(dataset, settings)):
+                        reasons[dataset, entry.name] = reason
+    return reasons
 
 
 def recorded_as(planned: Iterable[PlannedRun], runs: pd.DataFrame) -> Iterator[PlannedRun]:
@@ -118,12 +135,12 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: comparable(number_text(value)) for name, value in values.items()}
 
 
-def _without_thresholds(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Leave out the values of grids; γ_U and γ_D make a variant only if they differ from γ."""
+def _without_thresholds(entry: AlgorithmEntry, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Leave out the value on the front; γ_U and γ_D make a variant only if they differ from γ."""
     return {
         name: value
         for name, value in parameters.items()
-        if name not in GRID_OFFSETS
+        if not (entry.front and name == entry.front.parameter)
         and not (name in ("gamma_upload", "gamma_download") and value == parameters.get("gamma"))
     }
 
@@ -143,7 +160,7 @@ def _variants(options_of: Mapping[PlannedRun, Mapping[str, str]]) -> dict[Planne
 
 def _defaults(algorithm: str) -> dict[str, str]:
     """Return the defaults of an algorithm: runs recorded before a parameter was added have its default."""
-    parameters = signature(find_algorithm(algorithm)).parameters
+    parameters = signature(declaration_of(algorithm).method).parameters
     return {
         name: number_text(parameter.default)
         for name, parameter in parameters.items()

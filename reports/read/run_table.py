@@ -8,6 +8,7 @@ import pandas as pd
 
 from benchmark.records.tags import FINGERPRINT, KEY, SOURCE
 from reports.read.experiment_files import effects_of
+from reports.read.methods import method, remember_methods
 from reports.read.stored_runs import StoredRun
 
 SIZES = ("steps", "clients", "arms", "dimension")
@@ -46,7 +47,6 @@ SHOWN_ELSEWHERE = {
     "algorithm",
     "dataset",
     "seed",
-    "gamma",
     "threshold",
     "global_dim",
     "stream_global_dim",
@@ -57,6 +57,7 @@ SHOWN_ELSEWHERE = {
 
 def as_runs(stored: Sequence[StoredRun]) -> pd.DataFrame:
     """Return one row per finished run, in the order in which they ended."""
+    remember_methods(stored)
     variants = _variants(stored)
     rows = []
     for run in stored:
@@ -119,10 +120,10 @@ def _variants(stored: Sequence[StoredRun]) -> dict[str, str]:
         names = (run.parameters.get("algorithm", ""), run.parameters.get("dataset", ""))
         runs_by_stream[(run.experiment, *names, run.tags.get(SOURCE, ""))].append(run)
     variants = {}
-    for (experiment, *_, source), runs in runs_by_stream.items():
+    for (experiment, algorithm, _, source), runs in runs_by_stream.items():
         # In simulations the number of clients that appear differs between seeds; in real data it is the data's size.
         values: dict[str, set[str]] = defaultdict(set)
-        hidden = SHOWN_ELSEWHERE | ({"clients"} if source == "simulated" else set())
+        hidden = SHOWN_ELSEWHERE | {method(algorithm).parameter} | ({"clients"} if source == "simulated" else set())
         parameters = {name for run in runs for name in run.parameters if name not in hidden}
         # A threshold that is not a number, such as one value per client, cannot be on an axis: it names a variant.
         parameters |= {"threshold"} if any(_is_text(run.parameters.get("threshold")) for run in runs) else set()

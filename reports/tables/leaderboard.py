@@ -8,6 +8,7 @@ from reports.analysis.leaderboard import Contender, compare_pairs, contenders
 from reports.drawing.labels import dataset_label, seeds_text
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of
+from reports.read.methods import method
 from reports.read.results import Results
 from reports.subjects import LEADERBOARD
 from reports.write.table import Table
@@ -18,13 +19,14 @@ ORDER = 20
 def tables(results: Results, context: Context) -> list[Table]:
     """Return, for each stream of an experiment with several algorithms, a ranking and the comparison of pairs.
 
-    Studies have none: their variants do not compete, and have their own table.
+    Baselines and references are not ranked. Studies have none: their variants do not compete, and have their own table.
     """
     all_tables = []
     for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
         if effects_of(str(experiment)):
             continue
         metric = "regret" if source == "simulated" else "normalised_reward"
+        runs = runs[[method(str(name)).role == "contender" for name in runs["algorithm"]]]
         competitors = contenders(runs.dropna(subset=[metric, "communication"]), metric)
         if len(competitors) > 1:
             label = context.label(str(dataset), str(source))

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from benchmark.plan.experiment import experiment_names, load_experiment
 from reports.drawing.labels import algorithm_label, dataset_label, seeds_text, threshold_text
 from reports.read.context import Context
-from reports.read.planned import PlannedRun, planned_runs, recorded_as
+from reports.read.planned import PlannedRun, planned_runs, recorded_as, skipped_methods
 from reports.read.results import Results
 from reports.subjects import MISSING
 from reports.write.table import Table
@@ -36,7 +36,7 @@ def tables(results: Results, context: Context) -> list[Table]:
         "Planned and finished runs of each profile that a sweep of the experiment used. A sweep that was "
         "restricted on the command line is compared with its complete profile."
     )
-    notes = [*results.left_out_sentences(), *context.absent]
+    notes = [*results.left_out_sentences(), *context.absent, *_skipped_sentences(context.experiments, results)]
     if results.superseded:
         notes.append(
             f"{results.superseded:,} finished runs are ignored because newer runs have the same configuration and seed."
@@ -48,9 +48,26 @@ def tables(results: Results, context: Context) -> list[Table]:
     return all_tables
 
 
+def _skipped_sentences(experiments: Sequence[str], results: Results) -> list[str]:
+    """Return a sentence per stream and method of the profiles that were run in which the method takes no part."""
+    sentences = []
+    for name in experiments:
+        for profile in _profiles(name, results):
+            if name in experiment_names() and profile in load_experiment(name).profiles:
+                for (dataset, algorithm), reason in skipped_methods(load_experiment(name), profile).items():
+                    skipped = f"{algorithm_label(algorithm)} on {dataset_label(dataset)}"
+                    sentences.append(f"{name}: {skipped} is skipped: {reason}.")
+    return list(dict.fromkeys(sentences))
+
+
+def _profiles(name: str, results: Results) -> list[str]:
+    """Return the profiles that the sweeps of an experiment used."""
+    return sorted(set(results.sweeps.loc[results.sweeps["experiment"] == name, "profile"]) - {""})
+
+
 def _rows(name: str, results: Results) -> list[dict[str, Any]]:
     runs = results.runs[results.runs["experiment"] == name]
-    profiles = sorted(set(results.sweeps.loc[results.sweeps["experiment"] == name, "profile"]) - {""})
+    profiles = _profiles(name, results)
     row: dict[str, Any] = {"experiment": name, "profile": "–", "planned": None, "finished": len(runs), "missing": "–"}
     if name not in experiment_names():
         return [row | {"missing": f"{UNKNOWN}: this experiment is not part of the package"}]

@@ -17,7 +17,7 @@ from reports.analysis.verdicts import (
     verdict_on_direction,
     verdict_on_number,
 )
-from reports.drawing.labels import algorithm_label, dataset_label, threshold_text
+from reports.drawing.labels import algorithm_label, dataset_label, front_text, threshold_text
 from reports.paper import paper
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of
@@ -90,7 +90,7 @@ def _sizes(context: Context) -> Iterator[dict[str, Any]]:
 
 def _numbers(results: Results, context: Context) -> Iterator[dict[str, Any]]:
     for claim in paper()["numbers"]:
-        setting = f"{algorithm_label(claim['algorithm'])} at γ={threshold_text(claim['threshold'])}"
+        setting = f"{algorithm_label(claim['algorithm'])} at {front_text(claim['algorithm'], claim['threshold'])}"
         text = f"{METRICS[claim['metric']]} of {setting}"
         row = _row(claim["experiment"], dataset_label(claim["dataset"]), claim["place"], text, claim["value"])
         row["remark"] = claim.get("note", "")

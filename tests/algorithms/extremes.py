@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms import AsyncLinUCB, Transfers
-from algorithms.literal import Array, Statistics, confidence_width, upper_bounds
+from algorithms.numerics.literal_statistics import Array, Statistics, confidence_width, upper_bounds
 from algorithms.numerics.ties import pick
 
 

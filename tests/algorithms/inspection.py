@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.exchange.literal_protocol import EventTriggeredProtocol
 from algorithms.exchange.pending import add_rows, add_unsent
-from algorithms.exchange.protocol import NEWEST, Protocol, base_of, catch_up, write_model
-from algorithms.literal import EventTriggeredProtocol
-from algorithms.methods.async_linucb import AsyncLinUCBRun
-from algorithms.methods.async_linucb_am import AsyncLinUCBAMRun
+from algorithms.exchange.protocol import Protocol, base_of, catch_up, write_model
+from algorithms.kernels.async_linucb import AsyncLinUCBRun
+from algorithms.kernels.async_linucb_am import AsyncLinUCBAMRun
 from algorithms.numerics.elimination import new_system
 from algorithms.numerics.jit import entry_point
 
@@ -60,7 +60,7 @@ def client_view(protocol: Protocol, client: int) -> View:
 
 def server_view(protocol: Protocol) -> tuple[Array, Array]:
     """Return the server's {V_g, b_g}."""
-    newest = protocol.versions.counters[NEWEST]
+    newest = protocol.versions.newest[0]
     return protocol.versions.V[newest], protocol.versions.b[newest]
 
 

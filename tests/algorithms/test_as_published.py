@@ -7,38 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import AsyncLinUCB, AsyncLinUCBAsPublished, Transfers
-from algorithms.literal import LiteralAsyncLinUCB, Statistics, confidence_width, upper_bounds
-from algorithms.numerics.ties import pick
-from algorithms.numerics.tolerances import TIE
+from algorithms import AsyncLinUCB, AsyncLinUCBAsPublished
 from benchmark import EventStream
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
-
-
-class LiteralAsPublished(LiteralAsyncLinUCB):
-    parameters: AsyncLinUCBAsPublished
-
-    def start(self, client_ids: Any, dimension: int) -> None:
-        super().start(client_ids, dimension)
-        self.model: dict[int, Statistics] = {}
-
-    def choose(self, client: int, contexts: Any, rng: np.random.Generator) -> int:
-        p = self.parameters
-        self.protocol.join(client)
-        model = self.protocol.model[client]
-        if p.stale_models:
-            model = self.model.setdefault(client, Statistics(contexts.shape[1]))
-        alpha = confidence_width(model, p.alpha, p.ridge, p.sigma, p.delta)
-        scores = upper_bounds(contexts, model, alpha, p.ridge)
-        tied = np.flatnonzero(scores >= scores.max() - TIE * (1 + abs(scores.max())))
-        return int(tied[0]) if p.first_maximum else pick(scores, rng)
-
-    def learn(self, client: int, context: Any, reward: float) -> Transfers:
-        self.protocol.observe(client, context, reward)
-        self.model[client] = Statistics(len(context))
-        self.model[client].add(self.protocol.model[client])  # the model is stored here, before any download
-        return self.protocol.communicate(client)
 
 
 @given(
@@ -50,7 +22,7 @@ class LiteralAsPublished(LiteralAsyncLinUCB):
 def test_both_implementations_make_the_same_choices_and_transfers(seed: int, gamma: float, stale: bool, first: bool):
     stream = simulate(steps=120, clients=6, arms=5, dimension=4, seed=seed)
     algorithm = AsyncLinUCBAsPublished(gamma=gamma, stale_models=stale, first_maximum=first)
-    compiled, expected = replay(algorithm, stream, seed), replay(LiteralAsPublished(algorithm), stream, seed)
+    compiled, expected = replay(algorithm, stream, seed), replay(algorithm.literal(), stream, seed)
     for name in ("choices", "uploads", "downloads", "client_downloads"):
         np.testing.assert_array_equal(getattr(compiled, name), getattr(expected, name))
 

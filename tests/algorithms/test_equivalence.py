@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB, Trace
-from algorithms.literal import LiteralAsyncLinUCBAM, literal
+from algorithms.literal import literal
+from algorithms.literal.async_linucb_am import LiteralAsyncLinUCBAM
 from benchmark import EventStream
 from benchmark.execution.replay import replay, replay_learner
 from data_pipelines import simulate

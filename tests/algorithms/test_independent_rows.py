@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCBAM
-from algorithms.kernels import alternating
-from algorithms.literal import pseudo_inverse
+from algorithms.alternating import alternation
+from algorithms.literal.async_linucb_am import pseudo_inverse
 from algorithms.numerics import independent_rows
 from algorithms.numerics.independent_rows import IndependentRows, new_independent_rows
 from benchmark import EventStream
@@ -15,7 +15,7 @@ from tests.algorithms.inspection import python_callable
 
 try_row, keep_row = python_callable(independent_rows.try_row), python_callable(independent_rows.keep_row)
 solve_for = python_callable(independent_rows.solve_for)
-line_of_newest = python_callable(alternating.line_of_newest)
+line_of_newest = python_callable(alternation.line_of_newest)
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -85,6 +85,6 @@ def test_clients_with_few_observations_need_no_matrix() -> None:
     for gamma in (1.0, 5.0, np.inf):
         run = AsyncLinUCBAM(gamma=gamma, alpha="theory", ridge=0.1).start(stream, 0)
         run.advance()
-        assert (run.models.own.slot < 0).all()
-        assert run.models.local_part.inverses.used[0] == 1
-        assert run.models.global_part.inverses.used[0] < 50  # those that download before the server has full rank
+        assert (run.state.models.own.slot < 0).all()
+        assert run.state.models.local_part.inverses.used[0] == 1
+        assert run.state.models.global_part.inverses.used[0] < 50  # those that download before the server has full rank

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM
-from algorithms.literal import LiteralAsyncLinUCB, LiteralAsyncLinUCBAM, literal
+from algorithms.literal import literal
+from algorithms.literal.async_linucb import LiteralAsyncLinUCB
+from algorithms.literal.async_linucb_am import LiteralAsyncLinUCBAM
 from algorithms.numerics.ties import StepRandom
 from benchmark import EventStream
 from benchmark.execution.replay import replay

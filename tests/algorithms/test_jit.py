@@ -35,7 +35,7 @@ def test_a_copy_in_another_folder_compiles_nothing(tmp_path: Path) -> None:
     shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     script = """
 import algorithms
-from algorithms.methods.sync_linucb import _run
+from algorithms.kernels.sync_linucb import _run
 from data_pipelines import simulate
 stream = simulate(seed=0, steps=5, clients=2, arms=2, dimension=2)
 algorithms.SyncLinUCB(threshold=2).start(stream, 0).advance()

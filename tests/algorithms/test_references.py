@@ -23,6 +23,7 @@ class Outer(NamedTuple):
     """Numbers before and after a nested state."""
 
     count: int
+    is_on: bool
     first: Inner
     scale: float
     second: Inner
@@ -39,7 +40,7 @@ def new_inner(start: int) -> Inner:
 
 
 def new_outer() -> Outer:
-    return Outer(count=-3, first=new_inner(0), scale=-0.5, second=new_inner(100), last=np.array([7, 8]))
+    return Outer(count=-3, is_on=True, first=new_inner(0), scale=-0.5, second=new_inner(100), last=np.array([7, 8]))
 
 
 @entry_point
@@ -49,7 +50,8 @@ def read(state: Outer, results: NDArray[np.float64]) -> None:
     results[2] = state.last[1]
     results[3] = read_inner(state.first)
     results[4] = read_inner(state.second)
-    results[5] = state.second.cube.shape[2] + state.second.flags.size
+    results[5] = 10.0 if state.is_on else 20.0
+    results[6] = state.second.cube.shape[2] + state.second.flags.size
 
 
 @compiled
@@ -60,12 +62,12 @@ def read_inner(inner: Inner) -> float:
 
 
 def test_fields_have_the_same_values_by_reference_and_by_value() -> None:
-    by_reference, by_value = np.zeros(6), np.zeros(6)
+    by_reference, by_value = np.zeros(7), np.zeros(7)
     state = new_outer()
     read(reference(state), by_reference)
     read(state, by_value)
     assert by_reference.tolist() == by_value.tolist()
-    assert by_reference.tolist() == [-3.0, -0.5, 8.0, 23005002.25, 123105102.25, 6.0]
+    assert by_reference.tolist() == [-3.0, -0.5, 8.0, 23005002.25, 123105102.25, 10.0, 6.0]
 
 
 @entry_point
@@ -86,6 +88,8 @@ def test_the_reference_to_an_unchanged_state_is_made_once() -> None:
     state = new_outer()
     first = reference(state)
     assert reference(state, first) is first
+    assert reference(state._replace(scale=state.scale), first) is first
+    assert reference(state._replace(scale=0.25), first) is not first
     assert reference(new_outer(), first) is not first
 
 

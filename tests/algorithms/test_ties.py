@@ -5,10 +5,13 @@ import pytest
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB
 from algorithms.literal import literal
+from algorithms.literal.async_linucb import LiteralAsyncLinUCB
 from algorithms.numerics import ties
+from algorithms.numerics.literal_statistics import Array, minus
 from algorithms.numerics.ties import StepRandom, pick
+from algorithms.trace import Transfers
 from benchmark import EventStream
-from benchmark.execution.replay import replay
+from benchmark.execution.replay import replay, replay_learner
 from tests.algorithms.inspection import python_callable
 
 pick_compiled, uniform = python_callable(ties.pick_compiled), python_callable(ties.uniform)
@@ -65,3 +68,39 @@ def test_a_score_within_the_tolerance_is_a_tie_and_any_other_is_not() -> None:
     for t in range(50):
         assert pick_compiled(near, 3, 0, t) == pick(near, random.at(t))
         assert pick_compiled(far, 3, 0, t) == 0
+
+
+class WithDistances(LiteralAsyncLinUCB[AsyncLinUCB]):
+    """Keeps how near the log-ratio of each step's upload was to its threshold, in units of its rounding error."""
+
+    def learn(self, client: int, context: Array, reward: float) -> Transfers:
+        self.protocol.observe(client, context, reward)
+        p, model = self.parameters, self.protocol.model[client]
+        agreed = minus(model, self.protocol.pending[client])
+        log_ratio = model.log_det(p.ridge) - agreed.log_det(p.ridge)
+        rounding = np.finfo(float).eps * np.linalg.norm(model.V, 2) / p.ridge  # of the least eigenvalue, λ
+        self.distances = [*getattr(self, "distances", []), abs(log_ratio - np.log(p.gamma_upload)) / rounding]
+        return self.protocol.communicate(client)
+
+
+@pytest.mark.parametrize("gamma", [1.05, 1.3, 2.0])
+@pytest.mark.parametrize("size", [100.0, 1_000.0, 10_000.0])
+def test_implementations_differ_on_large_features_only_where_a_ratio_equals_its_threshold_up_to_rounding(
+    gamma: float, size: float
+) -> None:
+    """Identical features make ratios of determinants nearly ratios of integers: 2, 21/20, 13/10.
+
+    From a size of about 1e3 on, rounding moves a log-determinant by more than the tolerance of 1e-9: next to λ = 0.2
+    the matrix has entries of 1e8, so that λ itself has only eight digits left. Then either decision is right.
+    """
+    few = identical_arms(1_400)
+    stream = EventStream(
+        items=few.items * size, clients=few.clients, pools=few.pools, rewards=few.rewards, noise=few.noise
+    )
+    oracle = WithDistances(AsyncLinUCB(gamma=gamma))
+    expected, actual = replay_learner(oracle, stream, 11), replay(AsyncLinUCB(gamma=gamma), stream, 11)
+    differing = np.flatnonzero((actual.uploads != expected.uploads) | (actual.choices != expected.choices))
+    if size < 1_000:
+        assert not len(differing)
+    if len(differing):
+        assert oracle.distances[differing[0]] < 10

@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
 
-from benchmark.ui.chart import COLOUR_TAG, run_colour
+from benchmark.styles import run_colour
+from benchmark.ui.chart import COLOUR_TAG
 
 EXPERIMENT = "fig_e"
 # algorithm, threshold, seed, normalised reward, communication

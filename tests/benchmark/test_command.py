@@ -55,13 +55,15 @@ def test_bench_measures_every_method_and_reports_exceeded_limits(
     tiny = simulate(seed=0, steps=300, clients=10, table=50)
     monkeypatch.setattr(speed, "use_one_core", lambda: None)
     monkeypatch.setattr(speed, "lastfm_shaped", lambda: tiny)
-    monkeypatch.setattr(speed, "measure_growth", lambda: iter([speed.GrowthRow(1.0, 1.0, 2.0)]))
+    monkeypatch.setattr(speed, "measure_growth", lambda: iter([speed.GrowthRow("a method", 1.0, 2.0, 1.3)]))
     monkeypatch.setattr(speed, "REPEATS", 1)
     monkeypatch.setattr(speed, "PREFIX", 20)
     assert main(["bench"]) == 1  # the growth row exceeds its limit
     table = capsys.readouterr().out
-    for algorithm, _ in speed.methods():
-        assert speed.label(algorithm) in table
+    measured = [method for method in speed.methods() if method.limits().floor_multiple is not None]
+    assert len(measured) > 20
+    for method in measured:
+        assert speed.label(method) in table
     assert "2.00      1.3  MISSED" in table
     assert "of this machine's dgemm" in table
 
@@ -69,7 +71,7 @@ def test_bench_measures_every_method_and_reports_exceeded_limits(
 def test_every_client_of_the_scale_stream_acts_and_the_run_reports_its_memory() -> None:
     stream = million_client_stream(500, 1_200)
     assert len(stream.client_ids) == 500
-    row = run_at_scale(AsyncLinUCB(gamma=5.0), 500, 1_200)
+    row = run_at_scale(AsyncLinUCB(gamma=5.0), 500, 1_200, 6.0)
     assert row.label == "async-linucb γ=5"
     assert row.communication > 0
     assert 0 < row.peak_gib < 24

@@ -53,15 +53,19 @@ class Toy(RandomChoice):
     """A method with two kernels of its own that are not compiled yet."""
 
     name: ClassVar[str] = "toy"
-    compile_seconds: ClassVar[int] = 7
+    label: ClassVar[str] = "Toy"
+    reference: ClassVar[str] = "this test"
+    compile_seconds: ClassVar[int | None] = 7
+    literal = RandomChoice.literal
+    examples = RandomChoice.examples
 
     def __init__(self) -> None:
         object.__setattr__(self, "kernels", [numba.njit(lambda x: x + 1), numba.njit(lambda x: x + 2)])
 
-    def start(self, problem: Any, seed: int) -> Any:
+    def start(self, stream: Any, seed: int) -> Any:
         for kernel in vars(self)["kernels"]:
             kernel(seed)
-        return super().start(problem, seed)
+        return super().start(stream, seed)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from benchmark.plan.experiment import FOLDER, expanded, experiment_names, load_e
 def values(experiment: str, profile: str, algorithm: str, parameter: str) -> list[float]:
     loaded = load_experiment(experiment)
     entry = next(entry for entry in loaded.algorithms if entry.name == algorithm)
-    return [each[parameter] for each in expanded(entry.parameters, loaded.profile(profile))]
+    return [each[parameter] for each in expanded(entry.parameters, loaded.profile(profile), entry.front)]
 
 
 def test_the_papers_figures_and_the_studies_are_shipped():
@@ -61,7 +61,7 @@ def test_the_studies_have_the_papers_thresholds():
         ("clients = 1_000", "client = 1", "unknown field streams.0.client, got 1; expected one of: dataset, simulated"),
         ("seeds = 2", 'seeds = "many"', "profiles.quick.seeds must be a valid"),
         (
-            "gammas = [1, inf]",
+            "values.gamma = [1, inf]",
             "gammas = [0.5]",
             "profiles.quick.gammas.0 must be greater than or equal to 1, got 0.5",
         ),

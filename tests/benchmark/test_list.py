@@ -69,9 +69,9 @@ def test_the_summary_names_the_best_setting_and_its_seeds():
         (run_of(0, gamma=9.0, ridge=1.0), {"regret": 2900.0, "communication": 1.0}),
     ]
     (line,) = best_lines(measured)
-    assert line.endswith("best regret 900 at threshold 3, ridge=1.0, 9 transfers (1 seed)")
+    assert line.endswith("best regret 900 at γ=3, ridge=1.0, 9 transfers (1 seed)")
     (line,) = best_lines(measured[:2])
-    assert line.endswith("best regret 1,550 at threshold 3, 8 transfers (2 seeds)")
+    assert line.endswith("best regret 1,550 at γ=3, 8 transfers (2 seeds)")
     apart = [run_of(0, gamma=None, gamma_upload=each, gamma_download=3.0) for each in (2.0, 4.0)]
     (line,) = best_lines([(run, {"regret": run.parameters["gamma_upload"]}) for run in apart])
     assert "best regret 2 at gamma_upload=2.0, " in line

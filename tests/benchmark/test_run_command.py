@@ -235,7 +235,7 @@ def test_an_unknown_field_is_reported_before_a_missing_one(tmp_path: Path, fedba
     text = (tmp_path / "tiny.toml").read_text().replace("seeds =", "sedes =")
     (tmp_path / "tiny.toml").write_text(text)
     assert (
-        "unknown field profiles.quick.sedes, got 2; expected one of: seeds, grid, gammas"
+        "unknown field profiles.quick.sedes, got 2; expected one of: seeds, grid, gammas, values"
         in fedbandit_here(tmp_path, "run", "tiny.toml").stderr
     )
 

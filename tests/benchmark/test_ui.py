@@ -23,8 +23,9 @@ from benchmark.__main__ import main
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import Plan
 from benchmark.records.store import Store
+from benchmark.styles import run_colour
 from benchmark.terminal.summary import print_summary
-from benchmark.ui.chart import TAG_PREFIX, VIEW_KEY, chart_link, run_colour, view_state
+from benchmark.ui.chart import TAG_PREFIX, VIEW_KEY, chart_link, view_state
 from benchmark.ui.server import LOOPBACK, Server, find_experiment, free_port, landing_link, running_server
 from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.sweeps import EXPERIMENT, RUNS, make_store

@@ -53,11 +53,12 @@ GOOD = {
     "seeds": ("1", "10", "[0, 5]"),
     "grid": ("[0, 1.5]", "{ start = 1e-2, stop = 1e3, points = 5 }", "{ start = 1, stop = 2, points = 1 }"),
     "gammas": ("[1, inf]", "[]"),
+    "values": ("{ gamma = [1, inf] }", "{}", "{ threshold = [0] }"),
 }
 TABLES = {
     "streams": ("steps", "clients", "arms", "dimension", "global_dim", "noise", "table", "scaling"),
     "algorithms": ("gamma", "threshold", "alpha", "ridge", "global_dim", "warm_start"),
-    "profiles": ("seeds", "grid", "gammas"),
+    "profiles": ("seeds", "grid", "gammas", "values"),
 }
 PARAMETERS_OF = {
     '"async-linucb"': ("gamma", "alpha", "ridge"),
@@ -184,6 +185,9 @@ def _profile_mistakes(profile: Mapping[str, Any]) -> Iterator[str]:
         yield f"grid is {grid!r}"
     if not all(_is_number(gamma, minimum=1, maximum=math.inf) for gamma in profile.get("gammas", [])):
         yield f"gammas is {profile['gammas']!r}"
+    further = [number for numbers in profile.get("values", {}).values() for number in numbers]
+    if not all(_is_number(number, minimum=-math.inf, maximum=math.inf) for number in further):
+        yield f"values is {profile['values']!r}"
 
 
 def _is_count(value: object) -> bool:

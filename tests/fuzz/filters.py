@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from benchmark.commands.data import parse_parameter
-from benchmark.plan.algorithm_names import algorithm_names, find_algorithm, parameter_names, parse_filter
+from benchmark.plan.algorithm_names import algorithm_names, declaration_of, parse_filter
 from benchmark.plan.experiment import MAX_SEEDS, Experiment, load_experiment
 from benchmark.plan.options import RunOptions, parse_seeds
 from benchmark.plan.plan import make_plan
@@ -89,7 +89,7 @@ def _algorithm(text: str) -> None:
     if not algorithm_filter.is_own:
         require(algorithm_filter.name in algorithm_names(), f"the name {algorithm_filter.name!r}")
         require(
-            set(algorithm_filter.values) <= set(parameter_names(find_algorithm(algorithm_filter.name))),
+            set(algorithm_filter.values) <= set(declaration_of(algorithm_filter.name).parameters),
             f"the parameters {algorithm_filter.values}",
         )
     require(text.count("=") >= len(algorithm_filter.values), "more parameters than in the text")

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms import AsyncLinUCB, AsyncLinUCBAM, AsyncLinUCBAsPublished, RandomChoice, SyncLinUCB
+from algorithms.method import Method
+from algorithms.registry import built_in_methods
 from benchmark import EventStream
 from benchmark.execution.replay import replay
 from benchmark.plan.algorithm_names import hyper_parameters
@@ -20,20 +21,10 @@ INSTRUCTIONS = (
     "If this is intended, raise ENGINE_VERSION in benchmark/plan/run_key.py, then run: python -m tests.golden"
 )
 
-ALGORITHMS: tuple[Any, ...] = (
-    *(AsyncLinUCB(gamma=gamma) for gamma in (1, 1.01, 2, 30, math.inf)),
-    AsyncLinUCB(gamma_upload=1.2, gamma_download=4, alpha="theory", ridge=0.1),
-    AsyncLinUCB(gamma_upload=3, gamma_download=1, alpha=1.0, ridge=1.0),
-    *(AsyncLinUCBAM(gamma=gamma) for gamma in (1, 1.5, math.inf)),
-    AsyncLinUCBAM(gamma=2, global_dim=2, alpha="theory", ridge=0.1),
-    AsyncLinUCBAM(gamma_upload=1.1, gamma_download=3, global_dim=2, warm_start=True),
-    AsyncLinUCBAM(gamma=1.5, warm_start=True),
-    *(SyncLinUCB(threshold=threshold) for threshold in (0, 0.05, 2, math.inf)),
-    SyncLinUCB(threshold=0.5, alpha="theory", ridge=0.1),
-    AsyncLinUCBAsPublished(gamma=1.5, stale_models=True),
-    AsyncLinUCBAsPublished(gamma=1.5, first_maximum=True),
-    RandomChoice(),
-)
+
+def examples() -> list[Method]:
+    """Return the examples of all built-in methods."""
+    return [example for declaration in built_in_methods().values() for example in declaration.method.examples()]
 
 
 def streams() -> dict[str, tuple[EventStream, int]]:
@@ -50,12 +41,19 @@ def replay_all() -> dict[str, dict[str, Any]]:
     """Return the key, the hash of the choices, the reward to the last bit and the transfers of each run."""
     runs = {}
     for name, (stream, seed) in streams().items():
-        for algorithm in ALGORITHMS:
+        for algorithm in examples():
             trace = replay(algorithm, stream, seed)
             parameters = hyper_parameters(algorithm)
             description = ", ".join(f"{key}={value}" for key, value in parameters.items())
             runs[f"{name}: {algorithm.name} {description}".strip()] = {
-                "key": run_key(stream.fingerprint, algorithm.name, parameters, seed),
+                "key": run_key(
+                    stream.fingerprint,
+                    algorithm.name,
+                    parameters,
+                    seed,
+                    version=algorithm.version,
+                    added=algorithm.added,
+                ),
                 "choices": hashlib.sha256(np.asarray(trace.choices, dtype="<i4").tobytes()).hexdigest(),
                 "reward": math.fsum(trace.rewards.tolist()).hex(),
                 "uploads": int(trace.uploads.sum()),

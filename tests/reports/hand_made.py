@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from mlflow.entities import Metric, Param
 from scipy.sparse import csr_array
 
-from benchmark.plan.algorithm_names import GRID_OFFSETS, number_text
+from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import with_all_parameters
 from benchmark.records.store import ARTIFACTS, FILES, Store
@@ -179,8 +179,7 @@ def hyper_parameters_of(experiment: str, algorithm: str, threshold: float | None
     for entry in entries:
         if entry.name == algorithm:
             given = {key: value[0] if isinstance(value, list) else value for key, value in entry.parameters.items()}
-            grid = next((key for key in GRID_OFFSETS if key in given), None)
-            given |= {} if grid is None else {grid: threshold}
+            given |= {entry.front.parameter: threshold} if entry.front and entry.front.parameter in given else {}
             global_dim = dataset.partition("heterogeneous-")[2]
             _, complete = with_all_parameters(algorithm, given, int(global_dim) if global_dim else None)
             return {key: number_text(value) for key, value in complete.items()}

@@ -11,7 +11,7 @@ from reports.analysis.seeds import over_seeds
 from reports.drawing.front import plan_front
 from reports.drawing.front_picture import draw_front
 from reports.drawing.label_placement import overlap
-from reports.drawing.labels import algorithm_style, curve_styles
+from reports.drawing.labels import curve_styles, styles_of
 from reports.drawing.style import house_style
 from reports.figures.fronts import figures
 from reports.read.context import Context
@@ -185,15 +185,18 @@ def test_variants_of_an_algorithm_have_different_colours():
     (figure,) = figures(*made_up(runs))
     traces = figure.interactive["data"]
     assert len({trace["marker"]["color"] for trace in traces}) == 6
-    assert traces[0]["marker"]["color"] == algorithm_style("async-linucb").colour
+    assert traces[0]["marker"]["color"] == styles_of(["async-linucb"])["async-linucb"].colour
     legend = drawn(figure).legends[0]
     assert len({line.get_color() for line in legend.get_lines()}) == 6
 
 
 def test_two_algorithms_never_look_the_same():
-    styles = curve_styles(["own0:Own", "own4:Own"])
-    assert algorithm_style("own0:Own") == algorithm_style("own4:Own")
-    assert styles[0] != styles[1]
+    names = [f"own{number}:Own" for number in range(30)]
+    alone = {name: styles_of([name])[name] for name in names}
+    assert len({*alone.values()}) < len(names), "some of them must look the same for this test to mean anything"
+    styles = curve_styles(["async-linucb", *names])
+    assert len({*styles}) == len(styles)
+    assert styles[0] == styles_of(["async-linucb"])["async-linucb"]
 
 
 @pytest.mark.parametrize("variants", [1, 3, 8])

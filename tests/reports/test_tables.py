@@ -146,9 +146,9 @@ def test_variants_of_an_algorithm_without_a_threshold_are_its_settings():
 
 def test_variants_of_the_stream_are_not_settings():
     streams = ("arms=10", "arms=25")
-    runs = [run("random", math.nan, variant=stream, fingerprint=stream) for stream in streams]
+    runs = [run("gossip:Gossip", math.nan, variant=stream, fingerprint=stream) for stream in streams]
     frame = leaderboard.tables(*made_up(runs))[0].frame
-    assert sorted(frame["algorithm"]) == ["Random choice arms=10", "Random choice arms=25"]
+    assert sorted(frame["algorithm"]) == ["Gossip (gossip) arms=10", "Gossip (gossip) arms=25"]
 
 
 def test_no_interval_of_transfers_goes_below_zero():

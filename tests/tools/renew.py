@@ -18,6 +18,7 @@ from reports.build import OUT, build
 from reports.drawing.labels import algorithm_label
 from reports.read.context import Context, make_context
 from reports.read.experiment_files import effects_of
+from reports.read.methods import method
 from reports.read.results import Results, read_results
 from reports.tables import bounds, paper_against_ours, studies, user_groups
 from reports.write.table import Table
@@ -34,12 +35,8 @@ FIGURES = (
 )
 BLOCK = re.compile(r"(<!-- renewed: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 GAMMAS = (1, 1.01, 1.1, 2, 3, 1 + 10**0.75, 11, 101, 1 + 10**2.5, 1 + 10**2.75, 1001, 6001, 9001, math.inf)
-SHOWN = {
-    "async-linucb": GAMMAS,
-    "async-linucb-am": GAMMAS,
-    "sync-linucb": (0.01, 0.1, 1, 10, 100, 1000),
-}
-"""Thresholds in the tables; the figures show all of them."""
+SHOWN = {"gamma": GAMMAS, "threshold": (0.01, 0.1, 1, 10, 100, 1000)}
+"""Thresholds in the tables, by parameter; the figures show all of them."""
 
 LOW = tuple(10.0**power for power in range(4, 21, 2))
 
@@ -90,9 +87,12 @@ def front(results: Results, experiment: str) -> pd.DataFrame:
         first, rows = ["global_dim"], rows.sort_values("global_dim")
     else:
         first = ["algorithm", "threshold"]
-        thresholds = {**SHOWN, "async-linucb": LOW} if experiment == "low_communication" else SHOWN
+        thresholds = {**SHOWN, "gamma": LOW} if experiment == "low_communication" else SHOWN
         is_selected = [
-            any(math.isclose(row["threshold"], threshold) for threshold in thresholds[row["algorithm"]])
+            any(
+                math.isclose(row["threshold"], threshold)
+                for threshold in thresholds[method(row["algorithm"]).parameter]
+            )
             for _, row in rows.iterrows()
         ]
         rows = rows[is_selected].sort_values(["algorithm", "threshold"])

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.alternating.partial_models import Part, PartialModels, new_part, take_over, updated_inverse, with_room
 from algorithms.exchange.pending import Pending, condense, new_pending, record, remember
 from algorithms.exchange.pending import write_model as write_own_model
 from algorithms.exchange.protocol import Protocol, base_of, write_model
-from algorithms.kernels.partial_models import Part, PartialModels, new_part, take_over, updated_inverse, with_room
-from algorithms.numerics.elimination import Confidence, System, eliminate, place_arms, score
+from algorithms.numerics.confidence import Confidence
+from algorithms.numerics.elimination import System, eliminate, place_arms, score
 from algorithms.numerics.independent_rows import SCRATCH, solve_for
 from algorithms.numerics.jit import compiled
 from algorithms.numerics.pseudo_inverse import Scratch, dot, least_eigenvalue, multiply, rebuild
@@ -49,8 +50,7 @@ def new_beginners(items: Matrix, clients: int, steps: int) -> Beginners:
 
 def prepared_beginners(beginners: Beginners, steps: int) -> Beginners:
     """Return beginners with space for the matrices that the next `steps` steps can need."""
-    part = with_room(beginners.part, steps)
-    return beginners if part is beginners.part else beginners._replace(part=part)
+    return beginners._replace(part=with_room(beginners.part, steps))
 
 
 @compiled
@@ -112,7 +112,7 @@ def _learn_whole(beginners: Beginners, client: int, step: int, item: int, reward
     record(own, client, step, item, reward)
     if own.slot[client] < 0 and own.own[client] > own.row_limit:
         condense(own, client)
-    if not has_enough or part.inverses.status[place, 0] < d:
+    if not has_enough or part.inverses.rank[place] < d:
         return False
     add_scaled(part.b, own.items[item], reward)
     multiply(part.inverses.P[place], part.b, part.u)

@@ -1,0 +1,156 @@
+"""Sync-LinUCB, Algorithm 4, compiled: whenever one client has waited long enough, all known clients synchronise."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.compiled_run import CompiledRun, Events
+from algorithms.exchange.pending import Pending, condense, forget, new_pending, record, write_model
+from algorithms.methods.sync_linucb import SyncLinUCB
+from algorithms.numerics.confidence import Confidence, confidence_of
+from algorithms.numerics.elimination import System, new_system, place_arms, score
+from algorithms.numerics.jit import compiled, entry_point
+from algorithms.numerics.small_loops import add_rank_one, copy
+from algorithms.numerics.ties import pick_compiled
+from algorithms.numerics.tolerances import TRIGGER
+from algorithms.stream import Stream, trace_of
+from algorithms.trace import Trace
+
+
+class Synchronisation(NamedTuple):
+    """The state of the server and of each client.
+
+    Since all unsent data reach the server together, its next state is the sum of all data.
+    A client's log-ratio is the sum of log(1 + ‖x‖²) over its own observations since the last synchronisation.
+    """
+
+    pending: Pending
+    all_V: NDArray[np.float64]
+    all_b: NDArray[np.float64]
+    server_V: NDArray[np.float64]
+    server_b: NDArray[np.float64]
+    empty_V: NDArray[np.float64]
+    empty_b: NDArray[np.float64]
+    joined_at: NDArray[np.int64]
+    seen: NDArray[np.int64]
+    log_ratio: NDArray[np.float64]
+    synchronisations: NDArray[np.int64]
+    """One number: the synchronisations so far."""
+    known_clients: NDArray[np.int64]
+    """One number: the clients that have acted."""
+    transfers: NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """Everything that a step reads and changes."""
+
+    events: Events
+    confidence: Confidence
+    threshold: float
+    seed: int
+    server: Synchronisation
+    system: System
+    choices: NDArray[np.int32]
+
+
+class SyncLinUCBRun(CompiledRun):
+    """One run of Sync-LinUCB."""
+
+    def __init__(self, algorithm: SyncLinUCB, problem: Stream, seed: int) -> None:
+        super().__init__(problem)
+        dimension = problem.items.shape[1]
+        self.state = State(
+            events=self.events,
+            confidence=confidence_of(algorithm),
+            threshold=algorithm.threshold,
+            seed=seed,
+            server=_new_synchronisation(problem, self.steps),
+            system=new_system(dimension, problem.pools.shape[1]),
+            choices=self.choices,
+        )
+
+    def _advance(self, start: int, stop: int) -> int:
+        return _run(start, stop, self.refer(self.state))
+
+    def trace(self) -> Trace:
+        """Return the trace of the run: a synchronisation is one upload and one download of every known client."""
+        server = self.state.server
+        joined = server.joined_at
+        per_client = np.where(joined >= 0, server.synchronisations[0] - joined, 0)
+        transfers = server.transfers
+        return trace_of(self.problem, self.choices, transfers, transfers.copy(), per_client, per_client.copy())
+
+
+def _new_synchronisation(stream: Stream, steps: int) -> Synchronisation:
+    """Start with an empty server and no known clients."""
+    clients, d = len(stream.client_ids), stream.items.shape[1]
+    return Synchronisation(
+        pending=new_pending(stream.items, 0, d, clients, steps),
+        all_V=np.zeros((d, d)),
+        all_b=np.zeros(d),
+        server_V=np.zeros((d, d)),
+        server_b=np.zeros(d),
+        empty_V=np.zeros((d, d)),
+        empty_b=np.zeros(d),
+        joined_at=np.full(clients, -1, dtype=np.int64),
+        seen=np.zeros(clients, dtype=np.int64),
+        log_ratio=np.zeros(clients),
+        synchronisations=np.zeros(1, dtype=np.int64),
+        known_clients=np.zeros(1, dtype=np.int64),
+        transfers=np.zeros(steps, dtype=np.int64),
+    )
+
+
+@entry_point
+def _run(start: int, stop: int, state: State) -> int:
+    """Algorithm 4, lines 3 to 19; return the step it stopped at, earlier where scores are not finite."""
+    events, server, system, threshold = state.events, state.server, state.system, state.threshold
+    dimension = events.items.shape[1]
+    for t in range(start, stop):
+        client = events.clients[t]
+        pool = events.pools[t]
+        join(server, client)
+        place_arms(system, events.items, pool, 0, dimension)
+        if server.joined_at[client] < server.synchronisations[0]:
+            base_V, base_b = server.server_V, server.server_b
+        else:
+            base_V, base_b = server.empty_V, server.empty_b
+        write_model(server.pending, client, base_V, base_b, system.rows, dimension + pool.size)
+        score(system, dimension, state.confidence)
+        choice = pick_compiled(system.scores, pool.size, state.seed, t)
+        if choice < 0:
+            return t
+        state.choices[t] = choice
+        reward = events.rewards[t, choice] + events.noise[t]
+        item = pool[choice]
+        record(server.pending, client, t, item, reward)
+        if server.pending.slot[client] < 0 and server.pending.own[client] > server.pending.row_limit:
+            condense(server.pending, client)
+        add_rank_one(server.all_V, server.all_b, events.items[item], reward)
+        server.log_ratio[client] += np.log1p(system.squared_widths[choice])
+        waited = server.pending.own[client]
+        if waited * server.log_ratio[client] > threshold + TRIGGER * (1.0 + threshold):
+            synchronise(server, t)
+    return stop
+
+
+@compiled
+def join(server: Synchronisation, client: int) -> None:
+    """Make a client known, or let it notice a synchronisation since it last acted."""
+    if server.joined_at[client] < 0:
+        server.joined_at[client] = server.synchronisations[0]
+        server.seen[client] = server.synchronisations[0]
+        server.known_clients[0] += 1
+    elif server.seen[client] < server.synchronisations[0]:
+        server.seen[client] = server.synchronisations[0]
+        server.log_ratio[client] = 0.0
+        forget(server.pending, client)
+
+
+@compiled
+def synchronise(server: Synchronisation, step: int) -> None:
+    """Lines 11 to 18: all known clients upload, the server adds up, all known clients download."""
+    server.synchronisations[0] += 1
+    server.transfers[step] = server.known_clients[0]
+    copy(server.server_V, server.server_b, server.all_V, server.all_b)

@@ -1,0 +1,235 @@
+"""What a method declares about itself: everything that plans, records, reports and tests need to know about it.
+
+A built-in method consists of three files of one name: its declaration in `methods`, its compiled form in `kernels` and
+its literal form in `literal`. No module outside this package names a method.
+"""
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+
+if TYPE_CHECKING:
+    from algorithms.compiled_run import CompiledRun
+    from algorithms.stream import Stream, StreamOutline
+    from algorithms.trace import Transfers
+
+Role = Literal["contender", "baseline", "reference"]
+"""Contenders are ranked; a baseline is the level that results are divided by; a reference is shown, but not ranked."""
+
+PLAIN_PYTHON = 100.0
+"""Microseconds per step of a class in plain Python."""
+
+MAX_STYLE = 47
+"""Styles are numbers from 0: 8 colours × 6 markers."""
+
+
+@dataclass(frozen=True)
+class Front:
+    """What a threshold grid runs through: the parameter that trades reward for communication.
+
+    Attributes:
+        parameter: the name of the hyper-parameter.
+        symbol: how figures and tables write it.
+        grid: 12 values, from the least to the most communication.
+        from_offset: turns a value of an experiment's `grid` into a value of the parameter; a function of a module, so
+            that the declaration can be sent to other processes.
+        landmarks: names of special values, which figures draw as extremes.
+    """
+
+    parameter: str
+    symbol: str
+    grid: tuple[float, ...]
+    from_offset: Callable[[float], float] = float
+    landmarks: Mapping[float, str] = field(default_factory=dict)
+
+
+NO_COMMUNICATION = "no communication"
+CENTRALISED = "centralised"
+
+
+def above_one(offset: float) -> float:
+    """γ = 1 + g."""
+    return 1.0 + offset
+
+
+GAMMA = Front(
+    "gamma",
+    "γ",
+    (math.inf, 1e16, 1e8, 1e6, 1e4, 1e3, 100.0, 10.0, 2.0, 1.3, 1.04, 1.0),
+    above_one,
+)
+"""The threshold γ of the event-triggered protocol."""
+
+THRESHOLD = Front("threshold", "D", (math.inf, 1e4, 3e3, 1e3, 300.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0, 0.0))
+"""The threshold D of synchronisation."""
+
+CONFIDENCE_TUNING: Mapping[str, tuple[float, ...]] = {"alpha": (0.0, 0.01, 0.1, 0.3), "ridge": (0.01, 0.2, 4.0)}
+"""The values of α and λ that the benchmark protocol tunes over; it multiplies λ by the mean squared norm of items."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What `fedbandit bench` checks; a measurement without a limit is left out.
+
+    Attributes:
+        floor_multiple: the maximum time per step, as a multiple of the floor.
+        growth: the maximum time per step with 100,000 clients, as a multiple of that with 1,000.
+        memory: the maximum memory with a million clients, in GiB.
+    """
+
+    floor_multiple: float | None = None
+    growth: float | None = None
+    memory: float | None = None
+
+
+class Learner(Protocol):
+    """A method in plain Python, step by step; it may also have a method `start(client_ids, dimension)`."""
+
+    def choose(self, client: int, contexts: Any, rng: Any) -> int:
+        """Return the position of the chosen arm."""
+
+    def learn(self, client: int, context: Any, reward: float) -> "Transfers":
+        """Learn from an observation and return the transfers of the step."""
+
+
+class Method(ABC):
+    """A method with its hyper-parameters as fields; a frozen dataclass.
+
+    Attributes:
+        name: the name in commands, experiments and records.
+        label: the name in figures and tables.
+        reference: where it is published; "ours" if it is not.
+        front: what a threshold grid runs through; `None` if there is no such parameter.
+        tuning: values of further parameters that the benchmark protocol tunes over.
+        added: parameters added later: a run with these values has the same key as before.
+        style: its colour and marker, from 0 to 47; `None` derives one from the name.
+        version: of this method alone; increment it when its results change, and its runs are repeated.
+        role: whether it is ranked.
+        microseconds_per_step: its usual time, for estimates.
+        compile_seconds: the time to compile its kernels; `None` if it has none.
+        kernel_settings: the parameters, true or false, that select its kernels.
+    """
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    reference: ClassVar[str]
+    front: ClassVar[Front | None] = None
+    tuning: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    added: ClassVar[Mapping[str, Any]] = {}
+    style: ClassVar[int | None] = None
+    version: ClassVar[int] = 1
+    role: ClassVar[Role] = "contender"
+    microseconds_per_step: ClassVar[float] = PLAIN_PYTHON
+    compile_seconds: ClassVar[int | None] = None
+    kernel_settings: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Require that a method says who it is and has its own oracle: inherited ones would be those of another."""
+        super().__init_subclass__(**options)
+        for name in ("name", "label", "reference", "start", "literal", "examples"):
+            if name not in vars(cls):
+                raise TypeError(f"method {cls.__name__} must define {name} itself, not inherit it")
+
+    @abstractmethod
+    def start(self, stream: "Stream", seed: int) -> "CompiledRun":
+        """Prepare a run over a stream."""
+
+    @abstractmethod
+    def literal(self) -> Learner:
+        """Return the literal implementation with the same hyper-parameters: the oracle of tests."""
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> Iterable[Self]:
+        """Return methods with various hyper-parameters, for golden runs and tests."""
+
+    def skip(self, stream: "StreamOutline") -> str | None:
+        """Return in one line why the method does not take part in experiments on a stream; `None` if it does."""
+        return None
+
+    def limits(self) -> Limits:
+        """Return what `fedbandit bench` checks."""
+        return Limits()
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a class declares, or what follows from its constructor if it is a plain class with `choose` and `learn`."""
+
+    method: type
+    name: str
+    label: str
+    reference: str = ""
+    front: Front | None = None
+    tuning: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    added: Mapping[str, Any] = field(default_factory=dict)
+    style: int | None = None
+    version: int = 1
+    role: Role = "contender"
+    microseconds_per_step: float = PLAIN_PYTHON
+    compile_seconds: int | None = None
+    kernel_settings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        front = [self.front.parameter] if self.front else []
+        for name in (*front, *self.tuning, *self.added):
+            if name not in self.parameters:
+                raise ValueError(f"{self.name} must take the parameter {name} that it declares")
+        if self.style is not None and not 0 <= self.style <= MAX_STYLE:
+            raise ValueError(f"style of {self.name} must be an integer from 0 to {MAX_STYLE}, got {self.style!r}")
+
+    @classmethod
+    def of(cls, method: type, name: str | None = None) -> "Declaration":
+        """Return the declaration of a class; `name` is the one by which it was found."""
+        name = name or str(getattr(method, "name", method.__name__))
+        # A plain class may use these names for something else: then they have other types.
+        declared = {attribute: getattr(method, attribute) for attribute in DECLARED if _declares(method, attribute)}
+        if "front" not in declared and not issubclass(method, Method):
+            declared["front"] = usual_front(parameters_of(method))
+        return cls(method, name, **{"label": _label_of(name), **declared})
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the hyper-parameters that the class takes."""
+        return parameters_of(self.method)
+
+
+DECLARED: Mapping[str, type | tuple[type, ...]] = {
+    "label": str,
+    "reference": str,
+    "front": Front,
+    "tuning": Mapping,
+    "added": Mapping,
+    "style": int,
+    "version": int,
+    "role": str,
+    "microseconds_per_step": (int, float),
+    "compile_seconds": int,
+    "kernel_settings": tuple,
+}
+"""The attributes of a class that its declaration contains, and their types."""
+
+
+def usual_front(parameters: Iterable[str]) -> Front | None:
+    """Return the front of a plain class that declares none: by a parameter with the name of a usual threshold."""
+    return next((front for front in (GAMMA, THRESHOLD) if front.parameter in {*parameters}), None)
+
+
+def parameters_of(method: type) -> tuple[str, ...]:
+    """Return the names of the parameters of a class."""
+    return tuple(name for name in inspect.signature(method).parameters if name not in ("args", "kwargs"))
+
+
+def _declares(method: type, attribute: str) -> bool:
+    value = getattr(method, attribute, None)
+    return isinstance(value, DECLARED[attribute]) and not isinstance(value, bool)
+
+
+def _label_of(name: str) -> str:
+    """Return the label of a class without one: for `module:Class`, its name and module."""
+    module, colon, class_name = name.partition(":")
+    return f"{class_name} ({module})" if colon else name

@@ -1,0 +1,255 @@
+"""What a method declares reaches plans, keys, records, figures and the page, without a change in any of our files."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from algorithms import AsyncLinUCBAM, Transfers
+from algorithms.method import GAMMA, THRESHOLD, Declaration, Front
+from algorithms.registry import built_in_methods
+from benchmark.method_card import CARD, MethodCard, card_of
+from benchmark.plan.experiment import load_experiment
+from benchmark.plan.plan import make_plan
+from benchmark.plan.run_key import run_key
+from benchmark.styles import COLOURS, MARKERS, STYLES, distinct_styles, run_colour, style, style_number
+from reports.drawing.labels import algorithm_label, front_text
+from reports.figures import fronts
+from reports.read.context import make_context
+from reports.read.methods import method, remember_methods
+from reports.read.results import read_results
+from reports.read.stored_runs import StoredRun
+from reports.tables import leaderboard, missing
+from tests.benchmark.test_list import install
+from tests.benchmark.tiny_sweeps import fedbandit, rows, write_tiny
+from tests.reports.made_up import made_up, run
+
+PATIENT = """
+from algorithms import Transfers
+from algorithms.method import Front
+
+class Patient:
+    label = "Patient"
+    reference = "this test"
+    front = Front("pace", "κ", (9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.5, 2.0, 1.7, 1.5, 1.0), landmarks={1.0: "always"})
+    style = 29
+
+    def __init__(self, pace, bonus=0):
+        self.pace, self.bonus, self.steps = pace, bonus, 0
+
+    def choose(self, client, contexts, rng):
+        return int(rng.integers(len(contexts)))
+
+    def learn(self, client, context, reward):
+        self.steps += 1
+        return Transfers([client], [client]) if self.steps % int(self.pace) == 0 else Transfers()
+
+    def skip(self, stream):
+        return "it needs a larger dimension" if stream.dimension == 3 else None
+"""
+EXPERIMENT = """
+title = "Pace"
+streams = [
+    { simulated = "uniform", steps = 300, clients = 10, arms = 5, dimension = 4 },
+    { simulated = "non-uniform", steps = 300, clients = 10, arms = 5, dimension = 3 },
+]
+[[algorithms]]
+name = "async-linucb"
+gamma = "grid"
+[[algorithms]]
+name = "patient"
+pace = "grid"
+[profiles.quick]
+seeds = 2
+grid = [2, 4]
+values = { gamma = [1, inf], pace = [1] }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store, in which an installed package provides a method."""
+    folder = tmp_path_factory.mktemp("patient")
+    write_tiny(folder)
+    install(folder, "patient_package", PATIENT, "patient = patient_package:Patient")
+    (folder / "pace.toml").write_text(EXPERIMENT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sweep_output(folder: Path) -> str:
+    done = fedbandit(folder, "run", "pace.toml", "--jobs", "1", PYTHONPATH=str(folder))
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def parameter(folder: Path, name: str) -> set[str]:
+    query = f"select p.value from params p join params a using (run_uuid) where p.key = '{name}' "
+    return {value for (value,) in rows(folder, query + "and a.key = 'algorithm' and a.value = 'patient'")}
+
+
+def test_a_method_of_another_package_has_its_own_symbol_and_style_everywhere(folder: Path, sweep_output: str):
+    assert re.search(r"patient +best regret [\d.,]+ at κ=\d", sweep_output)
+    assert parameter(folder, "pace") == parameter(folder, "threshold") == {"1", "2", "4"}
+    look = style(29)
+    colours = rows(folder, "select value from tags where key = 'mlflow.runColor'")
+    assert {colour for (colour,) in colours} == {look.colour, style(0).colour}
+    (view,) = rows(
+        folder, "select value from experiment_tags where key = 'mlflow.sharedViewState.fedbandit-communication'"
+    )
+    assert "log10_communication" in view[0]
+
+    # The report is made where the package is not installed: everything comes from the records.
+    done = fedbandit(folder, "report", "pace")
+    assert done.returncode == 0, done.stderr
+    report = folder / "reports/output/pace"
+    results = read_results(f"sqlite:///{folder / 'mlflow.db'}")
+    figures = {figure.name: figure.interactive for figure in fronts.figures(results, make_context(results))}
+    figure = figures["pace_simulated-uniform"]
+    assert figure is not None
+    curve = next(trace for trace in figure["data"] if trace["name"] == "Patient  (κ)")
+    assert (curve["marker"]["color"], curve["marker"]["symbol"]) == (look.colour, look.symbol)
+    assert [row[1] for row in curve["customdata"]] == ["κ = 1", "κ = 2", "κ = 4"]
+    assert "<b>κ=1</b>" in [note["text"] for note in figure["layout"]["annotations"]]
+    page = (report / "report.html").read_text()
+    for text in ("Patient  (κ)", look.colour, "κ=1"):
+        assert text in page or json.dumps(text)[1:-1] in page
+    assert "Patient" in (report / "tables/leaderboard_pace_simulated-uniform.csv").read_text()
+
+
+def test_a_stream_in_which_a_method_takes_no_part_is_shown_with_the_reason(folder: Path, sweep_output: str):
+    assert "SKIPPED: patient on simulated-non-uniform: it needs a larger dimension" in sweep_output
+    datasets = parameter(folder, "dataset")
+    assert datasets == {"simulated-uniform"}
+
+
+def test_a_front_is_not_a_variant(folder: Path, sweep_output: str):
+    runs = read_results(f"sqlite:///{folder / 'mlflow.db'}").runs
+    patient = runs[runs["algorithm"] == "patient"]
+    assert {*patient["variant"]} == {""}
+    assert {*patient["threshold"]} == {1.0, 2.0, 4.0}
+    assert front_text("patient", 2.0) == "κ=2"
+    assert algorithm_label("patient") == "Patient"
+
+
+def test_a_report_names_what_is_skipped_and_does_not_count_it_as_missing(monkeypatch: pytest.MonkeyPatch):
+    results, context = made_up([run("async-linucb", 2.0, experiment="fig_e", dataset="delicious", configuration={})])
+    sweeps = pd.DataFrame([("fig_e", "quick", "FINISHED")], columns=["experiment", "profile", "status"])
+    results, context = replace(results, sweeps=sweeps), replace(context, experiments=("fig_e",))
+    before = missing.tables(results, context)[0]
+    monkeypatch.setattr(AsyncLinUCBAM, "skip", lambda self, stream: f"{stream.arms} arms are too many")
+    after = missing.tables(results, context)[0]
+    assert "fig_e: Async-LinUCB-AM on Delicious is skipped: 25 arms are too many." in after.notes
+    assert "Async-LinUCB-AM" in before.frame["missing"].iloc[0]
+    assert "Async-LinUCB-AM" not in after.frame["missing"].iloc[0]
+    plan = make_plan([load_experiment("fig_a")])
+    assert plan.skipped == {}
+
+
+def test_the_key_of_a_run_depends_on_a_version_above_one_and_on_added_parameters_that_were_changed():
+    key = run_key("stream", "a", {"gamma": 2.0}, 0)
+    assert run_key("stream", "a", {"gamma": 2.0}, 0, version=1) == key
+    assert run_key("stream", "a", {"gamma": 2.0}, 0, version=2) != key
+    assert run_key("stream", "a", {"gamma": 2.0, "new": 5}, 0, added={"new": 5.0}) == key
+    assert run_key("stream", "a", {"gamma": 2.0, "new": 6}, 0, added={"new": 5}) != key
+    assert run_key("stream", "a", {"gamma": 2.0, "new": 5}, 0) != key
+
+
+class Plain:
+    """A plain class, which uses names of declarations for something else."""
+
+    label = 3
+    tuning = "none"
+
+    def __init__(self, first: int = 0, gamma: float = 1.0, threshold: float = 2.0) -> None:
+        self.first, self.gamma, self.threshold = first, gamma, threshold
+
+    def choose(self, client: int, contexts: Any, rng: Any) -> int:
+        return self.first
+
+    def learn(self, client: int, context: Any, reward: float) -> Transfers:
+        return Transfers()
+
+
+def test_a_plain_class_is_declared_by_its_constructor():
+    declaration = Declaration.of(Plain, "mine:Plain")
+    assert (declaration.label, declaration.front, declaration.tuning) == ("Plain (mine)", GAMMA, {})
+    assert declaration.parameters == ("first", "gamma", "threshold")
+    assert (declaration.role, declaration.version, declaration.style) == ("contender", 1, None)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        ("front", Front("pace", "κ", (1.0,)), "mine must take the parameter pace that it declares"),
+        ("added", {"pace": 1}, "mine must take the parameter pace that it declares"),
+        ("style", 48, "style of mine must be an integer from 0 to 47, got 48"),
+    ],
+)
+def test_a_contradictory_declaration_is_refused(attribute: str, value: Any, message: str):
+    with pytest.raises(ValueError, match=message):
+        Declaration.of(type("Mine", (Plain,), {attribute: value}), "mine")
+
+
+def test_a_card_is_read_as_it_was_written():
+    for declaration in built_in_methods().values():
+        card = MethodCard.of(declaration)
+        assert MethodCard.from_text(card.text()) == card
+    assert method("async-linucb").symbol == "γ"
+    assert method("sync-linucb").symbol == "D"
+
+
+def stored(name: str, tags: dict[str, str] | None = None, **parameters: str) -> StoredRun:
+    return StoredRun("id", "e", "run", "FINISHED", 0, "", "", {"algorithm": name, **parameters}, {}, tags or {})
+
+
+def test_records_of_methods_that_are_not_installed_have_a_symbol_too():
+    old = [
+        stored("old:Gamma", gamma="5", threshold="5"),
+        stored("old:Threshold", threshold="5"),
+        stored("old:Neither", threshold=""),
+        stored("old:Damaged", {CARD: "{}"}, gamma="5"),
+        stored("old:Card", {CARD: MethodCard("old:Card", "Mine", 30, parameter="pace", symbol="κ").text()}),
+    ]
+    remember_methods(old)
+    assert [method(run.parameters["algorithm"]).symbol for run in old] == ["γ", "D", "", "γ", "κ"]
+    assert algorithm_label("old:Card") == "Mine"
+    assert algorithm_label("old:Gamma") == "Gamma (old)"
+    assert card_of("old:Threshold", None, ["threshold"]).parameter == THRESHOLD.parameter
+
+
+def test_there_are_48_different_styles_of_8_colours_and_6_markers():
+    styles = {style(number) for number in range(STYLES)}
+    assert len(styles) == STYLES == len(COLOURS) * len(MARKERS) == 48
+
+
+def test_a_style_follows_from_the_name_alone_and_never_from_other_methods():
+    names = [f"package{number}:Method" for number in range(40)]
+    alone = {name: style_number(name) for name in names}
+    assert min(alone.values()) >= 24
+    taken = {declaration.style for declaration in built_in_methods().values()}
+    assert not taken & {*alone.values()}
+    assert len({*alone.values()}) < len(names), "some must have the same number for this test to mean anything"
+    together = distinct_styles(alone.items())
+    assert len({*together.values()}) == len(names)
+    assert together == distinct_styles(reversed([*alone.items()]))
+    first = min(name for name in names if alone[name] == alone[names[0]])
+    assert distinct_styles([(first, alone[first]), ("zzz", alone[first])])[first] == style(alone[first])
+    assert run_colour(names[0]) == style(alone[names[0]]).colour
+
+
+def test_a_built_in_method_keeps_its_style_beside_one_that_declares_the_same():
+    together = distinct_styles([("aaa", 0), ("async-linucb", 0)])
+    assert together["async-linucb"] == style(0)
+    assert together["aaa"] == style(1)
+
+
+def test_baselines_and_references_are_not_ranked():
+    names = ("async-linucb", "sync-linucb", "random", "async-linucb-as-published")
+    results, context = made_up(run(name, gamma, seed) for name in names for gamma in (1.5, 2.0) for seed in (0, 1))
+    frame = leaderboard.tables(results, context)[0].frame
+    assert sorted(frame["algorithm"]) == ["Async-LinUCB", "Sync-LinUCB"]

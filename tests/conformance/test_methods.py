@@ -1,0 +1,219 @@
+"""What every method must do, for all built-in methods and their examples: a new method is tested without a new test."""
+
+import math
+import pickle
+import subprocess
+import sys
+from dataclasses import fields
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import algorithms
+from algorithms import Trace, kernels, methods
+from algorithms import literal as literals
+from algorithms.literal import literal
+from algorithms.method import CENTRALISED, NO_COMMUNICATION, Declaration, Method
+from algorithms.registry import built_in_methods, module_names
+from algorithms.stream import StreamOutline
+from benchmark import EventStream
+from benchmark.execution.replay import replay
+from benchmark.plan.algorithm_names import hyper_parameters, make_algorithm
+from benchmark.styles import FIRST_FREE, style
+from data_pipelines import simulate
+from tests.golden.runs import golden
+from tests.streams import streams
+
+DECLARATIONS = [*built_in_methods().values()]
+WITH_FRONT = [declaration for declaration in DECLARATIONS if declaration.front is not None]
+EXAMPLES: list[Method] = [example for each in DECLARATIONS for example in each.method.examples()]  # type: ignore[attr-defined]
+PER_STEP = ("choices", "rewards", "uploads", "downloads", "unsettled", "regret")
+PER_CLIENT = ("client_rewards", "client_uploads", "client_downloads")
+MIN_DIMENSION = 2
+"""The largest global dimension among the examples."""
+
+by_name = pytest.mark.parametrize("declaration", DECLARATIONS, ids=lambda declaration: declaration.name)
+with_front = pytest.mark.parametrize("declaration", WITH_FRONT, ids=lambda declaration: declaration.name)
+by_example = pytest.mark.parametrize(
+    "example", EXAMPLES, ids=[f"{example.name}-{number}" for number, example in enumerate(EXAMPLES)]
+)
+
+
+def assert_same_trace(actual: Trace, expected: Trace) -> None:
+    """Compare two traces, up to the first step at which alternating minimisation has not converged."""
+    unsettled = np.flatnonzero(actual.unsettled | expected.unsettled)
+    stop = unsettled[0] if len(unsettled) else None
+    for name in PER_STEP:
+        np.testing.assert_array_equal(getattr(actual, name)[:stop], getattr(expected, name)[:stop], err_msg=name)
+    for name in PER_CLIENT if stop is None else ():
+        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name), err_msg=name)
+    assert actual.transfer_dim == expected.transfer_dim
+
+
+@pytest.fixture(scope="module")
+def stream() -> EventStream:
+    return simulate(seed=3, steps=600, clients=12, arms=5, dimension=4)
+
+
+@by_example
+@settings(max_examples=max(settings().max_examples // 5, 1))  # there are many examples, and more tests of each method
+@given(
+    stream=streams(max_steps=120).filter(lambda stream: stream.dimension >= MIN_DIMENSION),
+    seed=st.integers(0, 2**63 - 1),
+)
+def test_the_compiled_method_agrees_with_the_literal_one(example: Method, stream: EventStream, seed: int) -> None:
+    assert_same_trace(replay(example, stream, seed), replay(literal(example), stream, seed))
+
+
+@by_example
+def test_they_agree_on_a_longer_stream(example: Method, stream: EventStream) -> None:
+    actual = replay(example, stream, 1)
+    assert_same_trace(actual, replay(literal(example), stream, 1))
+    assert len(np.unique(actual.choices)) > 1
+
+
+@by_example
+def test_an_example_is_a_golden_run(example: Method) -> None:
+    description = ", ".join(f"{name}={value}" for name, value in hyper_parameters(example).items())
+    names = {name.partition(": ")[2] for name in golden()["runs"]}
+    assert f"{example.name} {description}".strip() in names, "run: python -m tests.golden"
+
+
+@by_example
+def test_an_example_can_be_sent_to_another_process(example: Method) -> None:
+    assert pickle.loads(pickle.dumps(example)) == example
+    assert hash(pickle.loads(pickle.dumps(example))) == hash(example)
+
+
+@by_example
+def test_the_same_seed_gives_the_same_trace_also_step_by_step(example: Method, stream: EventStream) -> None:
+    at_once, run = replay(example, stream, 5), example.start(stream, 5)
+    for stop in (1, 2, 300, None):
+        run.advance(stop)
+    for name in (*PER_STEP, *PER_CLIENT):
+        np.testing.assert_array_equal(getattr(run.trace(), name), getattr(at_once, name), err_msg=name)
+
+
+@by_example
+def test_skip_gives_no_reason_or_one_line(example: Method) -> None:
+    for outline in (StreamOutline("a", 25), StreamOutline("b", 2, 1, 10, 1), StreamOutline("c", 25, 25, 10**7, 10**6)):
+        reason = example.skip(outline)
+        assert reason is None or (reason.strip() and "\n" not in reason)
+
+
+@by_name
+def test_a_declaration_is_complete_and_can_be_sent_to_another_process(declaration: Declaration) -> None:
+    assert declaration.name == declaration.name.lower()
+    assert declaration.label
+    assert declaration.reference
+    assert declaration.version >= 1
+    assert declaration.microseconds_per_step > 0
+    assert pickle.loads(pickle.dumps(declaration)) == declaration
+    assert {*declaration.kernel_settings} <= {*declaration.parameters}
+    assert {field.name for field in fields(declaration.method)} == {*declaration.parameters}
+    for name, value in declaration.added.items():
+        assert value == next(field.default for field in fields(declaration.method) if field.name == name)
+
+
+@by_name
+def test_an_unknown_parameter_is_refused_in_one_line(declaration: Declaration) -> None:
+    with pytest.raises(ValueError, match=f"unknown parameter of {declaration.name} 'no_such_parameter'") as error:
+        make_algorithm(declaration.name, {"no_such_parameter": 1})
+    assert "\n" not in str(error.value)
+
+
+@with_front
+@pytest.mark.parametrize("value", [math.nan, "many", -1, True, [], None])
+def test_a_wrong_value_is_refused_with_its_name(declaration: Declaration, value: Any) -> None:
+    assert declaration.front is not None
+    middle = {declaration.front.parameter: declaration.front.grid[6]}
+    for parameter in (declaration.front.parameter, *declaration.tuning):
+        with pytest.raises(ValueError, match=rf"^{parameter}\w* (must|is missing)") as error:
+            make_algorithm(declaration.name, {**middle, parameter: value})
+        assert "\n" not in str(error.value)
+
+
+@with_front
+def test_the_grid_runs_from_the_least_to_the_most_communication(declaration: Declaration, stream: EventStream) -> None:
+    front = declaration.front
+    assert front is not None
+    assert len({*front.grid}) == 12
+    spent = [replay(declaration.method(**{front.parameter: value}), stream).communication for value in front.grid]
+    assert spent[0] < spent[6] < spent[-1]
+    assert spent == sorted(spent)
+    assert {*front.landmarks} <= {*front.grid}
+
+
+@with_front
+def test_there_are_144_configurations_to_tune_over(declaration: Declaration) -> None:
+    front = declaration.front
+    assert front is not None
+    values = {front.parameter: front.grid, **declaration.tuning}
+    configurations = [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
+    assert len({declaration.method(**configuration) for configuration in configurations}) == 144
+
+
+@with_front
+def test_landmarks_are_what_their_names_say(declaration: Declaration, stream: EventStream) -> None:
+    front = declaration.front
+    assert front is not None
+    for value, name in front.landmarks.items():
+        trace = replay(declaration.method(**{front.parameter: value}), stream)
+        if name == NO_COMMUNICATION:
+            assert trace.communication == 0
+        else:
+            assert name == CENTRALISED
+            assert (trace.uploads == 1).all()
+
+
+def test_without_communication_nothing_is_sent_at_the_first_value_of_any_grid(stream: EventStream) -> None:
+    for declaration in WITH_FRONT:
+        if declaration.front is not None and math.isinf(declaration.front.grid[0]):
+            method = declaration.method(**{declaration.front.parameter: math.inf})
+            assert replay(method, stream).communication == 0
+
+
+def test_a_method_has_three_files_of_one_name() -> None:
+    from pkgutil import iter_modules
+
+    for package in (kernels, literals):
+        assert sorted(module.name for module in iter_modules(package.__path__)) == module_names()
+    assert len(DECLARATIONS) == len(module_names())
+    assert methods.__name__ == "algorithms.methods"
+
+
+def test_declarations_are_read_without_numba() -> None:
+    code = "import sys; from algorithms.registry import built_in_methods as b; print(len(b()), 'numba' in sys.modules)"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == [str(len(DECLARATIONS)), "False"]
+
+
+def test_the_public_names_are_those_of_the_registry() -> None:
+    classes = {declaration.method.__name__ for declaration in DECLARATIONS}
+    assert {*algorithms.__all__} == classes | {"Trace", "Transfers"}
+    for name in algorithms.__all__:
+        assert getattr(algorithms, name).__name__ == name
+
+
+def test_styles_of_built_in_methods_differ_and_the_papers_keep_theirs() -> None:
+    numbers = [declaration.style for declaration in DECLARATIONS]
+    assert len({*numbers}) == len(numbers)
+    assert all(number is not None and 0 <= number < FIRST_FREE for number in numbers)
+    looks = {declaration.name: style(declaration.style or 0) for declaration in DECLARATIONS}
+    assert (looks["async-linucb"].colour, looks["async-linucb"].marker) == ("#0072b2", "*")
+    assert (looks["async-linucb-am"].colour, looks["async-linucb-am"].marker) == ("#d55e00", "s")
+    assert (looks["sync-linucb"].colour, looks["sync-linucb"].marker) == ("#009e73", "^")
+    assert (looks["random"].colour, looks["random"].marker) == ("#999999", "x")
+
+
+@pytest.mark.parametrize("missing", ["name", "label", "reference", "start", "literal", "examples"])
+def test_a_method_must_not_inherit_who_it_is_or_its_oracle(missing: str) -> None:
+    parent = DECLARATIONS[0].method
+    own = {name: vars(parent)[name] for name in ("name", "label", "reference", "start", "literal", "examples")}
+    del own[missing]
+    with pytest.raises(TypeError, match=f"method Mine must define {missing} itself, not inherit it"):
+        type("Mine", (parent,), own)
