@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
 
 if TYPE_CHECKING:
     from algorithms.compiled_run import CompiledRun
@@ -226,6 +226,8 @@ def parameters_of(method: type) -> tuple[str, ...]:
 
 def _declares(method: type, attribute: str) -> bool:
     value = getattr(method, attribute, None)
+    if attribute == "role":
+        return value in get_args(Role)
     return isinstance(value, DECLARED[attribute]) and not isinstance(value, bool)
 
 

@@ -26,7 +26,6 @@ from algorithms.numerics.pseudo_inverse import (
     UNKNOWN,
     WELL_CONDITIONED,
     Scratch,
-    Status,
     complete,
     dot,
     include,
@@ -40,12 +39,11 @@ from algorithms.numerics.small_loops import Matrix, Vector
 
 
 class Inverses(NamedTuple):
-    """Matrices P = V⁻ of clients that need one, their ranks and their updates since a rebuild; place 0 is unused."""
+    """Matrices P = V⁻ for the clients that need one. `status`: rank, updates since a rebuild; place 0 is unused."""
 
     place: NDArray[np.int32]
     P: NDArray[np.float64]
-    rank: Vector
-    updates: Vector
+    status: Matrix
     used: NDArray[np.int64]
 
 
@@ -65,7 +63,7 @@ class Part(NamedTuple):
     scratch: Scratch
     V: Matrix
     P: Matrix
-    status: Status
+    status: Vector
     b: Vector
     trace: Vector
     u: Vector
@@ -109,8 +107,7 @@ def new_part(features: slice, clients: int, places: int, arms: int) -> Part:
         inverses=Inverses(
             place=np.zeros(clients, dtype=np.int32),
             P=np.zeros((1, d, d)),
-            rank=np.full(1, UNKNOWN),
-            updates=np.zeros(1),
+            status=np.full((1, 2), UNKNOWN),
             used=np.ones(1, dtype=np.int64),
         ),
         system=new_system(d, arms),
@@ -118,7 +115,7 @@ def new_part(features: slice, clients: int, places: int, arms: int) -> Part:
         scratch=new_scratch(d),
         V=np.zeros((d, d)),
         P=np.zeros((d, d)),
-        status=Status(np.zeros(1), np.zeros(1)),
+        status=np.zeros(2),
         b=np.zeros(d),
         trace=np.zeros(1),
         u=np.zeros(d),
@@ -141,10 +138,9 @@ def with_room(part: Part, more: int) -> Part:
     if capacity >= needed:
         return part
     larger = min(max(2 * capacity, needed), len(inverses.place) + 1)
-    P = np.empty((larger, part.dimension, part.dimension))
-    rank, updates = np.full(larger, UNKNOWN), np.zeros(larger)
-    P[:used], rank[:used], updates[:used] = inverses.P[:used], inverses.rank[:used], inverses.updates[:used]
-    return part._replace(inverses=inverses._replace(P=P, rank=rank, updates=updates))
+    P, status = np.empty((larger, part.dimension, part.dimension)), np.full((larger, 2), UNKNOWN)
+    P[:used], status[:used] = inverses.P[:used], inverses.status[:used]
+    return part._replace(inverses=inverses._replace(P=P, status=status))
 
 
 @compiled
@@ -195,7 +191,7 @@ def global_line(models: PartialModels, protocol: Protocol, client: int, item: in
             return line_of_newest(part.rows, own.slot[client] + 1, own.own[client])
         part.is_independent[client] = False
     if downloaded:
-        part.inverses.rank[part.inverses.place[client]] = UNKNOWN
+        part.inverses.status[part.inverses.place[client], 0] = UNKNOWN
     x = own.items[item, part.first_feature : part.first_feature + part.dimension]
     if not update_in_place(part, client, x):
         write_model(protocol, client, part.solver.rows, part.dimension + 1)
@@ -269,8 +265,8 @@ def update_in_place(part: Part, client: int, x: Vector) -> bool:
     With k = P x: V⁻¹ loses k kᵀ / (1 + xᵀk), by Sherman and Morrison, u = P b - w (kᵀb), w = k / (1 + xᵀk).
     """
     place = part.inverses.place[client]
-    P, d = part.inverses.P[place], part.dimension
-    if place == 0 or part.inverses.rank[place] != d or part.inverses.updates[place] >= REFRESH_AFTER:
+    P, status, d = part.inverses.P[place], part.inverses.status[place], part.dimension
+    if place == 0 or status[0] != d or status[1] >= REFRESH_AFTER:
         return False
     b, u, k = part.b, part.u, part.w
     for i in range(d):
@@ -296,7 +292,7 @@ def update_in_place(part: Part, client: int, x: Vector) -> bool:
         for j in range(d):
             row[j] -= factor * k[j]
         u[i] -= along * k[i]
-    part.inverses.updates[place] += 1.0
+    status[1] += 1.0
     return True
 
 
@@ -322,9 +318,8 @@ def updated_inverse(part: Part, client: int, x: Vector) -> int:
         inverses.place[client] = inverses.used[0]
         inverses.used[0] += 1
     place = inverses.place[client]
-    P = inverses.P[place]
-    status = Status(inverses.rank[place : place + 1], inverses.updates[place : place + 1])
-    is_current = status.rank[0] != UNKNOWN
+    P, status = inverses.P[place], inverses.status[place]
+    is_current = status[0] != UNKNOWN
     outcome = include(V, P, status, x, scratch) if is_current else OUTDATED
     for i in range(d):
         V_row = V[i]
@@ -337,7 +332,7 @@ def updated_inverse(part: Part, client: int, x: Vector) -> int:
 @compiled
 def _is_solvable(part: Part, protocol: Protocol, client: int, trace: float) -> bool:
     """Tell whether V_i, of the given trace, certainly has full rank, judged by its base version alone."""
-    if part.inverses.rank[part.inverses.place[client]] != UNKNOWN:
+    if part.inverses.status[part.inverses.place[client], 0] != UNKNOWN:
         return False  # its own P is still valid
     versions = protocol.versions
     base = base_of(protocol, client)

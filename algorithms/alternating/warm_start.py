@@ -112,7 +112,7 @@ def _learn_whole(beginners: Beginners, client: int, step: int, item: int, reward
     record(own, client, step, item, reward)
     if own.slot[client] < 0 and own.own[client] > own.row_limit:
         condense(own, client)
-    if not has_enough or part.inverses.rank[place] < d:
+    if not has_enough or part.inverses.status[place, 0] < d:
         return False
     add_scaled(part.b, own.items[item], reward)
     multiply(part.inverses.P[place], part.b, part.u)

@@ -40,13 +40,6 @@ MOST_SWEEPS = 30
 """Jacobi's rotations converge in about eight sweeps."""
 
 
-class Status(NamedTuple):
-    """The rank of a matrix P and its updates since the last rebuild, each an array with one number."""
-
-    rank: Vector
-    updates: Vector
-
-
 class Scratch(NamedTuple):
     """Scratch buffers."""
 
@@ -109,7 +102,7 @@ def least_eigenvalue(V: Matrix, scratch: Scratch) -> float:
 
 
 @compiled
-def rebuild(V: Matrix, P: Matrix, status: Status, scratch: Scratch) -> None:
+def rebuild(V: Matrix, P: Matrix, status: Vector, scratch: Scratch) -> None:
     """Set P to V⁻: by inversion if that is safe, else from the eigenvalues.
 
     Eigenvalues below RANK times the largest are zero.
@@ -117,8 +110,8 @@ def rebuild(V: Matrix, P: Matrix, status: Status, scratch: Scratch) -> None:
     d = V.shape[0]
     invert(V, P, scratch.system)
     if trace_of(V) * trace_of(P) <= SOLVABLE:  # false for NaN
-        status.rank[0] = d
-        status.updates[0] = 0.0
+        status[0] = d
+        status[1] = 0.0
         return
     values, vectors = scratch.values, scratch.vectors
     diagonalise(V, scratch)
@@ -138,8 +131,8 @@ def rebuild(V: Matrix, P: Matrix, status: Status, scratch: Scratch) -> None:
                 factor = vector[i] / values[k, k]
                 for j in range(d):
                     row[j] += factor * vector[j]
-    status.rank[0] = rank
-    status.updates[0] = 0.0
+    status[0] = rank
+    status[1] = 0.0
 
 
 @compiled
@@ -209,8 +202,11 @@ def rotate(values: Matrix, vectors: Matrix, p: int, q: int) -> None:
 
 
 @compiled
-def include(V: Matrix, P: Matrix, status: Status, x: Vector, scratch: Scratch) -> int:
-    """Update P = V⁻ to (V + x xᵀ)⁻ before x is added to V; return what `complete` has to do afterwards."""
+def include(V: Matrix, P: Matrix, status: Vector, x: Vector, scratch: Scratch) -> int:
+    """Update P = V⁻ to (V + x xᵀ)⁻ before x is added to V; return what `complete` has to do afterwards.
+
+    `status` holds the rank and the number of updates since the last rebuild.
+    """
     d = x.size
     k, r = scratch.k, scratch.r
     squared = dot(x, x)
@@ -218,12 +214,12 @@ def include(V: Matrix, P: Matrix, status: Status, x: Vector, scratch: Scratch) -
         return CURRENT
     trace_V = trace_of(V)
     condition = trace_V * trace_of(P)
-    if status.updates[0] >= REFRESH_AFTER or condition > (SOLVABLE if status.rank[0] == d else WELL_CONDITIONED):
+    if status[1] >= REFRESH_AFTER or condition > (SOLVABLE if status[0] == d else WELL_CONDITIONED):
         return OUTDATED
     multiply(P, x, k)
     scale = 1.0 + dot(x, k)
     residual = 0.0
-    if status.rank[0] < d:
+    if status[0] < d:
         project_out(V, P, x, r, scratch)
         residual = dot(r, r)
         noise = 1e-15 * max(condition, 10.0)
@@ -244,13 +240,13 @@ def include(V: Matrix, P: Matrix, status: Status, x: Vector, scratch: Scratch) -
             row = P[i]
             for j in range(d):
                 row[j] += scale * r[i] * r[j] - k[i] * r[j] - r[i] * k[j]
-        status.rank[0] += 1.0
-    status.updates[0] += 1.0
+        status[0] += 1.0
+    status[1] += 1.0
     # an update loses digits if P shrinks along x, and if V is badly conditioned before or after it
     condition = max(condition, scale, (trace_V + squared) * trace_of(P))
     if condition <= WELL_CONDITIONED:
         return CURRENT
-    return INACCURATE if status.rank[0] == d and condition <= SOLVABLE else OUTDATED
+    return INACCURATE if status[0] == d and condition <= SOLVABLE else OUTDATED
 
 
 @compiled
@@ -267,7 +263,7 @@ def project_out(V: Matrix, P: Matrix, x: Vector, r: Vector, scratch: Scratch) ->
 
 
 @compiled
-def complete(V: Matrix, P: Matrix, status: Status, scratch: Scratch, outcome: int) -> None:
+def complete(V: Matrix, P: Matrix, status: Vector, scratch: Scratch, outcome: int) -> None:
     """Finish the update by `include`, after x was added to V."""
     if outcome == INACCURATE:
         refine(V, P, scratch)
