@@ -14,6 +14,7 @@ from algorithms.alternating.partial_models import (
     local_line,
     new_models,
     prepared_models,
+    read_inverse_ahead,
     write_models,
 )
 from algorithms.alternating.warm_start import Beginners, choose_alone, learn_alone, new_beginners, prepared_beginners
@@ -28,6 +29,7 @@ from algorithms.exchange.protocol import (
     observe,
     prepared_for,
 )
+from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
 from algorithms.hyperparameters import per_client
 from algorithms.methods.async_linucb_am import AsyncLinUCBAM
 from algorithms.numerics.confidence import Confidence, confidence_of
@@ -145,6 +147,8 @@ def _run(start: int, stop: int, state: State) -> int:
         client = events.clients[t]
         join(protocol, client)
         downloaded = catch_up(protocol, client)
+        if t + 1 < stop:
+            read_ahead(t + 1, events, protocol, state.models)
         if not act_together(t, events, state.parameters, protocol, state.models, downloaded, state.outcome):
             return t
     return stop
@@ -160,6 +164,8 @@ def _run_with_warm_start(start: int, stop: int, state: WarmStartState) -> int:
         pool = events.pools[t]
         join(protocol, client)
         downloaded = catch_up(protocol, client)
+        if t + 1 < stop:
+            read_ahead(t + 1, events, protocol, models)
         if beginners.is_warm[client]:
             if not act_together(t, events, p, protocol, models, downloaded, outcome):
                 return t
@@ -176,6 +182,17 @@ def _run_with_warm_start(start: int, stop: int, state: WarmStartState) -> int:
         communicate(protocol, client, t, log_det)
         outcome.unsettled[t] = movement > AM_SETTLED
     return stop
+
+
+@compiled
+def read_ahead(t: int, events: Events, protocol: Protocol, models: PartialModels) -> None:
+    """Start to read what step t needs."""
+    client = events.clients[t]
+    read_arms_ahead(events.items, events.pools[t])
+    read_own_data_ahead(protocol.pending, client)
+    read_own_data_ahead(models.own, client)
+    read_inverse_ahead(models.global_part, client)
+    read_inverse_ahead(models.local_part, client)
 
 
 @compiled
