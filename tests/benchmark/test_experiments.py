@@ -119,7 +119,7 @@ def test_an_error_names_file_field_value_and_expectation(tmp_path: Path, old, ne
         ),
         (
             "folder = '/tmp'",
-            "unknown field streams.0.folder (did you mean order?), got '/tmp'; expected one of: dataset, arms, dimension",
+            "unknown field streams.0.folder (did you mean order?), got '/tmp'; expected one of: dataset, arms",
         ),
         ("clients_drawn = 'zipf'", "streams.0.clients_drawn cannot be combined with dataset, got 'zipf'"),
     ],
