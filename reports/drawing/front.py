@@ -146,18 +146,22 @@ class Front:
     @property
     def seeds_text(self) -> str:
         """A note for the picture: the number of seeds, and what the bars or dots are."""
-        seeds = pd.concat([curve.marks["seeds"] for curve in self.curves])
-        least, most = int(seeds.min()), int(seeds.max())
-        number = "1 seed" if most == 1 else f"{most} seeds" if least == most else f"{least} to {most} seeds"
-        if most < MIN_SEEDS_FOR_INTERVAL:
-            return number if most == 1 else f"{number}: small dots are single seeds"
-        return f"{number}; bars: 95 % intervals"
+        return seeds_note(pd.concat([curve.marks["seeds"] for curve in self.curves]))
 
     @property
     def cut_intervals(self) -> bool:
         """Whether an interval reaches outside the plot."""
         marks = pd.concat([curve.marks for curve in self.curves])
         return bool((marks["y_low"] < self.bottom).any() or (marks["y_high"] > self.top).any())
+
+
+def seeds_note(seeds: "pd.Series[int]") -> str:
+    """Return a note for a picture: the number of seeds, and what bars or dots are."""
+    least, most = int(seeds.min()), int(seeds.max())
+    number = "1 seed" if most == 1 else f"{most} seeds" if least == most else f"{least} to {most} seeds"
+    if most < MIN_SEEDS_FOR_INTERVAL:
+        return number if most == 1 else f"{number}: small dots are single seeds"
+    return f"{number}; bars: 95 % intervals"
 
 
 def plan_front(

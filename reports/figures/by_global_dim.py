@@ -10,12 +10,12 @@ from matplotlib.figure import Figure as Canvas
 from benchmark.metrics import metric
 from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
-from reports.drawing.front import plan_front
+from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, plan_front, seeds_note
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import plot_front
 from reports.drawing.labels import algorithm_label, front_text, styles_of
 from reports.drawing.plotly_parts import AXIS, hover_lines, layout, numbers, panel_trace, seeds_line
-from reports.drawing.style import panels, thousands
+from reports.drawing.style import FAINT, panels, thousands
 from reports.figures.fronts import front_caption, seeds_sentence, subject_of
 from reports.read.context import Context
 from reports.read.experiment_files import experiment_title
@@ -86,7 +86,10 @@ def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
     for axes, (name, shown) in zip(all_axes, METRICS.items(), strict=True):
         for algorithm, label, part in _series(rows):
             style = styles[algorithm]
-            halves = (part[f"{name}_high"] - part[name]).to_numpy()
+            has_bars = part["seeds"] >= MIN_SEEDS_FOR_INTERVAL
+            halves = (part[f"{name}_high"] - part[name]).where(has_bars)
+            for dim, values in zip(part["global_dim"][~has_bars], part[f"{name}_seeds"][~has_bars], strict=True):
+                axes.scatter([dim] * len(values), values, s=7, color=style.colour, alpha=0.6, linewidths=0)
             axes.errorbar(part["global_dim"], part[name], halves, color=style.colour, lw=1.2, capsize=3, zorder=3)
             axes.scatter(
                 part["global_dim"], part[name], s=42, color=style.colour, marker=style.marker, zorder=4, label=label
@@ -94,6 +97,7 @@ def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
         axes.set(xlabel="global features $d_g$", ylabel=shown.axis_label(), xticks=sorted(rows["global_dim"].unique()))
         axes.set_ylim(bottom=0)
         thousands(axes.yaxis)
+    all_axes[1].set_title(seeds_note(rows["seeds"]), fontsize=8, color=FAINT, loc="right")
     canvas.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return canvas
 

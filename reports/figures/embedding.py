@@ -51,8 +51,8 @@ def _figure(
         "2 dimensions. Left: each user, coloured by activity group; numbered discs point to the group means. Right: "
         "the mean distance of each group from the centre. The mean of many items is near the centre for any user, so "
         f"the band is what chance gives: the 95 % range of {ASSIGNMENTS} random deals of the same items, with the "
-        "number of items of each user kept. According to the paper, the most active groups of Delicious are near the centre, and "
-        "the less active groups lie along two nearly orthogonal directions."
+        "number of items of each user kept. According to the paper, the most active groups of Delicious are near the "
+        "centre, and the less active groups lie along two nearly orthogonal directions."
     )
     return make_figure(
         f"users_{dataset}",

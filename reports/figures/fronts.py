@@ -30,7 +30,7 @@ def figures(results: Results, context: Context) -> list[Figure]:
     rows = over_seeds(results.runs, ["communication", *sorted(names)])
     all_figures = []
     for (experiment, stream), part in rows.groupby(["experiment", "stream"]):
-        if experiment in NOT_A_FRONT or part["global_dim"].notna().all():
+        if experiment in (*NOT_A_FRONT, *paper()["by_threshold"]["experiments"]) or part["global_dim"].notna().all():
             continue
         runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["stream"] == stream)]
         streams = rows.loc[rows["experiment"] == experiment, "stream"]

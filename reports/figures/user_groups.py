@@ -10,9 +10,11 @@ from matplotlib.figure import Figure as Canvas
 from benchmark.statistics.paired import mean_interval
 from reports.analysis.group_totals import EXPERIMENT, group_totals
 from reports.drawing.figure import Figure, make_figure
+from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, seeds_note
 from reports.drawing.labels import algorithm_label, dataset_label, front_text
+from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, hover_lines, layout, panel_trace, seeds_line
-from reports.drawing.style import CONTRASTS, panels, thousands
+from reports.drawing.style import CONTRASTS, FAINT, panels, thousands
 from reports.figures.fronts import seeds_sentence
 from reports.read.context import Context
 from reports.read.results import Results
@@ -105,7 +107,7 @@ def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
     for axes, (metric, name) in zip(all_axes, METRICS.items(), strict=True):
         for label, colour, (marker, _), shift, part in _series(rows):
             x = np.array([groups.index(group) for group in part["group"]]) + shift
-            halves = (part[f"{metric}_high"] - part[metric]).to_numpy()
+            halves = (part[f"{metric}_high"] - part[metric]).where(part["seeds"] >= MIN_SEEDS_FOR_INTERVAL)
             axes.errorbar(x, part[metric], halves, fmt="none", ecolor=colour, elinewidth=1, capsize=2)
             axes.scatter(
                 x, part[metric], s=70 if marker == "*" else 32, marker=marker, color=colour, label=label, zorder=3
@@ -115,7 +117,9 @@ def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
         axes.grid(axis="x", visible=False)
         axes.set_ylim(bottom=0)
         thousands(axes.yaxis)
-    canvas.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    all_axes[1].set_title(seeds_note(rows["seeds"]), fontsize=8, color=FAINT, loc="right")
+    handles, names = all_axes[0].get_legend_handles_labels()
+    canvas.legend(handles, names, loc="outside lower center", ncols=legend_columns(names))
     return canvas
 
 

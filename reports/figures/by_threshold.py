@@ -1,0 +1,135 @@
+"""The study of low communication: reward and communication against the threshold, with a band for no communication."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure as Canvas
+
+from benchmark.metrics import metric
+from reports.analysis.seeds import over_seeds
+from reports.drawing.figure import Figure, make_figure
+from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, Stated, seeds_note
+from reports.drawing.labels import dataset_label, threshold_text
+from reports.drawing.legend import legend_columns
+from reports.drawing.plotly_parts import AXIS, hover_lines, layout, numbers, panel_trace, seeds_line
+from reports.drawing.style import CONTRASTS, FAINT, INK, panels, thousands
+from reports.figures.fronts import seeds_sentence, stated_points
+from reports.paper import paper
+from reports.read.context import Context
+from reports.read.experiment_files import experiment_title
+from reports.read.methods import method
+from reports.read.results import Results
+from reports.subjects import FIGURES
+from reports.write.table import cell_text
+
+ORDER = 15
+METRICS = ("normalised_reward", "communication")
+MARKERS = (("o", "circle"), ("s", "square"), ("^", "triangle-up"), ("D", "diamond"))
+
+
+def figures(results: Results, context: Context) -> list[Figure]:
+    """Return a picture for each experiment that paper.toml declares, with a line for each of its streams."""
+    all_figures = []
+    for experiment in paper()["by_threshold"]["experiments"]:
+        runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["variant"] == "")]
+        runs = runs[runs["threshold"].notna()]
+        for name, part in runs.groupby("algorithm"):
+            all_figures.append(_figure(experiment, str(name), over_seeds(part, METRICS), context.labels(part)))
+    return all_figures
+
+
+def _figure(experiment: str, algorithm: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
+    symbol = method(algorithm).symbol
+    caption = (
+        f"Normalised reward and communication against {symbol}. Horizontal bands are runs without communication "
+        f"({symbol}=∞) on the same data. Hollow diamonds are numbers that the paper states. "
+        + seeds_sentence(rows["seeds"])
+    )
+    return make_figure(
+        experiment,
+        experiment_title(experiment),
+        caption,
+        lambda: _draw(rows, symbol, labels),
+        _plot(rows, symbol),
+        labels=labels,
+        experiments=[experiment],
+        subject=FIGURES,
+        data=rows,
+    )
+
+
+def _series(rows: pd.DataFrame) -> list[tuple[str, str, tuple[str, str], pd.DataFrame, pd.DataFrame]]:
+    """Return name, colour, marks, settings that communicate and those that do not, for each stream."""
+    series = []
+    for number, (stream, part) in enumerate(rows.groupby("stream", sort=False)):
+        look = (CONTRASTS[1 + number % (len(CONTRASTS) - 1)], MARKERS[number % len(MARKERS)])
+        is_finite = np.isfinite(part["threshold"])
+        finite = part[is_finite].sort_values("threshold")
+        series.append((str(stream), *look, finite, part[~is_finite]))
+    return series
+
+
+def _stated(rows: pd.DataFrame, stream: str) -> list[tuple[float, Stated]]:
+    points = stated_points(str(rows["experiment"].iloc[0]), stream, METRICS[0])
+    by_text = {f"={threshold_text(value)}": value for value in rows["threshold"]}
+    return [(by_text[end], point) for point in points if (end := "=" + point.text.rpartition("=")[2]) in by_text]
+
+
+def _draw(rows: pd.DataFrame, symbol: str, labels: Sequence[str]) -> Canvas:
+    canvas, all_axes = panels(2, labels, height=4.6)
+    for axes, name in zip(all_axes, METRICS, strict=True):
+        shown = metric(name)
+        for stream, colour, (marker, _), finite, alone in _series(rows):
+            has_bars = finite["seeds"] >= MIN_SEEDS_FOR_INTERVAL
+            halves = (finite[f"{name}_high"] - finite[name]).where(has_bars)
+            axes.errorbar(finite["threshold"], finite[name], halves, color=colour, lw=1, capsize=2, alpha=0.8)
+            label = dataset_label(stream)
+            axes.scatter(finite["threshold"], finite[name], s=30, marker=marker, color=colour, label=label)
+            _draw_dots(axes, finite[~has_bars], name, colour)
+            for _, row in alone.iterrows() if name == METRICS[0] else ():
+                axes.axhline(row[name], color=colour, linewidth=1, linestyle=(0, (4, 2)))
+                if row["seeds"] >= MIN_SEEDS_FOR_INTERVAL:
+                    axes.axhspan(row[f"{name}_low"], row[f"{name}_high"], color=colour, alpha=0.13, linewidth=0)
+            for threshold, point in _stated(rows, stream):
+                height = point.y if name == METRICS[0] else point.x
+                axes.scatter([threshold], [height], s=70, marker="D", facecolors="none", edgecolors=INK, zorder=5)
+        axes.set_xscale("log")
+        axes.set(xlabel=f"threshold {symbol}, log scale", ylabel=shown.axis_label())
+        thousands(axes.yaxis)
+    all_axes[0].set_title(f"dashed: {symbol}=∞; hollow diamonds: the paper", fontsize=8, color=FAINT)
+    handles, names = all_axes[0].get_legend_handles_labels()
+    canvas.legend(handles, names, loc="outside lower center", ncols=legend_columns(names))
+    all_axes[1].set_title(seeds_note(rows["seeds"]), fontsize=8, color=FAINT, loc="right")
+    return canvas
+
+
+def _draw_dots(axes: Any, rows: pd.DataFrame, name: str, colour: str) -> None:
+    for threshold, values in zip(rows["threshold"], rows[f"{name}_seeds"], strict=True):
+        axes.scatter([threshold] * len(values), values, s=7, color=colour, alpha=0.6, linewidths=0)
+
+
+def _plot(rows: pd.DataFrame, symbol: str) -> Mapping[str, Any]:
+    traces = []
+    for panel, name in enumerate(METRICS):
+        for stream, colour, (_, mark), finite, _ in _series(rows):
+            hover = [[dataset_label(stream), *_values(row, name, symbol)] for _, row in finite.iterrows()]
+            trace = panel_trace(panel, dataset_label(stream), numbers(finite["threshold"]), finite, name, colour, mark)
+            traces.append({**trace, "customdata": hover, "hovertemplate": hover_lines(4)})
+    left, right = {"domain": [0, 0.43]}, {"domain": [0.57, 1], "anchor": "y2"}
+    title = {"title": {"text": symbol}, "type": "log"}
+    return {
+        "data": traces,
+        "layout": layout(
+            {**title, **left},
+            {"title": {"text": metric(METRICS[0]).label}},
+            xaxis2={**AXIS, **title, **right},
+            yaxis2={**AXIS, "title": {"text": metric(METRICS[1]).label}, "anchor": "x2"},
+        ),
+    }
+
+
+def _values(row: "pd.Series[Any]", name: str, symbol: str) -> list[str]:
+    setting = f"{symbol} = {threshold_text(row['threshold'])}"
+    return [setting, f"{metric(name).label} {cell_text(row[name])}", seeds_line(row["seed_list"])]

@@ -1,0 +1,118 @@
+"""No text of a picture is cut: titles, legends, labels and notes are inside the picture."""
+
+from collections.abc import Iterator
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Canvas
+from matplotlib.text import Text
+
+from benchmark.records.record import RunRecord
+from reports.drawing.figure import Figure, make_figure
+from reports.drawing.style import house_style, panels
+from reports.figures import by_global_dim, by_threshold, claims, fronts, user_groups
+from reports.figures import embedding as embeddings
+from reports.read.context import Context
+from reports.read.results import Results
+from tests.reports.made_up import crowded, made_up, many_settings, run
+
+TOLERANCE = 1.0
+"""Pixels."""
+
+
+def clipped(figure: Figure) -> list[str]:
+    """Return the texts that reach outside the picture."""
+    with house_style():
+        canvas = figure.draw()
+        renderer = FigureCanvasAgg(canvas).get_renderer()
+        canvas.draw(renderer)
+        return [text.get_text() for text in _texts(canvas) if _is_outside(text, canvas, renderer)]
+
+
+def _texts(canvas: Canvas) -> Iterator[Text]:
+    hidden = {id(text) for axes in canvas.findobj(Axes) for text in _ticks_out_of_range(axes)}
+    for artist in canvas.findobj(Text):
+        if artist.get_visible() and artist.get_text().strip() and id(artist) not in hidden:
+            yield artist
+
+
+def _ticks_out_of_range(axes: Axes) -> Iterator[Text]:
+    """Yield the labels of ticks outside the range of an axis: matplotlib does not draw them."""
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+            if not low <= tick.get_loc() <= high:
+                yield from (tick.label1, tick.label2)
+
+
+def _is_outside(text: Text, canvas: Canvas, renderer: object) -> bool:
+    left, bottom, right, top = text.get_window_extent(renderer).extents
+    whole = canvas.bbox.padded(TOLERANCE)
+    return left < whole.x0 or bottom < whole.y0 or right > whole.x1 or top > whole.y1
+
+
+def pictures_of(runs: list[RunRecord]) -> list[Figure]:
+    results, context = made_up(runs)
+    makers = (fronts, by_global_dim, by_threshold)
+    return [figure for maker in makers for figure in maker.figures(results, context)]
+
+
+def heterogeneous() -> list[RunRecord]:
+    return [
+        run("async-linucb-am", 5.0, seed, experiment="fig_c", dataset=f"simulated-heterogeneous-{dim}", **numbers)
+        for dim in (4, 8, 12)
+        for seed in range(2)
+        for numbers in [{"settings": {"global_dim": dim}, "regret": 900.0 - dim, "communication": 90.0 * dim}]
+    ]
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        pytest.param(crowded(), id="three methods at all thresholds"),
+        pytest.param(crowded(dataset="delicious-tagged", source="mirror"), id="with the numbers of the paper"),
+        pytest.param(crowded("fig_a", dataset="simulated-uniform", source="simulated"), id="with an inset"),
+        pytest.param(crowded("low_communication", dataset="delicious-tagged"), id="against the threshold"),
+        pytest.param(heterogeneous(), id="against the number of global features"),
+        pytest.param(
+            [
+                run("async-linucb", gamma, settings=settings, experiment="study_ties", communication=100.0 * gamma)
+                for settings in many_settings(8)
+                for gamma in (2.0, 3.0)
+            ],
+            id="sixteen entries in the legend",
+        ),
+    ],
+)
+def test_no_text_of_a_picture_is_cut(runs: list[RunRecord]):
+    pictures = pictures_of(runs)
+    assert pictures
+    for picture in pictures:
+        assert clipped(picture) == []
+
+
+def test_no_text_of_the_pictures_of_users_and_claims_is_cut(results: Results, context: Context):
+    for maker in (claims, user_groups, embeddings):
+        pictures = maker.figures(results, context)
+        assert pictures
+        for picture in pictures:
+            assert clipped(picture) == []
+
+
+def test_a_long_title_is_drawn_smaller():
+    def draw() -> Canvas:
+        canvas, _ = panels(1, ())
+        return canvas
+
+    long = make_figure("name", "A title that is much too long for one line " * 4, "", draw, experiments=())
+    assert clipped(long) == []
+
+
+def test_cut_text_is_found():
+    def draw() -> Canvas:
+        canvas = Canvas(figsize=(2, 2))
+        canvas.text(0.9, 0.5, "this leaves the picture on the right")
+        return canvas
+
+    assert clipped(make_figure("name", "title", "", draw, experiments=())) == ["this leaves the picture on the right"]
