@@ -9,7 +9,7 @@ INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_as_pub
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format data benchmark report tables figures docs site ui coverage bench bench-scale bench-data bench-sweep \
+.PHONY: help test lint format data benchmark report tables figures records docs site ui coverage bench bench-scale bench-data bench-sweep \
 	bench-report bench-load chaos fuzz clean
 
 help: ## Show this list
@@ -69,7 +69,10 @@ tables: $(READY) ## Build only the tables (CSV, Markdown, LaTeX)
 figures: $(READY) ## Build only the figures (PNG, SVG)
 	$(BIN)/fedbandit report --only figures
 
-docs: $(READY) ## Update the figures, screenshots and tables in docs/ from the runs in MLflow
+records: $(READY) ## Write docs/records, the table of run records behind docs/results.md, from the runs in MLflow
+	$(BIN)/python -m tests.tools.committed
+
+docs: $(READY) ## Update the figures, screenshots and tables in docs/ from docs/records or, without them, from MLflow
 	$(BIN)/python -m tests.tools.renew
 
 site: $(READY) ## Build the documentation as web pages with search, in build/site

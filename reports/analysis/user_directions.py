@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmark.statistics.verdicts import ClaimVerdict
+from data_pipelines.prepare.prepared import Prepared
 from reports.analysis.embedding import ASSIGNMENTS, by_chance_of, distances, item_features
 from reports.analysis.evidence import Evidence, evidence
 from reports.analysis.group_totals import group_totals
@@ -47,21 +48,17 @@ def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: 
     The mean of many items is near the centre for any user. So the difference counts only if it is outside the range
     of differences for random assignments of the same items to the users, with the same number of items per user.
     """
-    prepared = context.prepared(str(runs["dataset"].iloc[0]))
-    if prepared is None:
+    dataset = str(runs["dataset"].iloc[0])
+    prepared = context.prepared(dataset)
+    if dataset not in context.centre and prepared is None:
         return Evidence(why_not="the data set used by these runs is not available")
-    activity, (low, high) = prepared.activity, direction["most_active"]
-    is_most_active = (activity >= low) & (activity < high)
-    if not is_most_active.any() or is_most_active.all():
+    if dataset not in context.centre:
+        assert prepared is not None
+        context.centre[dataset] = _difference(prepared, direction["most_active"], context)
+    if not context.centre[dataset]:
         return Evidence(why_not="all users, or none, belong to the most active groups")
-
-    def difference(of_users: NDArray[np.float64]) -> float:
-        return float(of_users[~is_most_active].mean() - of_users[is_most_active].mean())
-
-    ours = difference(distances(prepared, item_features(prepared)))
-    by_chance = [difference(each) for each in by_chance_of(prepared, context.by_chance)]
-    low_by_chance, high_by_chance = np.quantile(by_chance, [0.025, 0.975])
-    at_random = interval_text(float(np.mean(by_chance)), float(low_by_chance), float(high_by_chance))
+    ours, mean, low_by_chance, high_by_chance = context.centre[dataset]
+    at_random = interval_text(mean, low_by_chance, high_by_chance)
     method = (
         "mean distance from the centre, others minus most active; random: mean and 95 % range of "
         f"{ASSIGNMENTS} random assignments of items to users"
@@ -72,6 +69,21 @@ def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: 
         return Evidence(text, method, verdict=ClaimVerdict.UNDECIDED, why_not=why)
     verdict = ClaimVerdict.REPRODUCED if ours > high_by_chance else ClaimVerdict.OPPOSITE
     return Evidence(text, method, verdict=verdict)
+
+
+def _difference(prepared: Prepared, most_active: Sequence[int], context: Context) -> list[float]:
+    """Return our difference, and its mean and 95 % range by chance; empty if the users are all of one kind."""
+    is_most_active = (prepared.activity >= most_active[0]) & (prepared.activity < most_active[1])
+    if not is_most_active.any() or is_most_active.all():
+        return []
+
+    def difference(of_users: NDArray[np.float64]) -> float:
+        return float(of_users[~is_most_active].mean() - of_users[is_most_active].mean())
+
+    by_chance = [difference(each) for each in by_chance_of(prepared, context.by_chance)]
+    low, high = np.quantile(by_chance, [0.025, 0.975])
+    ours = difference(distances(prepared, item_features(prepared)))
+    return [ours, float(np.mean(by_chance)), float(low), float(high)]
 
 
 def _reward(totals: pd.DataFrame, threshold: float, activity: Sequence[int]) -> float:

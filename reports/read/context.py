@@ -22,7 +22,7 @@ class Context:
     `experiments` are those that the report is about, whether they have runs or not. `absent` holds sentences about
     anything missing; makers of tables and figures add to it with `note_absent`. `group_totals` caches the results of
     the function of that name, which several tables and figures use; `judged` does so for the paper's claims, and
-    `by_chance` for distances of users.
+    `by_chance` and `centre` for distances of users from the centre of the embedding.
     """
 
     folder: Path
@@ -32,6 +32,7 @@ class Context:
     group_totals: dict[str, pd.DataFrame] = field(default_factory=dict)
     judged: list[Any] = field(default_factory=list)
     by_chance: dict[str, Any] = field(default_factory=dict)
+    centre: dict[str, Any] = field(default_factory=dict)
     _opened: dict[str, Prepared | None] = field(default_factory=dict)
 
     @cached_property
@@ -58,6 +59,10 @@ class Context:
         if name not in self._opened:
             self._opened[name] = open_prepared(name, self.folder) if name in self.manifests else None
         return self._opened[name]
+
+    def withhold(self, names: Iterable[str]) -> None:
+        """Treat data sets as not available although their manifests are known."""
+        self._opened.update(dict.fromkeys(names))
 
     def label(self, dataset: str, source: str) -> str:
         """Return the label to show with every result on these data; see `data_label`."""

@@ -59,6 +59,7 @@ class Results:
         prepared: the data sets of the runs that are prepared now.
         superseded: the number of finished runs that a later one with the same configuration and seed replaces.
         versions: versions, commit and machine: the number of runs with each value.
+        counted: caches `synchronisations`.
     """
 
     runs: pd.DataFrame
@@ -69,6 +70,7 @@ class Results:
     prepared: tuple[str, ...] = ()
     superseded: int = 0
     versions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    counted: dict[str, int | None] = field(default_factory=dict)
 
     def experiments(self) -> list[str]:
         """Return the names of the experiments that have finished runs."""
@@ -105,6 +107,11 @@ class Results:
 
         The first client of a stream takes part in every synchronisation, so no client uploads more often.
         """
+        if run_id not in self.counted:
+            self.counted[run_id] = self._synchronisations(run_id)
+        return self.counted[run_id]
+
+    def _synchronisations(self, run_id: str) -> int | None:
         try:
             uploads = self.client_totals(run_id)["uploads"]
         except (OSError, ValueError):
@@ -144,7 +151,7 @@ def read_results(uri: str | None = None, folder: Path | None = None) -> Results:
         left_out=_left_out(others),
         prepared=tuple(sorted(prepared)),
         superseded=len(finished_runs) - len(runs),
-        versions=_versions(finished),
+        versions=versions_of(finished),
     )
 
 
@@ -164,7 +171,8 @@ def _unless_on_other_data(records: Iterable[RunRecord], prepared: Mapping[str, s
     return [record for record, fingerprint in pairs if fingerprint is None or is_made_from(record, fingerprint)]
 
 
-def _versions(finished: Iterable[RunRecord]) -> dict[str, dict[str, int]]:
+def versions_of(finished: Iterable[RunRecord]) -> dict[str, dict[str, int]]:
+    """Count the runs by versions, commit and machine."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for record in finished:
         for tag, name in VERSIONS.items():

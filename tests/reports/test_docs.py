@@ -1,19 +1,22 @@
 """The page of results: its tables are generated from a store, its text stays as it is."""
 
 import re
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from reports.read.context import Context
 from reports.read.results import Results
-from tests.tools.renew import BLOCK, DOCS, PICTURES, renewed
+from tests.tools.committed import ABOUT, GROUPS, RECORDS, RUNS, read_committed, write
+from tests.tools.renew import BLOCK, DOCS, PICTURES, TEMPLATE, filled, renewed, typed_numbers
 
 
 def test_tables_are_updated_and_the_text_is_kept(results: Results, context: Context):
     names = ("directions", "numbers", "sizes", "fig_a", "user_groups_delicious")
     page = "Before.\n" + "".join(f"<!-- renewed: {name} -->\nold\n<!-- end -->\nAfter {name}.\n" for name in names)
     text = renewed(page, results, context)
-    assert text.startswith("Before.\n<!-- renewed: directions -->\n| data |")
+    assert text.startswith("Before.\n<!-- renewed: directions -->\n| variant | data |")
     assert "\nold\n" not in text
     for name in names:
         assert re.search(rf"<!-- renewed: {name} -->\n\|.*\n\|[-:|]+\|\n\|", text), name
@@ -35,3 +38,51 @@ def test_the_page_in_the_repository_has_all_its_tables_and_pictures():
     pictures = re.findall(r"\(pictures/([^)]+)\)", page)
     assert {f"fig_{letter}.png" for letter in "abcdef"} <= set(pictures)
     assert all((PICTURES / name).stat().st_size < 100_000 for name in pictures)
+
+
+BLOCKS = ("claims", "directions", "numbers", "sizes", "equal_regret", "fig_a", "user_groups_delicious", "made")
+
+
+def test_the_page_can_be_rebuilt_from_its_records_without_the_store(results: Results, context: Context, tmp_path: Path):
+    page = "".join(f"<!-- renewed: {name} -->\n<!-- end -->\n" for name in BLOCKS)
+    write(results, context, tmp_path)
+    again, about = read_committed(tmp_path)
+    assert again.uri == "docs/records"
+    assert renewed(page, again, about) == renewed(page, results, context)
+
+
+def test_the_records_have_no_row_of_a_data_set_and_no_path(results: Results, context: Context, tmp_path: Path):
+    write(results, context, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([RUNS, GROUPS, ABOUT])
+    runs, groups = (pq.read_table(tmp_path / name).to_pandas() for name in (RUNS, GROUPS))
+    assert len(runs) == len(results.runs)
+    assert len(groups) == 3 * 2 * 4  # thresholds, seeds, groups
+    everything = runs.to_json() + groups.to_json() + (tmp_path / ABOUT).read_text()
+    assert "artifact" not in everything
+    assert str(tmp_path.parent) not in everything
+    assert "fedbandit.machine" not in everything
+
+
+def test_values_of_claims_can_be_written_into_the_text(results: Results, context: Context):
+    text = "[[ours: Simulation, uniform clients: Async-LinUCB: regret rises with the threshold]]"
+    assert filled(f"It is {text}.", results, context) == "It is τ = 1 [1; 1]."
+    with pytest.raises(ValueError, match="must name one claim of the table, got 0"):
+        filled("[[ours: Mars: nothing]]", results, context)
+
+
+def test_a_typed_number_that_no_table_has_is_found():
+    table = "<!-- renewed: fig_a -->\n| 12 | 0.61 [0.58; 0.64] |\n<!-- end -->\n"
+    assert typed_numbers(f"{table}It needs 0.61 [0.58; 0.64] as much, at γ=3 with 95 % intervals; Table 2.") == []
+    assert typed_numbers(f"{table}It needs 0.62 as much, 1,234 times.") == ["0.62", "1,234"]
+
+
+def test_the_text_of_the_page_has_no_typed_number():
+    assert typed_numbers(TEMPLATE.read_text()) == []
+    if (RECORDS / RUNS).is_file():
+        assert typed_numbers((DOCS / "results.md").read_text()) == []
+
+
+def test_the_template_of_the_page_has_a_table_for_each_experiment_of_the_paper():
+    names = {block["name"] for block in BLOCK.finditer(TEMPLATE.read_text())}
+    assert {"claims", "equal_regret", "study_lastfm", "user_groups_delicious-tagged", "low_communication"} <= names
+    assert {f"fig_{letter}" for letter in "abcdef"} <= names

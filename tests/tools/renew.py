@@ -1,5 +1,6 @@
-"""Update the pictures and tables in `docs/` from the runs in MLflow: `make docs`.
+"""Update the pictures and tables in `docs/`: `make docs`.
 
+They are made from the records in docs/records (`make records`) and, while there are none, from the runs in MLflow.
 Tables in docs/results.md are between `<!-- renewed: NAME -->` and `<!-- end -->`; everything else there is written by
 hand. Pictures are in docs/pictures: the figures of the report, and screenshots of the MLflow UI in a headless Chromium.
 """
@@ -7,7 +8,7 @@ hand. Pictures are in docs/pictures: the figures of the report, and screenshots 
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -15,14 +16,18 @@ import pandas as pd
 from data_pipelines.support.files import write_whole
 from reports.analysis.claims import COUNT, DIRECTION, NUMBER
 from reports.analysis.seeds import over_seeds
-from reports.build import OUT, build
+from reports.build import OUT
 from reports.drawing.labels import algorithm_label
+from reports.figures import by_global_dim, by_threshold, embedding, fronts
+from reports.figures import claims as claims_figure
+from reports.figures import user_groups as groups_figure
 from reports.read.context import Context, make_context
 from reports.read.experiment_files import datasets_of, effects_of
 from reports.read.methods import method
 from reports.read.results import Results, read_results
 from reports.tables import ablations, bounds, claims, equal_regret, paper_against_ours, studies, user_groups
 from reports.write.table import Table
+from tests.tools.committed import RECORDS, RUNS, read_committed
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
 
@@ -35,6 +40,23 @@ FIGURES = (
     "user_groups_delicious-tagged",
     "users_delicious-tagged",
 )
+TEMPLATE = Path(__file__).with_name("results_page.md")
+"""The text of docs/results.md, without a number of a result: `make docs` adds tables and values."""
+
+INLINE = re.compile(r"\[\[(?P<what>ours|verdict): (?P<data>[^:\]]+): (?P<claim>[^\]]+)\]\]")
+NUMBER_TEXT = re.compile(r"(?<![\w.,])[−-]?\d[\d,]*(?:\.\d+)?(?:e\d+)?")
+NOT_RESULTS = tuple(
+    re.compile(pattern, re.DOTALL)
+    for pattern in (
+        r"```.*?```",  # commands
+        r"`[^`]*`",
+        r"\]\([^)]*\)",  # targets of links
+        r"[γαλDNTd]_?[gT]? ?= ?[\d.,e]+",  # settings
+        r"(?:Table|section|exponents?|Algorithm|figures?) \d[\d.]*(?: and \d+)?",
+        r"[\d.]+ %",  # levels of confidence and margins
+    )
+)
+
 BLOCK = re.compile(r"(<!-- renewed: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 GAMMAS = (1, 1.01, 1.1, 2, 3, 1 + 10**0.75, 11, 101, 1 + 10**2.5, 1 + 10**2.75, 1001, 6001, 9001, math.inf)
 SHOWN = {"gamma": GAMMAS, "threshold": (0.01, 0.1, 1, 10, 100, 1000)}
@@ -45,17 +67,57 @@ LOW = tuple(10.0**power for power in range(4, 21, 2))
 
 def main() -> int:
     """Update everything; without Chromium, the screenshots of the MLflow UI are not changed."""
-    results = read_results()
-    context = make_context(results)
-    build()
+    results, context = read_committed() if (RECORDS / RUNS).is_file() else _of_store()
     PICTURES.mkdir(exist_ok=True)
-    for name in FIGURES:
-        write_whole(PICTURES / f"{name}.png", small(OUT / "figures" / f"{name}.png"))
+    pictures = list(_pictures(results, context))
     page = DOCS / "results.md"
-    write_whole(page, renewed(page.read_text(), results, context).encode())
+    template = TEMPLATE if (RECORDS / RUNS).is_file() else page
+    write_whole(page, filled(renewed(template.read_text(), results, context), results, context).encode())
     take_screenshots(PICTURES)
-    print(f"updated: {page}, {len(list(PICTURES.glob('*.png')))} pictures in {PICTURES}")
+    print(f"updated: {page}, {len(pictures)} figures in {PICTURES}")
     return 0
+
+
+def _of_store() -> tuple[Results, Context]:
+    results = read_results()
+    return results, make_context(results)
+
+
+def _pictures(results: Results, context: Context) -> Iterator[str]:
+    """Write the figures of the page; those that need data which are not here stay as they are."""
+    for maker in (claims_figure, fronts, by_threshold, by_global_dim, groups_figure, embedding):
+        for figure in maker.figures(results, context):
+            if figure.name in FIGURES:
+                figure.save(OUT / "figures")
+                write_whole(PICTURES / f"{figure.name}.png", small(OUT / "figures" / f"{figure.name}.png"))
+                yield figure.name
+
+
+def filled(text: str, results: Results, context: Context) -> str:
+    """Replace `[[ours: DATA: CLAIM]]` and `[[verdict: DATA: CLAIM]]` by our value or verdict.
+
+    DATA and CLAIM are texts of the table of all claims; those that are not there are an error.
+    """
+    (table,) = paper_against_ours.tables(results, context) if "[[" in text else (None,)
+    return INLINE.sub(lambda match: _inline(table, **match.groupdict()), text)
+
+
+def _inline(table: Table | None, what: str, data: str, claim: str) -> str:
+    assert table is not None
+    rows = table.readable[(table.readable["data"] == data) & (table.readable["claim"] == claim)]
+    if len(rows) != 1:
+        raise ValueError(f"[[{what}: {data}: {claim}]] must name one claim of the table, got {len(rows)}")
+    return str(rows[what].iloc[0])
+
+
+def typed_numbers(page: str) -> list[str]:
+    """Return the numbers in the text of a page that none of its tables has; thresholds and names are no results."""
+    tables = {number for block in BLOCK.finditer(page) for number in NUMBER_TEXT.findall(block.group())}
+    tables |= {number for match in INLINE.finditer(page) for number in NUMBER_TEXT.findall(match["claim"])}
+    prose = INLINE.sub("", BLOCK.sub("", page))
+    for pattern in NOT_RESULTS:
+        prose = pattern.sub("", prose)
+    return [number for number in NUMBER_TEXT.findall(prose) if number not in tables]
 
 
 def renewed(text: str, results: Results, context: Context) -> str:
