@@ -30,12 +30,18 @@ def figures(results: Results, context: Context) -> list[Figure]:
     rows = over_seeds(results.runs, ["communication", *sorted(names)])
     all_figures = []
     for (experiment, stream), part in rows.groupby(["experiment", "stream"]):
-        if experiment in (*NOT_A_FRONT, *paper()["by_threshold"]["experiments"]) or part["global_dim"].notna().all():
+        by_threshold = paper()["by_threshold"]["experiments"]
+        if experiment in (*has_own_table_only(), *by_threshold) or part["global_dim"].notna().all():
             continue
         runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["stream"] == stream)]
         streams = rows.loc[rows["experiment"] == experiment, "stream"]
         all_figures.append(front_of(str(experiment), str(stream), part, context, without_threshold(runs), streams))
     return all_figures
+
+
+def has_own_table_only() -> frozenset[str]:
+    """Return the experiments without fronts and curves over time: their tables and pictures show all of them."""
+    return NOT_A_FRONT | {*paper()["ablations"]["experiments"]}
 
 
 def subject_of(experiment: str) -> Subject:

@@ -13,7 +13,7 @@ from reports.drawing.labels import dataset_label, styles_of
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, layout, numbers, seeds_line
 from reports.drawing.style import panels, thousands
-from reports.figures.fronts import NOT_A_FRONT
+from reports.figures.fronts import has_own_table_only
 from reports.read.context import Context
 from reports.read.experiment_files import experiment_title, stream_in_name
 from reports.read.results import Results
@@ -33,7 +33,7 @@ ORDER = 30
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return a picture per experiment and data set, one for all d_g of an experiment."""
     all_figures = []
-    runs = results.runs[~results.runs["experiment"].isin(NOT_A_FRONT)]
+    runs = results.runs[~results.runs["experiment"].isin(has_own_table_only())]
     streams = runs["stream"].where(runs["global_dim"].isna(), "")
     for (experiment, stream), part in runs.groupby([runs["experiment"], streams]):
         is_named = stream_in_name(str(experiment), str(stream), streams[runs["experiment"] == experiment])

@@ -7,6 +7,7 @@ import pandas as pd
 from benchmark.metrics import Metric, objective
 from reports.analysis.leaderboard import Contender, compare_pairs, contenders
 from reports.drawing.labels import dataset_label, seeds_text
+from reports.paper import paper
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of
 from reports.read.methods import method
@@ -24,7 +25,7 @@ def tables(results: Results, context: Context) -> list[Table]:
     """
     all_tables = []
     for (experiment, stream, source), runs in results.runs.groupby(["experiment", "stream", "source"]):
-        if effects_of(str(experiment)):
+        if effects_of(str(experiment)) or experiment in paper()["ablations"]["experiments"]:
             continue
         metric = objective([str(source)])
         runs = runs[[method(str(name)).role == "contender" for name in runs["algorithm"]]]
