@@ -56,7 +56,7 @@ def figures(results: Results, context: Context) -> list[Figure]:
     return [
         make_figure(
             "claims",
-            "Which claims of the paper hold, and where",
+            "The claims of the paper at a glance",
             caption,
             lambda: _draw(rows, f"{number} seeds", labels),
             labels=labels,
