@@ -47,6 +47,9 @@ MAX_POOLED = 2**31 - 1
 MAX_EXPONENT = 10.0
 
 DATASET, SIMULATED = "dataset", "simulated"
+IMPORTED_DEFAULTS = ("scaling", "order")
+"""Options for which the manifest of an imported data set may declare another default."""
+
 CLIENT_DISTRIBUTION = "client_distribution"
 """The name of the field `simulated` in records, in fingerprints and as an argument of `simulate`."""
 
@@ -153,7 +156,8 @@ class BoundData:
 class DatasetSpec(Strict):
     """A stream made from a prepared data set, with its options; see `data_pipelines.load`.
 
-    What the file does not state is taken from the data set's declaration (`stream_defaults`). A bound specification
+    What the file does not state is taken from the data set's declaration (`stream_defaults`), that of an imported data
+    set from its manifest when the specification is bound. A bound specification
     also has the number of components and the fingerprint of the data in one folder.
     """
 
@@ -284,7 +288,17 @@ class DatasetSpec(Strict):
         if self.pools == "rated":
             _require_ratings(manifest)
         data = BoundData(folder, str(manifest["fingerprint"]), str(manifest["source"]), str(manifest["origin"]))
-        return type(self).model_validate({**self.model_dump(), "dimension": dimension}, context=data)
+        values = {**self.model_dump(), **self._defaults_of_import(manifest), "dimension": dimension}
+        return type(self).model_validate(values, context=data)
+
+    def _defaults_of_import(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the defaults that an imported data set declares for options that were not stated."""
+        if self.dataset in data_set_names():
+            return {}
+        declared = manifest.get("stream_defaults", {})
+        return {
+            name: declared[name] for name in IMPORTED_DEFAULTS if name in declared and name not in self.model_fields_set
+        }
 
 
 def _kind(values: Any) -> str:
