@@ -124,7 +124,7 @@ def test_an_error_names_file_field_value_and_expectation(tmp_path: Path, old, ne
             "pools = 'rated'\nnegatives = 'popularity'",
             "streams.0: negatives = 'popularity' needs pools = 'sampled', got",
         ),
-        ("path = '/tmp'", "unknown field streams.0.path, got '/tmp'; expected one of: dataset, arms, dimension"),
+        ("xyz = '/tmp'", "unknown field streams.0.xyz, got '/tmp'; expected one of: dataset, arms, dimension"),
         ("clients_drawn = 'zipf'", "streams.0.clients_drawn cannot be combined with dataset, got 'zipf'"),
     ],
 )
