@@ -47,11 +47,11 @@ MAX_POOLED = 2**31 - 1
 MAX_EXPONENT = 10.0
 
 DATASET, SIMULATED = "dataset", "simulated"
-IMPORTED_DEFAULTS = ("scaling", "order")
-"""Options for which the manifest of an imported data set may declare another default."""
-
 CLIENT_DISTRIBUTION = "client_distribution"
 """The name of the field `simulated` in records, in fingerprints and as an argument of `simulate`."""
+
+OF_IMPORTS = ("scaling", "order")
+"""The options whose defaults the manifest of an imported data set states."""
 
 Count = Annotated[int, Field(ge=1, le=MAX_POOLED)]
 Arms = Annotated[int, Field(ge=1, le=MAX_ARMS)]
@@ -287,18 +287,10 @@ class DatasetSpec(Strict):
             )
         if self.pools == "rated":
             _require_ratings(manifest)
+        defaults = {} if self.dataset in data_set_names() else manifest.get("stream_defaults", {})
+        own = {name: defaults[name] for name in OF_IMPORTS if name in defaults and name not in self.model_fields_set}
         data = BoundData(folder, str(manifest["fingerprint"]), str(manifest["source"]), str(manifest["origin"]))
-        values = {**self.model_dump(), **self._defaults_of_import(manifest), "dimension": dimension}
-        return type(self).model_validate(values, context=data)
-
-    def _defaults_of_import(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the defaults that an imported data set declares for options that were not stated."""
-        if self.dataset in data_set_names():
-            return {}
-        declared = manifest.get("stream_defaults", {})
-        return {
-            name: declared[name] for name in IMPORTED_DEFAULTS if name in declared and name not in self.model_fields_set
-        }
+        return type(self).model_validate({**self.model_dump(), **own, "dimension": dimension}, context=data)
 
 
 def _kind(values: Any) -> str:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from algorithms.numerics.literal_reference import LiteralReference
+from algorithms.literal import LiteralReference
 from algorithms.numerics.literal_statistics import Array, Statistics
 from algorithms.numerics.ties import pick
 from algorithms.stream import Stream

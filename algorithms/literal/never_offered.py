@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from algorithms.numerics.literal_reference import LiteralReference
+from algorithms.literal import LiteralReference
 from algorithms.numerics.literal_statistics import Array
 from algorithms.numerics.ties import pick
 from algorithms.stream import Stream
