@@ -112,7 +112,8 @@ class Fallback(Strict):
         """In a file, the label stands beside the fields of the stream."""
         if not isinstance(table, dict) or "stream" in table:
             return table
-        return {"label": table.get("label"), "stream": {key: table[key] for key in table if key != "label"}}
+        stream = {key: table[key] for key in table if key != "label"}
+        return {"stream": stream, **{key: table[key] for key in table if key == "label"}}
 
 
 class StreamEntry(Strict):
