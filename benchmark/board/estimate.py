@@ -24,6 +24,8 @@ class Estimate:
 
 def max_runs(board: Board, entry: Entry) -> int:
     """Return how many runs a row takes at most: budgets rarely keep configurations that all differ."""
+    if entry.role == "baseline" and board.scale == "regret":  # scores on every seed are relative to it
+        return len(board.protocol.seeds.choosing.seeds) + len(board.seeds)
     budgets = len(board.limits) if entry.is_contender else 1
     count, total = len(entry.configurations), 0
     if entry.is_contender or count > 1:
