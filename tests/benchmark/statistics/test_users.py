@@ -100,7 +100,7 @@ def test_bad_rewards_are_refused():
     good = np.ones((2, 3))
     with pytest.raises(ValueError, match=r"rewards must be of the same seeds and users, got \(2, 3\) and \(2, 2\)"):
         bootstrap_over_users(good, good[:, :2], np.ones(3))
-    with pytest.raises(ValueError, match="the reward by chance must not be negative for any user, got -1.0"):
+    with pytest.raises(ValueError, match=r"the reward by chance must not be negative for any user, got -1\.0"):
         bootstrap_over_users(good, good, [1.0, -1.0, 1.0])
     with pytest.raises(ValueError, match="the reward by chance must be above 0 for some user of every seed"):
         bootstrap_over_users(good, good, [0.0, 0.0, 0.0])
