@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmark.answers.budget import as_budget
 from benchmark.answers.given_stream import AnyStream, streams_by_seed
 from benchmark.answers.methods import candidates_of, is_in_this_session, runs_of
 from benchmark.answers.results import Results, results_of
@@ -34,6 +35,7 @@ def compare(
     jobs: int | None = None,
     store: Any = None,
     *,
+    points: int | None = None,
     experiment: str | None = None,
     observer: Observer = silent,
 ) -> Results:
@@ -49,11 +51,13 @@ def compare(
         jobs: the number of processes; all cores by default.
         store: an MLflow store (`Store` or its address): finished runs are read from it, new ones are recorded.
             Without one, results are only kept in memory.
+        points: how many values of its grid a name or class without a value runs through; all by default.
         experiment: the name of the experiment in the store; `compare-` and the name of the stream by default.
         observer: receives the progress.
     """
+    limit = as_budget(budget)
     numbers = seed_list(seeds)
-    candidates = candidates_of(methods)
+    candidates = candidates_of(methods, points=points)
     streams = streams_by_seed(stream, numbers)
     spec = streams[numbers[0]]
     name = experiment or f"compare-{spec.name}"
@@ -62,8 +66,10 @@ def compare(
     notes += [f"{method} does not take part: {reason}" for method, reason in skipped.items()]
     if not runs:
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")
-    records = _recorded(runs, store, jobs, observer) if store is not None else in_memory(runs, jobs, observer)
-    return results_of(records, budget, notes)
+    if store is None:
+        return results_of(in_memory(runs, jobs, observer), limit, notes)
+    records, failures = _recorded(runs, store, jobs, observer)
+    return Results(tuple(records), limit, tuple(notes), tuple(failures))
 
 
 def seed_list(seeds: int | Sequence[int]) -> list[int]:
@@ -132,8 +138,10 @@ class _Collector:
         self.observer.tick()
 
 
-def _recorded(runs: Sequence[Run], store: Any, jobs: int | None, observer: Observer) -> list[RunRecord]:
-    """Do the runs that are not in a store yet, and return the records of all."""
+def _recorded(
+    runs: Sequence[Run], store: Any, jobs: int | None, observer: Observer
+) -> tuple[list[RunRecord], list[str]]:
+    """Do the runs that are not in a store yet; return the records of all, and one line per failure."""
     from benchmark import session
     from benchmark.execution.local import LocalExecutor
     from benchmark.records.store import Store
@@ -148,11 +156,10 @@ def _recorded(runs: Sequence[Run], store: Any, jobs: int | None, observer: Obser
         result = session.run(plan, target, executor, observer)
     if result.interrupted:
         raise KeyboardInterrupt
-    if result.failed:
-        raise OSError(f"{len(result.failed)} of {len(runs)} runs failed, the first: {result.failed[0]}")
     keys = {run.key: index for index, run in enumerate(runs)}
     latest = {record.key: record for record in (*result.skipped, *result.finished)}
-    return sorted(latest.values(), key=lambda record: keys[record.key])
+    in_order = sorted(latest.values(), key=lambda record: keys[record.key])
+    return in_order, [f"{failure.run}: {failure.error}" for failure in result.failed]
 
 
 @contextmanager
