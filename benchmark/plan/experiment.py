@@ -155,6 +155,11 @@ class Experiment(Strict):
         """All streams, in the order of the file."""
         return [spec for entry in self.stream_entries for spec in entry]
 
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """Tags of all its runs in MLflow; those of the board have some."""
+        return {}
+
     def profile(self, name: str) -> Profile:
         """Return a profile by name."""
         if name not in self.profiles:
