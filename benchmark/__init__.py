@@ -14,10 +14,12 @@ if TYPE_CHECKING:
         Best,
         Budget,
         EventStream,
+        Recommendation,
         Results,
         Trace,
         compare,
         load,
+        recommend,
         replay,
         results,
         simulate,
@@ -25,7 +27,20 @@ if TYPE_CHECKING:
 
 switch_off_telemetry()  # here, because every process of ours imports this package before MLflow
 
-__all__ = ["Best", "Budget", "EventStream", "Results", "Trace", "compare", "load", "replay", "results", "simulate"]
+__all__ = [
+    "Best",
+    "Budget",
+    "EventStream",
+    "Recommendation",
+    "Results",
+    "Trace",
+    "compare",
+    "load",
+    "recommend",
+    "replay",
+    "results",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:

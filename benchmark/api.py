@@ -3,6 +3,7 @@
 from algorithms.trace import Trace
 from benchmark.answers.budget import Budget
 from benchmark.answers.compare import compare
+from benchmark.answers.recommend import Recommendation, recommend
 from benchmark.answers.results import Best, Results
 from benchmark.answers.stored import results
 from benchmark.execution.replay import replay
@@ -10,4 +11,17 @@ from data_pipelines.event_stream import EventStream
 from data_pipelines.streams.recorded import load
 from data_pipelines.streams.simulated import simulate
 
-__all__ = ["Best", "Budget", "EventStream", "Results", "Trace", "compare", "load", "replay", "results", "simulate"]
+__all__ = [
+    "Best",
+    "Budget",
+    "EventStream",
+    "Recommendation",
+    "Results",
+    "Trace",
+    "compare",
+    "load",
+    "recommend",
+    "replay",
+    "results",
+    "simulate",
+]

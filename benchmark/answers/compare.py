@@ -93,7 +93,7 @@ def in_memory(runs: Sequence[Run], jobs: int | None = None, observer: Observer =
     """Do runs in processes on this machine and return their records, in the order of the runs."""
     from benchmark.execution.local import LocalExecutor
 
-    with _script_is_not_repeated(), LocalExecutor(jobs) as executor:
+    with without_the_script(), LocalExecutor(jobs) as executor:
         return play(runs, executor, observer)
 
 
@@ -152,7 +152,7 @@ def _recorded(
     name = runs[0].experiment
     plan = Plan((named_experiment(name, f"Methods compared on {runs[0].stream.name}"),), "compare", tuple(runs))
     target = store if isinstance(store, Store) else Store(str(store))
-    with _script_is_not_repeated(), LocalExecutor(jobs) as executor:
+    with without_the_script(), LocalExecutor(jobs) as executor:
         result = session.run(plan, target, executor, observer)
     if result.interrupted:
         raise KeyboardInterrupt
@@ -163,7 +163,7 @@ def _recorded(
 
 
 @contextmanager
-def _script_is_not_repeated() -> Iterator[None]:
+def without_the_script() -> Iterator[None]:
     """Let worker processes start without executing the user's script, which may lack `if __name__ == "__main__"`."""
     script = sys.modules["__main__"]
     before = getattr(script, "__spec__", None)

@@ -2,14 +2,14 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from benchmark.answers.settings import setting_names
 from benchmark.metrics import metric, objective
+from benchmark.plan.algorithm_names import number_text
 from benchmark.records.record import RunRecord
 from benchmark.statistics.budgets import full_transfers, is_within
 from benchmark.statistics.paired import mean_interval, paired_interval
@@ -19,6 +19,9 @@ COST = "full_transfers_per_client"
 
 IDENTITY = ("experiment", "dataset", "source", "algorithm", "method", "setting")
 SETTING = ("dataset", "algorithm", "setting")
+EQUAL_TO_GAMMA = ("gamma_upload", "gamma_download")
+"""Left out where they are simply γ."""
+
 MIN_SEEDS_FOR_INTERVAL = 3
 """With two seeds, Student's interval is wider than a figure."""
 
@@ -79,6 +82,30 @@ def _front(record: RunRecord) -> str:
         return ""
     number = record.method.front_number
     return f"{record.method.card.symbol}={value if math.isnan(number) else f'{number:g}'}"
+
+
+def setting_names(
+    fronts: Sequence[str], values: Sequence[Mapping[str, Any]], front_parameters: Collection[str]
+) -> list[str]:
+    """Name the runs of a method on a stream.
+
+    Args:
+        fronts: for each run its value on the front with its symbol, such as γ=5, or an empty text.
+        values: for each run all hyper-parameters and options of the stream.
+        front_parameters: the parameters that fronts run through.
+    """
+    rows = [{name: value for name, value in row.items() if not _is_gamma(name, row)} for row in values]
+    names = {name for row in rows for name in row if name not in front_parameters}
+    texts = {name: {number_text(row.get(name)) for row in rows} for name in names}
+    differing = sorted(name for name, distinct in texts.items() if len(distinct) > 1)
+    return [
+        ", ".join([*([front] if front else []), *(f"{name}={number_text(row.get(name))}" for name in differing)])
+        for front, row in zip(fronts, rows, strict=True)
+    ]
+
+
+def _is_gamma(name: str, row: Mapping[str, Any]) -> bool:
+    return name in EQUAL_TO_GAMMA and row.get(name) == row.get("gamma")
 
 
 def setting_table(runs: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,53 @@
+"""List, archive or delete recorded runs, by filters.
+
+Examples:
+  fedbandit runs list --experiment fig_d
+  fedbandit runs list --older-data              runs on data prepared before
+  fedbandit runs archive --experiment "compare-*" --dry-run
+  fedbandit runs restore --experiment fig_d
+  fedbandit runs delete --dataset shop --older-data
+
+An archived run is marked as deleted in MLflow: nothing shows it any more, and
+`restore` brings it back. `delete` archives, and prints the command of MLflow,
+`mlflow gc`, that removes archived runs and their files for good.
+"""
+
+import argparse
+import sys
+
+ACTIONS = ("list", "archive", "restore", "delete")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
+    parser.add_argument("--experiment", metavar="NAME", help="only this experiment (or a pattern)")
+    parser.add_argument("--dataset", metavar="NAME", help="only on this data set or simulation (or a pattern)")
+    parser.add_argument("--method", metavar="NAME", help="only of this method (or a pattern)")
+    parser.add_argument("--older-data", action="store_true", help="only on data other than those prepared now")
+    parser.add_argument("--failed", action="store_true", help="only runs that failed")
+    parser.add_argument("--dry-run", action="store_true", help="only count the runs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the action on the selected runs."""
+    from benchmark.answers.archive import Filters, archive_runs, gc_command, restore_runs, select_runs
+    from benchmark.terminal.runs_table import run_lines
+    from benchmark.terminal.text import number_of
+
+    filters = Filters(arguments.experiment, arguments.dataset, arguments.method, arguments.older_data, arguments.failed)
+    if arguments.action != "list" and filters == Filters():
+        raise ValueError(f"`runs {arguments.action}` needs at least one filter, such as --experiment NAME; got none")
+    selected = select_runs(filters, archived=arguments.action == "restore")
+    print("\n".join(run_lines(selected)))
+    if not selected:
+        return 0
+    count = number_of(len(selected), "run")
+    if arguments.action == "list" or arguments.dry_run:
+        print(count if arguments.action == "list" else f"{count} would be changed; nothing was.")
+        return 0
+    (restore_runs if arguments.action == "restore" else archive_runs)(selected)
+    print(f"{count} {'restored' if arguments.action == 'restore' else 'archived'}.")
+    if arguments.action == "delete":
+        print(f"To remove archived runs and their files for good, run:\n  {gc_command()}", file=sys.stderr)
+    return 0
