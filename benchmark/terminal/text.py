@@ -21,6 +21,11 @@ def wrapped(text: str, indent: str = "  ", first: str = "") -> str:
     return "\n".join(lines)
 
 
+def fitted(text: str, indent: str = "    ") -> str:
+    """Wrap only the lines of a text that are longer than 80 columns."""
+    return "\n".join(line if len(line) <= WIDTH else wrapped(line, indent) for line in text.splitlines())
+
+
 def number_of(count: int, noun: str) -> str:
     """Return a count with its noun in the singular or plural."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
