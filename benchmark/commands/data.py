@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmark.terminal import import_command
-from benchmark.terminal.text import fitted, number_of
 
 if TYPE_CHECKING:
     from data_pipelines.fetch.sources import PreparationOptions
@@ -138,39 +137,19 @@ def _prepare(arguments: argparse.Namespace) -> int:
     results = [
         make_ready(name, options, parameters=parameters, dimension=dimension, dead_hosts=dead_hosts) for name in names
     ]
-    replaced: list[PreparationResult] = []
     if arguments.or_stand_in:
-        failed = [result for result in results if result.manifest is None]
-        _announce_stand_ins(failed)
-        results = [_or_stand_in(result, options, parameters, dimension) for result in results]
-        replaced = [result for result in results if result.data_set.name in {each.data_set.name for each in failed}]
+        results = [_ready_or_stand_in(result, options, parameters, dimension) for result in results]
     for result in results:
-        for line in tried_lines(result) if result.manifest is not None and result not in replaced else ():
-            print(fitted(line), file=sys.stderr)
-    print(fitted(status_table(results)))
+        for line in tried_lines(result) if result.manifest is not None else ():
+            print(line, file=sys.stderr)
+    print(status_table(results))
     failures = [result for result in results if result.manifest is None]
     for failure in failures:
-        print(fitted(missing_data_help(failure, folder)), file=sys.stderr)
+        print(missing_data_help(failure, folder), file=sys.stderr)
     return 1 if failures else 0
 
 
-def _announce_stand_ins(failed: "Sequence[PreparationResult]") -> None:
-    """Print which data sets are replaced by stand-ins and why, one line per reason."""
-    reasons: dict[str, list[str]] = {}
-    for result in failed:
-        for line in result.tried:
-            source, _, reason = line.partition(" (")
-            reasons.setdefault(reason.removesuffix(")") or "failed", []).append(source)
-    for reason, sources in reasons.items():
-        more = f" and {number_of(len(sources) - 1, 'other source')}" if len(sources) > 1 else ""
-        print(fitted(f"{sources[0]}{more}: {reason}"), file=sys.stderr)
-    if failed:
-        names = " and ".join(", ".join(result.data_set.name for result in failed).rsplit(", ", 1))
-        text = f"{names} could not be downloaded; using generated stand-in data instead."
-        print(fitted(text, ""), file=sys.stderr)
-
-
-def _or_stand_in(
+def _ready_or_stand_in(
     result: "PreparationResult", options: "PreparationOptions", parameters: Mapping[str, float], dimension: int
 ) -> "PreparationResult":
     """Return the result, or a stand-in if the data set could not be downloaded."""
@@ -178,8 +157,12 @@ def _or_stand_in(
 
     if result.manifest is not None:
         return result
-    stand_in_options = replace(options, stand_in=result.data_set.fallback_size)
-    return make_ready(result.data_set.name, stand_in_options, parameters=parameters, dimension=dimension)
+    data_set = result.data_set
+    for line in result.tried:
+        print(f"{data_set.name}: {line}", file=sys.stderr)
+    print(f"{data_set.name} could not be downloaded; using generated stand-in data instead.", file=sys.stderr)
+    stand_in_options = replace(options, stand_in=data_set.fallback_size)
+    return make_ready(data_set.name, stand_in_options, parameters=parameters, dimension=dimension)
 
 
 def parse_parameter(text: str) -> tuple[str, float]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from data_pipelines.data_set import Counts
 from data_pipelines.prepare.readiness import PreparationResult
 
-HEADER = ("data set", "source", "users", "items", "interactions")
+HEADER = ("data set", "source", "users", "items", "interactions", "verified", "path")
 
 
 def status_table(results: Sequence[PreparationResult]) -> str:
@@ -45,9 +45,16 @@ def _indented(lines: Sequence[str]) -> list[str]:
 def _row(result: PreparationResult) -> tuple[str, ...]:
     name, published = result.data_set.name, result.data_set.published
     if result.manifest is None:
-        return (name, "MISSING", *_counts(None, published))
+        return (name, "MISSING", *_counts(None, published), "-", "-")
     observed = Counts(**result.manifest["counts"]["observed"])
-    return (name, str(result.manifest["source"]), *_counts(observed, published))
+    verified = str(result.manifest["verified"])
+    return (
+        name,
+        str(result.manifest["source"]),
+        *_counts(observed, published),
+        verified,
+        str(result.path),
+    )
 
 
 def _counts(observed: Counts | None, published: Counts | None) -> tuple[str, ...]:
@@ -69,7 +76,6 @@ def _remarks(results: Sequence[PreparationResult]) -> list[str]:
     for result in results:
         if result.manifest is None:
             continue
-        lines.append(f"  {result.data_set.name}: {result.path} ({result.manifest['verified']})")
         for text in (*result.manifest["differences"], *result.manifest["notes"]):
             lines.append(f"  {result.data_set.name}: {text}")
         if (package := result.manifest.get("package")) is not None:
