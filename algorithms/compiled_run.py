@@ -1,16 +1,20 @@
 """A compiled run: state that a kernel advances over the steps of a stream."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.numerics.references import reference
 from algorithms.stream import Stream
 from algorithms.trace import Trace
 
 BLOCK = 4096
 """Steps per call of a kernel: between two calls memory can grow and Ctrl-C is handled."""
+
+
+State = TypeVar("State", bound=NamedTuple)
 
 
 class Events(NamedTuple):
@@ -32,6 +36,7 @@ class CompiledRun(ABC):
         self.steps = len(problem.client_numbers)
         self.step = 0
         self.choices = np.zeros(self.steps, dtype=np.int32)
+        self._reference: NamedTuple | None = None
 
     def advance(self, stop: int | None = None) -> None:
         """Run to step `stop`, or to the end."""
@@ -44,6 +49,11 @@ class CompiledRun(ABC):
                     f"no score is a finite number at step {reached}; the features or rewards are too large"
                 )
             self.step = end
+
+    def refer(self, state: State) -> State:
+        """Return a reference to the state of the kernel: the last one as long as its arrays are the same."""
+        self._reference = result = reference(state, self._reference)
+        return result
 
     @abstractmethod
     def _advance(self, start: int, stop: int) -> int:

@@ -50,6 +50,9 @@ DATASET, SIMULATED = "dataset", "simulated"
 CLIENT_DISTRIBUTION = "client_distribution"
 """The name of the field `simulated` in records, in fingerprints and as an argument of `simulate`."""
 
+OF_IMPORTS = ("scaling", "order")
+"""The options whose defaults the manifest of an imported data set states."""
+
 Count = Annotated[int, Field(ge=1, le=MAX_POOLED)]
 Arms = Annotated[int, Field(ge=1, le=MAX_ARMS)]
 Dimension = Annotated[int, Field(ge=1, le=MAX_DIMENSION)]
@@ -283,8 +286,10 @@ class DatasetSpec(Strict):
             )
         if self.pools == "rated":
             _require_ratings(manifest)
+        defaults = {} if self.dataset in data_set_names() else manifest.get("stream_defaults", {})
+        own = {name: defaults[name] for name in OF_IMPORTS if name in defaults and name not in self.model_fields_set}
         data = BoundData(folder, str(manifest["fingerprint"]), str(manifest["source"]), str(manifest["origin"]))
-        return type(self).model_validate({**self.model_dump(), "dimension": dimension}, context=data)
+        return type(self).model_validate({**self.model_dump(), **own, "dimension": dimension}, context=data)
 
 
 def _kind(values: Any) -> str:

@@ -42,6 +42,8 @@ PACKAGES = ("algorithms", "data_pipelines", "benchmark", "reports")
 FILES = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py")) if "output" not in file.parts]
 WATCHED = {
     "tests/algorithms/test_jit.py": {"_nrt", "_py_file", "_lineno", "_cache_path"},  # Numba
+    "tests/algorithms/test_linking.py": {"_dynfunc"},  # Numba
+    "tests/algorithms/test_references.py": {"_getvalue"},  # Numba
     "tests/benchmark/test_dying_workers.py": {"_processes", "_result_queue", "_writer"},  # concurrent.futures
     "tests/security/test_artifacts.py": {"_artifact_repository_registry"},  # MLflow
 }

@@ -15,6 +15,7 @@ from algorithms.alternating.alternation import Line, line_of, line_of_newest
 from algorithms.exchange.pending import Pending, condense, new_pending, record
 from algorithms.exchange.pending import write_model as write_own_model
 from algorithms.exchange.protocol import Protocol, base_of, write_model
+from algorithms.exchange.read_ahead import prefetch
 from algorithms.exchange.versions import EMPTY
 from algorithms.numerics.elimination import System, new_system, place_arms
 from algorithms.numerics.independent_rows import SCRATCH, IndependentRows, keep_row, new_independent_rows, try_row
@@ -141,6 +142,14 @@ def with_room(part: Part, more: int) -> Part:
     P, status = np.empty((larger, part.dimension, part.dimension)), np.full((larger, 2), UNKNOWN)
     P[:used], status[:used] = inverses.P[:used], inverses.status[:used]
     return part._replace(inverses=inverses._replace(P=P, status=status))
+
+
+@compiled
+def read_inverse_ahead(part: Part, client: int) -> None:
+    """Start to read the client's matrix P, if it has one."""
+    place = part.inverses.place[client]
+    if place > 0:
+        prefetch(part.inverses.P, place)
 
 
 @compiled

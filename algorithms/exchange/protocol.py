@@ -31,6 +31,7 @@ from algorithms.exchange.pending import write_model as write_pending_model
 from algorithms.exchange.versions import EMPTY, Versions, make_version, new_versions, release, with_room
 from algorithms.numerics.elimination import System, eliminate, new_system
 from algorithms.numerics.jit import compiled, entry_point
+from algorithms.numerics.references import reference
 from algorithms.numerics.tolerances import TRIGGER
 
 
@@ -101,7 +102,7 @@ def prepared_for(protocol: Protocol, steps: int) -> Protocol:
 def client_downloads(protocol: Protocol) -> NDArray[np.int64]:
     """Return each client's number of downloads so far."""
     counts = protocol.downloads_of.copy()
-    _add_downloads(protocol, counts)
+    _add_downloads(reference(protocol), counts)
     return counts
 
 

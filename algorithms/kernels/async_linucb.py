@@ -16,6 +16,7 @@ from algorithms.exchange.protocol import (
     prepared_for,
     write_model,
 )
+from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
 from algorithms.hyperparameters import per_client
 from algorithms.methods.async_linucb import AsyncLinUCB
 from algorithms.numerics.confidence import Confidence, confidence_of
@@ -63,7 +64,7 @@ class AsyncLinUCBRun(CompiledRun):
 
     def _advance(self, start: int, stop: int) -> int:
         self.state = self.state._replace(protocol=prepared_for(self.protocol, stop - start))
-        return _run(start, stop, self.state)
+        return _run(start, stop, self.refer(self.state))
 
     def trace(self) -> Trace:
         """Return the trace of the run."""
@@ -83,6 +84,9 @@ def _run(start: int, stop: int, state: State) -> int:
         catch_up(protocol, client)
         place_arms(system, events.items, pool, 0, dimension)
         write_model(protocol, client, system.rows, dimension + pool.size)
+        if t + 1 < stop:
+            read_arms_ahead(events.items, events.pools[t + 1])
+            read_own_data_ahead(protocol.pending, events.clients[t + 1])
         log_det = score(system, dimension, state.confidence)
         choice = pick_compiled(system.scores, pool.size, state.seed, t)
         if choice < 0:

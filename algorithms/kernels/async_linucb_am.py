@@ -14,6 +14,7 @@ from algorithms.alternating.partial_models import (
     local_line,
     new_models,
     prepared_models,
+    read_inverse_ahead,
     write_models,
 )
 from algorithms.alternating.warm_start import Beginners, choose_alone, learn_alone, new_beginners, prepared_beginners
@@ -28,11 +29,12 @@ from algorithms.exchange.protocol import (
     observe,
     prepared_for,
 )
+from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
 from algorithms.hyperparameters import per_client
 from algorithms.methods.async_linucb_am import AsyncLinUCBAM
 from algorithms.numerics.confidence import Confidence, confidence_of
 from algorithms.numerics.elimination import System, new_system, score
-from algorithms.numerics.jit import compiled, entry_point, inlined
+from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.ties import pick_compiled
 from algorithms.numerics.tolerances import AM_SETTLED
 from algorithms.stream import Stream, trace_of
@@ -55,6 +57,28 @@ class Outcome(NamedTuple):
     unsettled: NDArray[np.bool_]
 
 
+class State(NamedTuple):
+    """Everything that a step of Algorithm 3 reads and changes."""
+
+    events: Events
+    parameters: Parameters
+    protocol: Protocol
+    models: PartialModels
+    outcome: Outcome
+
+
+class WarmStartState(NamedTuple):
+    """The same for Algorithm 5, with the clients that still learn alone."""
+
+    events: Events
+    parameters: Parameters
+    protocol: Protocol
+    models: PartialModels
+    outcome: Outcome
+    beginners: Beginners
+    system: System
+
+
 class AsyncLinUCBAMRun(CompiledRun):
     """One run of Async-LinUCB-AM."""
 
@@ -63,13 +87,13 @@ class AsyncLinUCBAMRun(CompiledRun):
         clients = len(problem.client_ids)
         dimension, arms = problem.items.shape[1], problem.pools.shape[1]
         global_part, local_part = algorithm.feature_slices(dimension)
-        self._parameters = Parameters(
+        parameters = Parameters(
             am_iterations=algorithm.am_iterations,
             together=confidence_of(algorithm, extra_sigma=2.0),  # the lemma of section 3.4 has σ + 2
             alone=confidence_of(algorithm),
             seed=seed,
         )
-        self.protocol = new_protocol(
+        protocol = new_protocol(
             problem.items,
             global_part.start,
             global_part.stop - global_part.start,
@@ -78,29 +102,27 @@ class AsyncLinUCBAMRun(CompiledRun):
             per_client("gamma_upload", algorithm.gamma_upload, clients),
             per_client("gamma_download", algorithm.gamma_download, clients),
         )
-        self.models = new_models(problem.items, clients, self.steps, arms, global_part, local_part)
+        models = new_models(problem.items, clients, self.steps, arms, global_part, local_part)
+        outcome = Outcome(self.choices, np.zeros(self.steps, dtype=np.bool_))
+        self.state = State(self.events, parameters, protocol, models, outcome)
         self.beginners = new_beginners(problem.items, clients, self.steps) if algorithm.warm_start else None
         self._system = new_system(dimension, arms)
-        self.unsettled = np.zeros(self.steps, dtype=np.bool_)
+
+    @property
+    def protocol(self) -> Protocol:
+        """The state of Algorithm 1."""
+        return self.state.protocol
 
     def _advance(self, start: int, stop: int) -> int:
-        self.protocol = prepared_for(self.protocol, stop - start)
-        self.models = prepared_models(self.models, stop - start)
-        outcome = Outcome(self.choices, self.unsettled)
-        if self.beginners is None:
-            return _run(start, stop, self.events, self._parameters, self.protocol, self.models, outcome)
-        self.beginners = prepared_beginners(self.beginners, stop - start)
-        return _run_with_warm_start(
-            start,
-            stop,
-            self.events,
-            self._parameters,
-            self.protocol,
-            self.models,
-            self.beginners,
-            self._system,
-            outcome,
+        self.state = self.state._replace(
+            protocol=prepared_for(self.protocol, stop - start),
+            models=prepared_models(self.state.models, stop - start),
         )
+        if self.beginners is None:
+            return _run(start, stop, self.refer(self.state))
+        self.beginners = prepared_beginners(self.beginners, stop - start)
+        state = WarmStartState(*self.state, beginners=self.beginners, system=self._system)
+        return _run_with_warm_start(start, stop, self.refer(state))
 
     def trace(self) -> Trace:
         """Return the trace of the run."""
@@ -112,49 +134,38 @@ class AsyncLinUCBAMRun(CompiledRun):
             p.downloads,
             p.uploads_of,
             client_downloads(p),
-            unsettled=self.unsettled,
-            transfer_dim=self.models.global_part.dimension,
+            unsettled=self.state.outcome.unsettled,
+            transfer_dim=self.state.models.global_part.dimension,
         )
 
 
 @entry_point
-def _run(
-    start: int,
-    stop: int,
-    events: Events,
-    parameters: Parameters,
-    protocol: Protocol,
-    models: PartialModels,
-    outcome: Outcome,
-) -> int:
+def _run(start: int, stop: int, state: State) -> int:
     """Algorithm 3; return the step it stopped at, earlier where scores are not finite."""
+    events, protocol = state.events, state.protocol
     for t in range(start, stop):
         client = events.clients[t]
         join(protocol, client)
-        if not act_together(t, events, parameters, protocol, models, catch_up(protocol, client), outcome):
+        downloaded = catch_up(protocol, client)
+        if t + 1 < stop:
+            read_ahead(t + 1, events, protocol, state.models)
+        if not act_together(t, events, state.parameters, protocol, state.models, downloaded, state.outcome):
             return t
     return stop
 
 
 @entry_point
-def _run_with_warm_start(
-    start: int,
-    stop: int,
-    events: Events,
-    parameters: Parameters,
-    protocol: Protocol,
-    models: PartialModels,
-    beginners: Beginners,
-    system: System,
-    outcome: Outcome,
-) -> int:
+def _run_with_warm_start(start: int, stop: int, state: WarmStartState) -> int:
     """Algorithm 5, returning the same; a separate kernel, because it takes as long to compile as the other."""
-    p = parameters
+    events, p, protocol, models = state.events, state.parameters, state.protocol, state.models
+    beginners, system, outcome = state.beginners, state.system, state.outcome
     for t in range(start, stop):
         client = events.clients[t]
         pool = events.pools[t]
         join(protocol, client)
         downloaded = catch_up(protocol, client)
+        if t + 1 < stop:
+            read_ahead(t + 1, events, protocol, models)
         if beginners.is_warm[client]:
             if not act_together(t, events, p, protocol, models, downloaded, outcome):
                 return t
@@ -173,7 +184,18 @@ def _run_with_warm_start(
     return stop
 
 
-@inlined
+@compiled
+def read_ahead(t: int, events: Events, protocol: Protocol, models: PartialModels) -> None:
+    """Start to read what step t needs."""
+    client = events.clients[t]
+    read_arms_ahead(events.items, events.pools[t])
+    read_own_data_ahead(protocol.pending, client)
+    read_own_data_ahead(models.own, client)
+    read_inverse_ahead(models.global_part, client)
+    read_inverse_ahead(models.local_part, client)
+
+
+@compiled
 def act_together(
     t: int,
     events: Events,

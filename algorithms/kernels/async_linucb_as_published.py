@@ -43,7 +43,7 @@ class AsPublishedRun(AsyncLinUCBRun):
     def _advance(self, start: int, stop: int) -> int:
         self.state = self.state._replace(protocol=prepared_for(self.protocol, stop - start))
         state = StateAsPublished(**self.state._asdict(), models=self._models, first_maximum=self._first_maximum)
-        return _run(start, stop, state)
+        return _run(start, stop, self.refer(state))
 
 
 @entry_point

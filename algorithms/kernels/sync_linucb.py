@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from algorithms.compiled_run import CompiledRun, Events
 from algorithms.exchange.pending import Pending, condense, forget, new_pending, record, write_model
+from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
 from algorithms.methods.sync_linucb import SyncLinUCB
 from algorithms.numerics.confidence import Confidence, confidence_of
 from algorithms.numerics.elimination import System, new_system, place_arms, score
@@ -71,7 +72,7 @@ class SyncLinUCBRun(CompiledRun):
         )
 
     def _advance(self, start: int, stop: int) -> int:
-        return _run(start, stop, self.state)
+        return _run(start, stop, self.refer(self.state))
 
     def trace(self) -> Trace:
         """Return the trace of the run: a synchronisation is one upload and one download of every known client."""
@@ -117,6 +118,9 @@ def _run(start: int, stop: int, state: State) -> int:
         else:
             base_V, base_b = server.empty_V, server.empty_b
         write_model(server.pending, client, base_V, base_b, system.rows, dimension + pool.size)
+        if t + 1 < stop:
+            read_arms_ahead(events.items, events.pools[t + 1])
+            read_own_data_ahead(server.pending, events.clients[t + 1])
         score(system, dimension, state.confidence)
         choice = pick_compiled(system.scores, pool.size, state.seed, t)
         if choice < 0:

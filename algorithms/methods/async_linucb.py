@@ -31,7 +31,7 @@ class AsyncLinUCB(Method):
     tuning: ClassVar = CONFIDENCE_TUNING
     style: ClassVar[int | None] = 0
     microseconds_per_step: ClassVar[float] = 6.0
-    compile_seconds: ClassVar[int | None] = 20
+    compile_seconds: ClassVar[int | None] = 8
     gamma: Threshold | None = None
     gamma_upload: Threshold | None = None
     gamma_download: Threshold | None = None

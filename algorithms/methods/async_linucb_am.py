@@ -30,7 +30,7 @@ class AsyncLinUCBAM(Method):
     tuning: ClassVar = CONFIDENCE_TUNING
     style: ClassVar[int | None] = 1
     microseconds_per_step: ClassVar[float] = 18.0
-    compile_seconds: ClassVar[int | None] = 45
+    compile_seconds: ClassVar[int | None] = 15
     kernel_settings: ClassVar[tuple[str, ...]] = ("warm_start",)
     gamma: Threshold | None = None
     gamma_upload: Threshold | None = None

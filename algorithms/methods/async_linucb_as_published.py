@@ -31,7 +31,7 @@ class AsyncLinUCBAsPublished(AsyncLinUCB):
     role: ClassVar[Role] = "reference"
     style: ClassVar[int | None] = 4
     microseconds_per_step: ClassVar[float] = 9.0
-    compile_seconds: ClassVar[int | None] = 20
+    compile_seconds: ClassVar[int | None] = 8
     stale_models: bool = False
     first_maximum: bool = False
 

@@ -26,7 +26,7 @@ class SyncLinUCB(Method):
     tuning: ClassVar = CONFIDENCE_TUNING
     style: ClassVar[int | None] = 2
     microseconds_per_step: ClassVar[float] = 6.0
-    compile_seconds: ClassVar[int | None] = 5
+    compile_seconds: ClassVar[int | None] = 3
     threshold: float
     alpha: Alpha = 0.3
     ridge: float = 0.2

@@ -114,7 +114,13 @@ def reduce_in_blocks(system: System, dimension: int, arms: int) -> None:
     while i < dimension:
         reduce_one_row(rows, system.factors, inverse_pivots, i)
         i += 1
-    sum_up(rows, inverse_pivots, system.squared_widths, system.means, dimension, arms)
+    sum_up_in_blocks(system, dimension, arms)
+
+
+@compiled
+def sum_up_in_blocks(system: System, dimension: int, arms: int) -> None:
+    """Do the same as `sum_up_plainly`, in whole vectors."""
+    sum_up(system.rows, system.inverse_pivots, system.squared_widths, system.means, dimension, arms)
 
 
 @compiled
@@ -125,12 +131,7 @@ def reduce_plainly(system: System, dimension: int, arms: int) -> None:
     short loops would. Four earlier rows are subtracted at a time.
     """
     rows, inverse_pivots = system.rows, system.inverse_pivots
-    squared_widths, means = system.squared_widths, system.means
     columns = rows.shape[1]
-    right = columns - dimension
-    for k in range(right):
-        squared_widths[k] = 0.0
-        means[k] = 0.0
     for i in range(dimension):
         row = rows[i]
         j = 0
@@ -149,26 +150,50 @@ def reduce_plainly(system: System, dimension: int, arms: int) -> None:
             for c in range(columns):
                 row[c] -= factor0 * row0[c]
             j += 1
-        inverse_pivot = 1.0 / max(row[i], inverse_pivots[i])
-        inverse_pivots[i] = inverse_pivot
-        reduced = row[dimension:]
+        inverse_pivots[i] = 1.0 / max(row[i], inverse_pivots[i])
+    sum_up_plainly(system, dimension, arms)
+
+
+@compiled
+def sum_up_plainly(system: System, dimension: int, arms: int) -> None:
+    """Set squared widths and means from the reduced columns after V."""
+    squared_widths, means = system.squared_widths, system.means
+    right = system.rows.shape[1] - dimension
+    for k in range(right):
+        squared_widths[k] = 0.0
+        means[k] = 0.0
+    for i in range(dimension):
+        reduced = system.rows[i, dimension:]
+        inverse_pivot = system.inverse_pivots[i]
         weight = reduced[arms] * inverse_pivot
         for k in range(right):
             squared_widths[k] += reduced[k] * reduced[k] * inverse_pivot
             means[k] += reduced[k] * weight
 
 
-reduce_rows = reduce_in_blocks if processor_has_vectors() else reduce_plainly
+reduce_rows, sum_columns = (
+    (reduce_in_blocks, sum_up_in_blocks) if processor_has_vectors() else (reduce_plainly, sum_up_plainly)
+)
 
 
 @compiled
 def eliminate(system: System, dimension: int, arms: int, ridge: float) -> float:
-    """Reduce the system, whose first d columns hold V without the ridge; return log det V(λ)."""
+    """Reduce the system, whose first d columns hold V without the ridge; return log det V(λ).
+
+    Without data, V(λ) = λI is reduced already: with many clients, that is the first step of most of them.
+    """
     rows, inverse_pivots = system.rows, system.inverse_pivots
+    trace = 0.0
     for i in range(dimension):
+        trace += rows[i, i]
         rows[i, i] += ridge
         inverse_pivots[i] = max(ridge, ROUNDING * rows[i, i])  # the minimum of the pivot
-    reduce_rows(system, dimension, arms)
+    if trace == 0.0 and ridge > 0.0:
+        for i in range(dimension):
+            inverse_pivots[i] = 1.0 / ridge
+        sum_columns(system, dimension, arms)
+    else:
+        reduce_rows(system, dimension, arms)
     log_det = 0.0
     product = 1.0
     for i in range(dimension):

@@ -15,6 +15,8 @@ import numba
 import numpy as np
 from numba.core.caching import UserProvidedCacheLocator
 
+from algorithms.numerics.linking import LinkedCompiler
+
 Function = TypeVar("Function", bound=Callable[..., object])
 
 OPTIONS: dict[str, Any] = {
@@ -22,6 +24,7 @@ OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"contract", "reassoc", "nsz"},  # sums in any order, but correct NaN and infinity
     "_nrt": False,  # no reference counting, which took a third of the time; kernels must not allocate
+    "no_cfunc_wrapper": True,  # no C code calls kernels
 }
 
 
@@ -51,12 +54,10 @@ OPTIONS["cache"] = _can_write(CACHE_FOLDER)  # otherwise every process compiles 
 class KernelLocator(UserProvidedCacheLocator):
     """Tells Numba the cache folder of a kernel."""
 
-    folder = "kernels"
-
     def __init__(self, py_func: Any, py_file: str) -> None:
         self._py_file = py_file
         self._lineno = py_func.__code__.co_firstlineno
-        self._cache_path = str(CACHE_FOLDER / self.folder / py_func.__module__)
+        self._cache_path = str(CACHE_FOLDER / py_func.__module__)
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> "KernelLocator":
@@ -64,37 +65,26 @@ class KernelLocator(UserProvidedCacheLocator):
         return cls(py_func, py_file)
 
 
-class EntryPointLocator(KernelLocator):
-    """The same for kernels that Python calls: a function can be compiled both ways."""
-
-    folder = "entry_points"
-
-
 def compiled(function: Function) -> Function:
-    """Compile a kernel that only other kernels call, for one thread.
+    """Compile a kernel that only other kernels call, for one thread: as part of the entry points that reach it.
 
     With NUMBA_DISABLE_JIT=1 it stays Python, for debuggers and coverage.
     """
-    return _decorated(function, KernelLocator, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
-
-
-def inlined(function: Function) -> Function:
-    """Make a kernel part of the kernels that call it: a large one with one caller is then compiled once, not twice."""
-    return _decorated(function, KernelLocator, {"inline": "always"})
+    return _decorated(function, {"no_cpython_wrapper": True, "pipeline_class": LinkedCompiler, "cache": False})
 
 
 def entry_point(function: Function) -> Function:
-    """Compile a kernel that Python calls; the conversion of its many arrays takes as long to compile as the kernel."""
-    return _decorated(function, EntryPointLocator, {"no_cfunc_wrapper": True})
+    """Compile a kernel that Python calls, with all kernels that it calls, and store it on disk."""
+    return _decorated(function, {})
 
 
-def _decorated(function: Function, locator: type[KernelLocator], options: dict[str, Any]) -> Function:
+def _decorated(function: Function, options: dict[str, Any]) -> Function:
     config: Any = numba.config
     if config.DISABLE_JIT:
         interpreted: Function = np.errstate(all="ignore")(function)  # integers wrap around, as in machine code
         return interpreted
     previous_locators = config.CACHE_LOCATOR_CLASSES
-    config.CACHE_LOCATOR_CLASSES = f"{__name__}.{locator.__name__}"
+    config.CACHE_LOCATOR_CLASSES = f"{__name__}.{KernelLocator.__name__}"
     try:
         decorated: Function = numba.njit(**OPTIONS | options)(function)
         return decorated

@@ -14,6 +14,7 @@ from algorithms.literal import literal
 from algorithms.method import Method
 from algorithms.numerics.elimination import System, eliminate, new_system
 from algorithms.numerics.jit import compiled, entry_point
+from algorithms.numerics.references import reference
 from algorithms.registry import built_in_methods
 from benchmark.bench.floor import floor
 from benchmark.execution.replay import replay, replay_learner
@@ -156,11 +157,11 @@ def scoring_rate(d: int = 25, arms: int = 25, repeats: int = 20_000) -> float:
     system = new_system(d, arms)
     fresh = rng.standard_normal(system.rows.shape)
     fresh[:, :d] = data.T @ data
-    _score_often(system, fresh, d, arms, 10)
+    _score_often(reference(system), fresh, d, arms, 10)
     copying, both = best_of(
         REPEATS,
-        partial(_copy_often, system, fresh, repeats),
-        partial(_score_often, system, fresh, d, arms, repeats),
+        partial(_copy_often, reference(system), fresh, repeats),
+        partial(_score_often, reference(system), fresh, d, arms, repeats),
     )
     return (d**3 / 3 + (arms + 1) * d**2 + 4 * d * arms) * repeats / (both - copying) / 1e9
 

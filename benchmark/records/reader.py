@@ -7,11 +7,14 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from benchmark.metrics import curve_names
+from benchmark.metrics import SIMULATED, curve_names, objective
 from benchmark.records import search, sqlite
 from benchmark.records.record import RunRecord
 from benchmark.records.store import ARTIFACTS, FILES, Store
 from benchmark.records.tracking import sqlite_file
+
+SUMMARISED = (objective([SIMULATED]).name, objective(["real"]).name, "communication", "kernel_seconds", "reward")
+"""The metrics that plans and summaries need; reading all takes longer."""
 
 
 def read(uri: str, experiments: Collection[str] | None = None) -> Iterator[RunRecord]:
@@ -45,12 +48,13 @@ def read_curves(store: Store, run_ids: Sequence[str]) -> list[tuple[Any, ...]]:
 def finished_runs(store: Store, experiments: Collection[str]) -> list[RunRecord]:
     """Return the finished runs of these experiments; for a SQLite store, only those whose files still exist.
 
-    The files on a server are not checked here: that takes one request per run, and is done when a run is copied.
+    From a SQLite store, only the metrics `SUMMARISED` are read. The files on a server are not checked here: that takes
+    one request per run, and is done when a run is copied.
     """
     file = sqlite_file(store.uri)
     if file is None:
         return [run for run in search.read(store, experiments) if run.status == "FINISHED"]
-    finished = (run for run in sqlite.read(file, experiments) if run.status == "FINISHED")
+    finished = (run for run in sqlite.read(file, experiments, SUMMARISED) if run.status == "FINISHED")
     return [run for run in finished if has_files(run, file.parent / ARTIFACTS)]
 
 

@@ -11,10 +11,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from benchmark.method_card import MethodCard, card_of
-from benchmark.metrics import CURVE_SUFFIX, SIMULATED
+from benchmark.metrics import SIMULATED
 from benchmark.plan.algorithm_names import number_text
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, PREPARED, RECORD, SOURCE
 
@@ -40,12 +41,11 @@ HASHED = "sha256"
 class Configuration(Mapping[str, Any]):
     """Everything that determines a result, except the seed: a mapping that can be a key, and can be sorted."""
 
-    __slots__ = ("_hash", "_items", "_values")
+    __slots__ = ("_hash", "_values")
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self._items = tuple(sorted(values.items()))
-        self._values = dict(self._items)
-        self._hash = hash(self._items)
+        self._values = dict(sorted(values.items()))
+        self._hash = hash(tuple(self._values.items()))
 
     def __getitem__(self, name: str) -> Any:
         """Return a value."""
@@ -65,25 +65,32 @@ class Configuration(Mapping[str, Any]):
 
     def __eq__(self, other: object) -> bool:
         """Return whether all names and values are equal."""
-        return self is other or (isinstance(other, Configuration) and self._items == other._items)
+        return self is other or (
+            isinstance(other, Configuration) and self._hash == hash(other) and self._values == other.as_dict()
+        )
 
     def __lt__(self, other: "Configuration") -> bool:
         """Sort by names and values, numbers before texts."""
-        return self._sort_key() < other._sort_key()
+        return _sort_key(self) < _sort_key(other)
 
     def __repr__(self) -> str:
         """Return the values as text."""
         return f"Configuration({self._values!r})"
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values by name; comparing dictionaries is faster than comparing mappings."""
+        return self._values
+
     def without(self, *names: str) -> "Configuration":
         """Return the same configuration without some values."""
-        return Configuration({name: value for name, value in self._items if name not in names})
+        return Configuration({name: value for name, value in self._values.items() if name not in names})
 
-    def _sort_key(self) -> list[tuple[str, bool, float, str]]:
-        return [
-            (name, not isinstance(value, int | float), value if isinstance(value, int | float) else 0.0, str(value))
-            for name, value in self._items
-        ]
+
+def _sort_key(values: Mapping[str, Any]) -> list[tuple[str, bool, float, str]]:
+    return [
+        (name, not isinstance(value, int | float), value if isinstance(value, int | float) else 0.0, str(value))
+        for name, value in values.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,18 @@ class StreamRecord:
         """Whether the stream is simulated; its options then determine its data."""
         return self.source == SIMULATED
 
+    @cached_property
+    def comparable_options(self) -> dict[str, Any]:
+        """Its options and sizes as `stream_NAME`, with values that can be compared.
+
+        In simulations, the number of clients that appear depends on the seed; it is left out.
+        """
+        values = {name: value for name, value in self.options.items() if name not in SIZES}
+        values |= {name: self.size(name) for name in SIZES if self.size(name) >= 0}
+        if self.is_simulated:
+            values.pop("clients", None)
+        return {f"stream_{name}": comparable(value) for name, value in values.items()}
+
     def size(self, name: str) -> int:
         """Return a size; failed runs have it only as an option; -1 if it is unknown."""
         value = self.sizes.get(name, self.options.get(name))
@@ -135,6 +154,11 @@ class MethodRecord:
     def name(self) -> str:
         """Its name in experiments."""
         return self.card.name
+
+    @cached_property
+    def comparable_parameters(self) -> dict[str, Any]:
+        """All hyper-parameters, with values that can be compared."""
+        return {name: comparable(value) for name, value in self.parameters.items()}
 
     @property
     def front_parameter(self) -> str:
@@ -194,16 +218,8 @@ class RunRecord:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """Everything but the seed: hyper-parameters, and the options and sizes of the stream as `stream_NAME`.
-
-        In simulations, the number of clients that appear depends on the seed; it is left out.
-        """
-        stream = {name: value for name, value in self.stream.options.items() if name not in SIZES}
-        stream |= {name: self.stream.size(name) for name in SIZES if self.stream.size(name) >= 0}
-        if self.stream.is_simulated:
-            stream.pop("clients", None)
-        values = {name: comparable(value) for name, value in self.method.parameters.items()}
-        return Configuration(values | {f"stream_{name}": comparable(value) for name, value in stream.items()})
+        """Everything but the seed: hyper-parameters, and the options and sizes of the stream as `stream_NAME`."""
+        return Configuration(self.method.comparable_parameters | self.stream.comparable_options)
 
     def to_mlflow(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the parameters that the MLflow UI shows, searches and groups by, and the tag with the record.
@@ -223,9 +239,7 @@ class RunRecord:
     def to_json(self, max_value: int | None = None) -> str:
         """Return the record as JSON, without its metrics; values that are longer than a limit by their hash."""
         method, stream = self.method, self.stream
-        content = {
-            "key": self.key,
-            "seed": self.seed,
+        parts = {
             "method": {
                 "card": method.card.to_json(),
                 "version": method.version,
@@ -241,16 +255,16 @@ class RunRecord:
             },
             "provenance": dict(self.provenance),
         }
-        return json.dumps(content, allow_nan=False, separators=(",", ":"))
+        # Each part is a text of its own, so that thousands of runs with the same method or stream decode it once.
+        return _json({"key": self.key, "seed": self.seed, **{name: _json(part) for name, part in parts.items()}})
 
     @classmethod
     def from_mlflow(
         cls, params: Mapping[str, str], tags: Mapping[str, str], metrics: Mapping[str, float], **about: Any
     ) -> "RunRecord":
-        """Return the record of a run in MLflow; `about` are the fields that MLflow keeps itself, such as `run_id`."""
-        finals = {name: value for name, value in metrics.items() if not name.endswith(CURVE_SUFFIX)}
+        """Return the record of a run in MLflow, given its final metrics; `about` are fields such as `run_id`."""
         fields = _fields_of_json(tags[RECORD]) if RECORD in tags else _fields_of_texts(params, tags, about["run_id"])
-        return cls(**fields, metrics=finals, error=tags.get(ERROR, ""), **about)
+        return cls(**fields, metrics=metrics, error=tags.get(ERROR, ""), **about)
 
 
 def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | None = None) -> RunRecord:
@@ -345,18 +359,37 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _json(content: Any) -> str:
+    return json.dumps(content, allow_nan=False, separators=(",", ":"))
+
+
 def _fields_of_json(text: str) -> dict[str, Any]:
     content = json.loads(text)
-    method, stream = content["method"], content["stream"]
-    method["parameters"] = {name: decoded(value) for name, value in method["parameters"].items()}
-    stream["options"] = {name: decoded(value) for name, value in stream["options"].items()}
     return {
         "key": content["key"],
         "seed": content["seed"],
-        "method": MethodRecord(MethodCard.from_json(method["card"]), method["version"], method["parameters"]),
-        "stream": StreamRecord(**stream),
-        "provenance": content["provenance"],
+        "method": _method_of(content["method"]),
+        "stream": _stream_of(content["stream"]),
+        "provenance": _provenance_of(content["provenance"]),
     }
+
+
+@lru_cache(maxsize=4096)
+def _method_of(text: str) -> MethodRecord:
+    fields = json.loads(text)
+    parameters = {name: decoded(value) for name, value in fields["parameters"].items()}
+    return MethodRecord(MethodCard.from_json(fields["card"]), fields["version"], parameters)
+
+
+@lru_cache(maxsize=4096)
+def _stream_of(text: str) -> StreamRecord:
+    fields = json.loads(text)
+    return StreamRecord(**{**fields, "options": {name: decoded(value) for name, value in fields["options"].items()}})
+
+
+@lru_cache(maxsize=256)
+def _provenance_of(text: str) -> Mapping[str, str]:
+    return MappingProxyType(json.loads(text))
 
 
 def _fields_of_texts(params: Mapping[str, str], tags: Mapping[str, str], run_id: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from benchmark.metrics import SIMULATED
+from benchmark.metrics import CURVE_SUFFIX, SIMULATED
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from benchmark.records.tags import KIND, PROFILE, SOURCE
@@ -24,7 +24,7 @@ def read(store: Store, experiments: Collection[str] | None = None) -> Iterator[R
         yield RunRecord.from_mlflow(
             data.params,
             data.tags,
-            {name: value for name, value in data.metrics.items() if value == value},
+            {name: value for name, value in data.metrics.items() if _is_final(name, value)},
             run_id=info.run_id,
             experiment=experiment,
             status=info.status,
@@ -71,6 +71,11 @@ def _runs(store: Store, kind: str, experiments: Collection[str] | None) -> "list
         for run in store.search(experiment_id, None, kind)
     ]
     return sorted(runs, key=lambda pair: (_ended(pair[1]), pair[1].info.run_id))
+
+
+def _is_final(name: str, value: float) -> bool:
+    """Return whether a metric is a final value, not NaN and not the last point of a curve."""
+    return value == value and not name.endswith(CURVE_SUFFIX)
 
 
 def _ended(run: "MlflowRun") -> int:

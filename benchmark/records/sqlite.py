@@ -70,8 +70,13 @@ Texts = dict[str, dict[str, str]]
 """Parameters or tags of each run, by its id."""
 
 
-def read(file: Path, experiments: Collection[str] | None = None) -> Iterator[RunRecord]:
-    """Yield the runs of these experiments, by default of all, in the order in which they ended."""
+def read(
+    file: Path, experiments: Collection[str] | None = None, metrics_read: Sequence[str] | None = None
+) -> Iterator[RunRecord]:
+    """Yield the runs of these experiments, by default of all, in the order in which they ended.
+
+    `metrics_read` limits the metrics that are read, by default all.
+    """
     rows = _rows(file, RUNS)
     wanted = [row for row in rows if experiments is None or row[1] in experiments]
     if not wanted:
@@ -82,7 +87,8 @@ def read(file: Path, experiments: Collection[str] | None = None) -> Iterator[Run
         params = _by_run(file, OLD_PARAMETERS)
         for run_id, texts in _by_run(file, OLD_TAGS).items():
             tags.setdefault(run_id, {}).update(texts)
-    metrics = _by_run(file, METRICS)
+    only = "" if metrics_read is None else f" and key in ({_marks(metrics_read)})"
+    metrics = _by_run(file, METRICS + only, metrics_read or ())
     for run_id, experiment, status, ended, artifact_uri, name in sorted(wanted, key=lambda row: (row[3], row[0])):
         yield RunRecord.from_mlflow(
             params.get(run_id, {}),
@@ -160,9 +166,9 @@ def refresh_statistics(file: Path) -> None:
         store.commit()
 
 
-def _by_run(file: Path, query: str) -> dict[str, dict[str, Any]]:
+def _by_run(file: Path, query: str, names: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
     values: dict[str, dict[str, Any]] = defaultdict(dict)
-    for run_id, key, value in _rows(file, query):
+    for run_id, key, value in _rows(file, query, names):
         values[run_id][key] = value
     return dict(values)
 

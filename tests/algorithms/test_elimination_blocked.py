@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB
 from algorithms.literal import literal
-from algorithms.numerics.elimination import System, new_system, place_arms, reduce_in_blocks, reduce_plainly
+from algorithms.numerics.elimination import System, eliminate, new_system, place_arms, reduce_in_blocks, reduce_plainly
 from benchmark import EventStream
 from benchmark.execution.replay import replay
 from tests.algorithms.inspection import python_callable
@@ -156,3 +156,16 @@ def test_another_processor_gets_its_own_code_and_makes_the_same_choices() -> Non
     )
     assert generic[0] is False
     assert here[1] == generic[1]
+
+
+@given(SEEDS, st.integers(1, 64), st.integers(1, 200))
+def test_without_data_the_short_cut_gives_exactly_what_the_elimination_gives(seed: int, d: int, arms: int) -> None:
+    rng = np.random.default_rng(seed)
+    V, X, b = np.zeros((d, d)), rng.standard_normal((arms, d)), rng.standard_normal(d)
+    reduced, short_cut = prepared(V, X, b), prepared(V, X, b)
+    short_cut.rows[:, :d] = 0.0
+    blocked(reduced, d, arms)
+    log_det = python_callable(eliminate)(short_cut, d, arms, RIDGE)
+    assert log_det == pytest.approx(d * np.log(RIDGE))
+    for field in ("inverse_pivots", "squared_widths", "means", "rows"):
+        np.testing.assert_array_equal(getattr(short_cut, field), getattr(reduced, field))

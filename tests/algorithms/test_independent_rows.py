@@ -85,6 +85,6 @@ def test_clients_with_few_observations_need_no_matrix() -> None:
     for gamma in (1.0, 5.0, np.inf):
         run = AsyncLinUCBAM(gamma=gamma, alpha="theory", ridge=0.1).start(stream, 0)
         run.advance()
-        assert (run.models.own.slot < 0).all()
-        assert run.models.local_part.inverses.used[0] == 1
-        assert run.models.global_part.inverses.used[0] < 50  # those that download before the server has full rank
+        assert (run.state.models.own.slot < 0).all()
+        assert run.state.models.local_part.inverses.used[0] == 1
+        assert run.state.models.global_part.inverses.used[0] < 50  # those that download before the server has full rank

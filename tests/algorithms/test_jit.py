@@ -10,7 +10,7 @@ import numba
 
 import algorithms
 from algorithms.numerics.elimination import eliminate, new_system
-from algorithms.numerics.jit import CACHE_FOLDER, OPTIONS, cache_folder, compiled, entry_point
+from algorithms.numerics.jit import CACHE_FOLDER, OPTIONS, cache_folder
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
 
@@ -51,16 +51,6 @@ print(sum(_run.stats.cache_hits.values()), sum(_run.stats.cache_misses.values())
         check=True,
     )
     assert result.stdout.split() == [str(tmp_path / package.name / "__init__.py"), "1", "0"]
-
-
-def test_a_function_is_stored_separately_for_kernels_and_for_python() -> None:
-    inner, outer = compiled(_twice), entry_point(_twice)
-    assert inner._cache.cache_path != outer._cache.cache_path
-    assert outer(21) == 42
-
-
-def _twice(number: int) -> int:
-    return 2 * number
 
 
 def test_kernels_do_not_count_references() -> None:

@@ -138,7 +138,7 @@ def test_a_front_is_not_a_variant(folder: Path, sweep_output: str):
 
 
 def test_a_report_names_what_is_skipped_and_does_not_count_it_as_missing(monkeypatch: pytest.MonkeyPatch):
-    results, context = made_up([run("async-linucb", 2.0, experiment="fig_e", dataset="delicious", configuration={})])
+    results, context = made_up([run("async-linucb", 2.0, experiment="fig_e", dataset="delicious")])
     sweeps = pd.DataFrame([("fig_e", "quick", "FINISHED")], columns=["experiment", "profile", "status"])
     results, context = replace(results, sweeps=sweeps), replace(context, experiments=("fig_e",))
     before = missing.tables(results, context)[0]

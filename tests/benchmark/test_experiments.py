@@ -117,7 +117,10 @@ def test_an_error_names_file_field_value_and_expectation(tmp_path: Path, old, ne
             "pools = 'rated'\nnegatives = 'popularity'",
             "streams.0: negatives = 'popularity' needs pools = 'sampled', got",
         ),
-        ("folder = '/tmp'", "unknown field streams.0.folder, got '/tmp'; expected one of: dataset, arms, dimension"),
+        (
+            "folder = '/tmp'",
+            "unknown field streams.0.folder (did you mean order?), got '/tmp'; expected one of: dataset, arms",
+        ),
         ("clients_drawn = 'zipf'", "streams.0.clients_drawn cannot be combined with dataset, got 'zipf'"),
     ],
 )

@@ -71,12 +71,15 @@ def test_each_method_is_compiled_once_and_the_longest_first():
     class Own(AsyncLinUCB):
         """A user's own; whether a worker can import it shows in its run."""
 
+        name, label, reference = "own", "Own", "this test"
+        start, literal, examples = AsyncLinUCB.start, AsyncLinUCB.literal, AsyncLinUCB.examples
+
     own = [run("own:Own", Own(gamma=2)), run("own:Class", object())]
     assert methods_of([*own, *RUNS]) == [
         AsyncLinUCBAM(gamma=1),
         AsyncLinUCBAM(gamma=1, warm_start=True),
         AsyncLinUCB(gamma=1),
-        SyncLinUCB(threshold=1),
+        SyncLinUCB(threshold=0),
         RandomChoice(),
     ]
 

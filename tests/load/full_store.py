@@ -46,7 +46,7 @@ def make_full_store(folder: Path, runs: int) -> int:
 
 
 def _copy(connection: sqlite3.Connection, template: str, runs: list[Run]) -> None:
-    connection.execute("create temp table more (id, key, name, algorithm, threshold, seed, record)")
+    connection.execute("create temp table more (id primary key, key, name, algorithm, threshold, seed, record)")
     rows = [
         (
             uuid.uuid4().hex,
