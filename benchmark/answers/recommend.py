@@ -142,7 +142,10 @@ class Recommendation:
         row = self.result.difference(self.best, NO_COMMUNICATION, self.limit)
         choice = self.result.choice(self.best, self.limit)
         if choice is not None and choice.numbers == 0:
-            return f"{seeds}: within this budget, communicating does not earn more than not communicating."
+            return (
+                "It does not communicate: on the seeds for choosing, no setting that does so within the budget earned "
+                "more."
+            )
         if row is None or math.isnan(row["difference"]):
             return f"{seeds}: runs are missing, so the difference to never communicating is not known."
         band = f"{row['difference']:+.3g} [{row['low']:+.3g}; {row['high']:+.3g}]"
