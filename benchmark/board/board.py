@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from benchmark.board.entries import Entry, board_filters, make_entry, reference_filters
 from benchmark.board.task import Task
@@ -17,7 +18,6 @@ from benchmark.protocol import BenchmarkProtocol
 from benchmark.statistics.budgets import Scale, regret_score
 from benchmark.statistics.seeds import CHOOSING_SEEDS, require_reporting
 from benchmark.statistics.selection import Selection, results_by_seed, select
-from data_pipelines.stream_spec import StreamSpec
 
 COLUMNS = ["configuration", "seed", "score", "numbers_per_client"]
 UNLIMITED = {math.inf: math.inf}
@@ -51,6 +51,7 @@ class Board:
         dimension: the number of features, which determines the size of a full transfer.
         squared_norm: the mean squared norm of the task's items.
         source: of the data, such as `official` or `simulated`.
+        steps: the number of steps of its stream.
     """
 
     task: Task
@@ -60,6 +61,7 @@ class Board:
     dimension: int
     squared_norm: float
     source: str
+    steps: int
 
     @property
     def scale(self) -> Scale:
@@ -107,22 +109,19 @@ def plan_board(
     report_seeds = tuple(protocol.seeds.reporting.seeds if seeds is None else seeds)
     require_reporting(report_seeds)
     stream = task.stream.bound()
-    norm = mean_squared_norm(stream, protocol.seeds.choosing.first)
+    example = stream.build(protocol.seeds.choosing.first)
+    norm = mean_squared_norm(example.items)
     outline, reference = outline_of(stream), protocol.comparison.reference
     entries = [
         make_entry(algorithm, protocol, norm, outline, max_configurations)
         for algorithm in board_filters(methods, reference)
     ]
     entries += [make_entry(algorithm, protocol, norm, outline) for algorithm in reference_filters()]
-    dimension = stream.dimension
-    if dimension is None:  # a bound specification always has it
-        raise ValueError(f"the dimension of {stream.name} must be known, got None")
-    return Board(task, protocol, tuple(entries), report_seeds, dimension, norm, stream.source)
+    return Board(task, protocol, tuple(entries), report_seeds, example.dimension, norm, stream.source, example.steps)
 
 
-def mean_squared_norm(stream: StreamSpec, seed: int) -> float:
-    """Return the mean of ‖x‖² over the items of a stream, to three digits, so that it is the same on every machine."""
-    items = stream.build(seed).items
+def mean_squared_norm(items: NDArray[np.float64]) -> float:
+    """Return the mean of ‖x‖² over items, to three digits, so that it is the same on every machine."""
     return float(f"{np.einsum('ij,ij->', items, items) / len(items):.3g}")
 
 
@@ -172,7 +171,7 @@ def wanted(board: Board, outcomes: Outcomes) -> list[RunName]:
         chosen, pending = chosen_by(board, entry, runs)
         names.update(dict.fromkeys(pending))
         names.update(dict.fromkeys((name, seed) for name in chosen for seed in board.seeds))
-    return [name for name in (*_by_chance(board, names), *names) if name not in outcomes]
+    return [name for name in dict.fromkeys((*_by_chance(board, names), *names)) if name not in outcomes]
 
 
 def _by_chance(board: Board, names: Iterable[RunName]) -> list[RunName]:

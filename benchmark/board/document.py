@@ -33,6 +33,7 @@ def to_json(board: Board, outcomes: Outcomes) -> str:
         "dimension": board.dimension,
         "squared_norm": board.squared_norm,
         "source": board.source,
+        "steps": board.steps,
         "runs": [[name, seed, outcome.key, outcome.error] for (name, seed), outcome in outcomes.items()],
     }
     return json.dumps(_plain(content), allow_nan=False, separators=(",", ":"))
@@ -49,6 +50,7 @@ def from_json(text: str, records: Mapping[str, RunRecord]) -> tuple[Board, dict[
         dimension=content["dimension"],
         squared_norm=content["squared_norm"],
         source=content["source"],
+        steps=content["steps"],
     )
     outcomes: dict[RunName, Outcome] = {}
     for name, seed, key, error in content["runs"]:

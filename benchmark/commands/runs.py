@@ -14,8 +14,18 @@ An archived run is marked as deleted in MLflow: nothing shows it any more, and
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from benchmark.terminal.text import BOLD, coloured, number_of
+
+if TYPE_CHECKING:
+    from benchmark.records.record import RunRecord
 
 ACTIONS = ("list", "archive", "restore", "delete")
+WIDTHS = (20, 22, 22)
+"""Of the columns experiment, data and method."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +42,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do the action on the selected runs."""
     from benchmark.answers.archive import Filters, archive_runs, gc_command, restore_runs, select_runs
-    from benchmark.terminal.runs_table import run_lines
-    from benchmark.terminal.text import number_of
 
     filters = Filters(arguments.experiment, arguments.dataset, arguments.method, arguments.older_data, arguments.failed)
     if arguments.action != "list" and filters == Filters():
@@ -51,3 +59,24 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "delete":
         print(f"To remove archived runs and their files for good, run:\n  {gc_command()}", file=sys.stderr)
     return 0
+
+
+def run_lines(records: "Sequence[RunRecord]") -> list[str]:
+    """Return one line per experiment, data set, method and status; one sentence without runs."""
+    if not records:
+        return ["No recorded run matches."]
+    counts = Counter((each.experiment, each.stream.name, each.method.name, each.status) for each in records)
+    lines = [coloured(_line("experiment", "data", "method", "  runs"), BOLD)]
+    return lines + [
+        _line(experiment, data, method, f"{count:>6,}{'' if status == 'FINISHED' else f' {status}'}")
+        for (experiment, data, method, status), count in sorted(counts.items())
+    ]
+
+
+def _line(*cells: str) -> str:
+    parts = [f"{_cut(cell, width - 1):<{width}}" for cell, width in zip(cells, WIDTHS, strict=False)]
+    return "".join([*parts, cells[-1]]).rstrip()
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -14,7 +14,7 @@ BUDGETS = (0.0, 10.0, 100.0, math.inf)
 
 HEADER = ("none", "≤ 10", "≤ 100", "unlimited")
 LABEL_WIDTH, CELL_WIDTH = 20, 15
-CAPTION = "* best in its column; each setting was chosen on these seeds"
+CAPTION = "* best in its column; settings were chosen on these seeds, see fedbandit board"
 
 
 def budget_lines(
