@@ -61,7 +61,7 @@ MAX_IDS = 500
 """Run ids per SQL statement: SQLite limits the number of values in one."""
 
 SECONDS_TO_WAIT_FOR_A_LOCK = 20.0
-"""As MLflow waits."""
+"""The same as in MLflow."""
 
 SAMPLED_ROWS = 1000
 SECONDS_TO_WAIT_FOR_STATISTICS = 2.0

@@ -77,7 +77,7 @@ def communication_at(communication: ArrayLike, regret: ArrayLike, levels: ArrayL
     """Return the communication that reaches each level of regret.
 
     log10 C_T is interpolated linearly in regret between undominated settings. NaN for a level below the least
-    regret; 0 for a level that a setting without communication reaches; the cheapest setting's above its regret.
+    regret; 0 for a level that a setting without communication reaches; that of the cheapest setting above its regret.
     """
     wanted, spent, lost = (np.asarray(values, dtype=float) for values in (levels, communication, regret))
     log_spent, front = undominated(spent, lost)

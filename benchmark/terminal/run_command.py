@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 
 def run_command(arguments: argparse.Namespace) -> int:
-    """Run what is requested and not finished; return the exit code."""
+    """Execute the requested runs that are not finished; return the exit code."""
     _check_executor(arguments)
     plan = make_plan(find_experiments(arguments.experiments), options_of(arguments))
     for message in plan.missing.values():
