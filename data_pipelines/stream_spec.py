@@ -156,8 +156,9 @@ class BoundData:
 class DatasetSpec(Strict):
     """A stream made from a prepared data set, with its options; see `data_pipelines.load`.
 
-    Options that the file does not state are taken from the data set's declaration (`stream_defaults`). A bound
-    specification also has the number of components and the fingerprint of the data in one folder.
+    Options that the file does not state are taken from the data set's declaration (`stream_defaults`), or, for an
+    imported data set, from its manifest when the specification is bound. A bound specification also has the number of
+    components and the fingerprint of the data in one folder.
     """
 
     FIRST: ClassVar[set[str]] = {"arms", "scaling", "dimension"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.options import RunOptions, find_experiments, parse_seeds
-from benchmark.plan.plan import Plan, make_plan, unfinished
+from benchmark.plan.plan import Plan, fallback_notices, make_plan, unfinished
 from benchmark.records.reader import finished_runs, something_is_running
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
@@ -22,8 +22,12 @@ def run_command(arguments: argparse.Namespace) -> int:
     """Execute the requested runs that are not finished; return the exit code."""
     _check_executor(arguments)
     plan = make_plan(find_experiments(arguments.experiments), options_of(arguments))
+    for experiment, label in fallback_notices(plan):
+        print(f"{experiment}: {label}", file=sys.stderr)
     for message in plan.missing.values():
         print(f"MISSING: {message}", file=sys.stderr)
+    for message in plan.left_out.values():
+        print(f"LEFT OUT (optional): {message}", file=sys.stderr)
     for (stream, method), reason in plan.skipped.items():
         print(f"SKIPPED: {method} on {stream}: {reason}", file=sys.stderr)
     store = Store()
