@@ -30,7 +30,7 @@ from data_pipelines.support.messages import did_you_mean, one_line
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one experiment: everything needed to do it, to name it and to find it again."""
+    """One run of one experiment: everything needed to execute it, to name it and to find it again."""
 
     experiment: str
     stream: StreamSpec
@@ -43,7 +43,7 @@ class Run:
 
     @property
     def front(self) -> Front | None:
-        """What a grid of its method runs through."""
+        """The parameter that a grid of its method varies."""
         return self.declaration.front if self.declaration else usual_front(self.parameters)
 
     @cached_property
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def front_text(self) -> str:
-        """The same with its symbol, such as γ=5."""
+        """That value with its symbol, such as γ=5."""
         return f"{self.front.symbol}={_short(self.threshold)}" if self.front and self.threshold else ""
 
     @property
@@ -84,8 +84,8 @@ class Plan:
         profile: the name of the profile that the runs are from.
         runs: all runs, finished ones included, each (experiment, key) once.
         missing: for each data set that is not prepared, one line on how to prepare it.
-        skipped: for each stream and method that does not take part in it, the reason in one line.
-        left_out: the same as `missing` for streams that are optional.
+        skipped: for each stream and each method that is not run on it, the reason in one line.
+        left_out: the same as `missing`, for streams that are optional.
     """
 
     experiments: tuple[Experiment, ...] = ()
@@ -112,10 +112,10 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
         for entry in experiment.stream_entries:
             selection = _selected(entry, options.datasets)
             absent = left_out if entry.optional else missing
-            bound = [stream for stream in (_bound(each, absent) for each in selection) if stream is not None]
+            bound = [stream for stream in (bound_or_missing(each, absent) for each in selection) if stream is not None]
             for seed, stream in product(options.seeds or profile.seed_list(), bound):
                 for name, parameters in entries:
-                    run = _run(experiment.name, stream, seed, name, parameters, identities)
+                    run = make_run(experiment.name, stream, seed, name, parameters, identities)
                     if reason := reason_to_skip(run.algorithm, outline_of(stream)):
                         skipped[stream.name, name] = reason
                     else:
@@ -145,7 +145,7 @@ def outline_of(stream: StreamSpec) -> StreamOutline:
 
 
 def reason_to_skip(algorithm: Any, stream: StreamOutline) -> str | None:
-    """Return in one line why a method does not take part in experiments on a stream; `None` if it does."""
+    """Return a one-line reason why a method is not run on a stream; `None` if it is."""
     skip = getattr(algorithm, "skip", None)
     reason = skip(stream) if callable(skip) else None
     return one_line(reason) if isinstance(reason, str) else None
@@ -185,7 +185,7 @@ def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> No
             raise unknown_name("algorithm of these experiments", algorithm.name, used)
 
 
-def _run(
+def make_run(
     experiment: str,
     stream: StreamSpec,
     seed: int,
@@ -217,8 +217,8 @@ def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpe
     return algorithm, {**parameters, **hyper_parameters(algorithm)}
 
 
-def _bound(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec | None:
-    """Bind a stream to the prepared data; None, with a line in `missing`, if they are not there."""
+def bound_or_missing(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec | None:
+    """Bind a stream to the prepared data; None, with a line in `missing`, if there are none."""
     try:
         return stream.bound()
     except NotPreparedError as error:

@@ -5,7 +5,7 @@ import plotly.graph_objects
 
 from benchmark.records.record import RunRecord
 from reports.figures.fronts import figures
-from reports.tables import leaderboard, references
+from reports.tables import references
 from tests.reports.made_up import crowded, made_up, run
 
 
@@ -51,7 +51,7 @@ def test_references_of_another_experiment_are_drawn_on_the_same_stream_only():
     assert "reference" not in figure.caption
 
 
-def test_references_are_listed_beside_the_best_method_and_not_ranked():
+def test_references_are_listed_beside_the_best_method():
     runs = [*crowded("fig_e"), *reference_runs("fig_e")]
     (table,) = references.tables(*made_up(runs))
     frame = table.frame.set_index("rule")
@@ -59,9 +59,6 @@ def test_references_are_listed_beside_the_best_method_and_not_ranked():
     assert frame.loc["Most seen", "better than the best method"] == "yes"
     assert frame.loc["Most popular so far", "better than the best method"] == ""
     assert (frame["kind"] == "best method").sum() == 1
-    ranked = leaderboard.tables(*made_up(runs))[0].frame["algorithm"]
-    assert len(ranked) == 3
-    assert not any("Most" in name for name in ranked)
 
 
 def test_a_table_of_references_needs_runs_of_a_reference():
