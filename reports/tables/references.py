@@ -31,7 +31,8 @@ def tables(results: Results, context: Context) -> list[Table]:
     rows = [row for part in streams for row in _rows(part)]
     caption = (
         "References read item ids (most seen, most popular) or all rewards (in hindsight); they are charged no "
-        "transfers and are not ranked. The best method is the setting with the best mean on the same seeds, which favours it. "
+        "transfers and are not ranked. The best method is the setting with the best mean on the "
+        "same seeds, which favours it. "
         "Means over seeds with 95 % Student t intervals."
     )
     used = pd.concat(streams)
