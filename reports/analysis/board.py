@@ -156,11 +156,17 @@ def summary_rows(results: Sequence[BoardResult]) -> pd.DataFrame:
     rows = []
     for result in results:
         for entry in result.contenders:
-            row: dict[str, Any] = {"task": result.board.task.name, "method": entry.label, "rank": _rank(result, entry)}
+            names = {"task": result.board.task.name, "method": noted_label(entry)}
+            row: dict[str, Any] = {**names, "rank": _rank(result, entry)}
             for budget in columns_of(result):
                 row[budget_text(budget)] = cell_text(result, entry, budget)
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def noted_label(entry: Entry) -> str:
+    """Return the label of a method with what a reader must know about its tuning."""
+    return f"{entry.label} ({'; '.join(entry.notes)})" if entry.notes else entry.label
 
 
 def cell_text(result: BoardResult, entry: Entry, budget: float | str) -> str:

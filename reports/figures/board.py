@@ -14,7 +14,7 @@ from benchmark.statistics.budgets import random_score
 from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.verdicts import Verdict, equivalence_margin
 from benchmark.styles import Style, distinct_styles
-from reports.analysis.board import NONE, budget_text, columns_of
+from reports.analysis.board import NONE, budget_text, columns_of, noted_label
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.plotly_parts import bars, hover_lines, layout, numbers
 from reports.drawing.style import FAINT, INK, panels
@@ -225,7 +225,7 @@ def summary_cells(results: Sequence[BoardResult]) -> pd.DataFrame:
                 score = result.mean(entry.name, budget)[0] if has_choice else random_score(result.board.scale)
                 verdict = result.verdict(entry.name, budget)
                 text = f"{score:.3g}" if has_choice else NONE
-                names = {"task": result.board.task.name, "method": entry.label, "budget": budget_text(budget)}
+                names = {"task": result.board.task.name, "method": noted_label(entry), "budget": budget_text(budget)}
                 rows.append(names | {"verdict": str(verdict), "score": score, "text": text})
     return pd.DataFrame(rows)
 

@@ -4,13 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from benchmark.board.divisions import NOT_THE_PROTOCOL
 from benchmark.board.document import from_json, load_board
 from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import is_shipped
+from benchmark.protocol import load_protocol
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from benchmark.records.tags import PROTOCOL
+
+OTHER_PROTOCOL = "NOT THE PROTOCOL: other seeds or fewer passes than the protocol has"
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,20 @@ class StoredBoard:
         return evaluate(*from_json(self.document, self.records))
 
     @property
+    def has_shipped_protocol(self) -> bool:
+        """Whether protocol and report seeds are those that are shipped."""
+        board, shipped = self.result.board, load_protocol()
+        return board.protocol.fingerprint == shipped.fingerprint and board.seeds == shipped.seeds.reporting.seeds
+
+    @property
     def is_by_protocol(self) -> bool:
-        """Whether task, protocol and report seeds are those that are shipped."""
-        board = self.result.board
-        return is_shipped(board.task, board.protocol) and board.seeds == board.protocol.seeds.reporting.seeds
+        """Whether the task is a shipped one, too."""
+        return self.has_shipped_protocol and is_shipped(self.result.board.task, self.result.board.protocol)
 
     @property
     def warning(self) -> tuple[str, ...]:
-        """A sentence if it is not by the protocol."""
-        return () if self.is_by_protocol else (NOT_THE_PROTOCOL,)
+        """What to show with every result if it is not by the protocol."""
+        return () if self.has_shipped_protocol else (OTHER_PROTOCOL,)
 
 
 def of_boards(records: Iterable[RunRecord]) -> set[str]:
