@@ -19,12 +19,13 @@ def run(arguments: argparse.Namespace) -> int:
     from benchmark.plan.experiment import experiment_names, load_experiment
     from benchmark.records.reader import experiments_with_runs
     from benchmark.records.store import Store
+    from benchmark.terminal.text import number_of
     from data_pipelines.prepare.prepared import data_set_states
 
     finished = experiments_with_runs(Store())
     built_in = {name: load_experiment(name).title for name in experiment_names()}
     own = {name: "(from your own TOML file)" for name in sorted(finished) if name not in built_in}
-    runs = {name: f"{finished.get(name, 0)} runs finished" for name in (*built_in, *own)}
+    runs = {name: f"{number_of(finished.get(name, 0), 'run')} finished" for name in (*built_in, *own)}
     _print("experiments (fedbandit run NAME)", [(runs[name], name, title) for name, title in (built_in | own).items()])
     broken = broken_algorithms()
     working = [name for name in algorithm_names() if name not in broken]

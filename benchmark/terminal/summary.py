@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from benchmark.session import Failure
 
 
+MAX_NAMES = 3
+"""Experiments that the command for a report names; for more, it is the report on all."""
+
+
 def print_summary(
     store: Store,
     plan: Plan,
     finished: Sequence[RunRecord],
     failures: Sequence["Failure"],
-    next_steps: Sequence[str] | None = None,
 ) -> None:
     """Print one table (methods × budgets), the failures, where the results are, and how to view and report them."""
     print()
@@ -49,8 +52,8 @@ def print_summary(
     name = first_to_show([experiment.name for experiment in plan.experiments])
     link = store.known_link(name)
     print(f"view     fedbandit ui {name}" + (f"\n         {link}" if link else ""))
-    for line in ["report   fedbandit report"] if next_steps is None else next_steps:
-        print(line)
+    names = [experiment.name for experiment in plan.experiments]
+    print(" ".join(["report   fedbandit report", *(names if len(names) <= MAX_NAMES else [])]))
 
 
 def _planned_records(plan: Plan, finished: Sequence[RunRecord]) -> list[RunRecord]:
