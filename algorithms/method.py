@@ -87,7 +87,10 @@ class Limits:
 
 
 class Learner(Protocol):
-    """A method in plain Python, step by step; it may also have a method `start(client_ids, dimension)`."""
+    """A method in plain Python, step by step; it may also have a method `start(client_ids, dimension)`.
+
+    A reference may have a method `read_stream(stream)` too, which is called first.
+    """
 
     def choose(self, client: int, contexts: Any, rng: Any) -> int:
         """Return the position of the chosen arm."""

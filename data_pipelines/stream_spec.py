@@ -156,7 +156,8 @@ class BoundData:
 class DatasetSpec(Strict):
     """A stream made from a prepared data set, with its options; see `data_pipelines.load`.
 
-    What the file does not state is taken from the data set's declaration (`stream_defaults`). A bound specification
+    What the file does not state is taken from the data set's declaration (`stream_defaults`), that of an imported data
+    set from its manifest when the specification is bound. A bound specification
     also has the number of components and the fingerprint of the data in one folder.
     """
 

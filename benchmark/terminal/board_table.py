@@ -20,7 +20,7 @@ MARKS = {
 }
 LEGEND = "compared with tuned no communication: + better, - worse, = equivalent, ? undecided"
 SCORES = {
-    "reward": "normalised reward: reward divided by that of random choice",
+    "reward": "normalised reward (random choice: 1)",
     "regret": "1 - regret / regret of random choice",
 }
 

@@ -10,7 +10,7 @@ from benchmark.answers.data import data_from
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.options import RunOptions, find_experiments, parse_seeds
-from benchmark.plan.plan import Plan, make_plan, unfinished
+from benchmark.plan.plan import Plan, fallback_notices, make_plan, unfinished
 from benchmark.records.reader import finished_runs, something_is_running
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
@@ -31,8 +31,12 @@ def run_command(arguments: argparse.Namespace) -> int:
     if arguments.on is not None:
         experiments = on_data(experiments, arguments.on)
     plan = make_plan(experiments, options_of(arguments))
+    for experiment, label in fallback_notices(plan):
+        print(wrapped(f"{experiment}: {label}"), file=sys.stderr)
     for message in plan.missing.values():
         print(wrapped(f"MISSING: {message}"), file=sys.stderr)
+    for message in plan.left_out.values():
+        print(wrapped(f"LEFT OUT (optional): {message}"), file=sys.stderr)
     for (stream, method), reason in plan.skipped.items():
         print(wrapped(f"SKIPPED: {method} on {stream}: {reason}"), file=sys.stderr)
     store = Store()

@@ -17,7 +17,14 @@ def values(experiment: str, profile: str, algorithm: str, parameter: str) -> lis
 def test_the_papers_figures_and_the_studies_are_shipped():
     figures = [f"fig_{letter}" for letter in "abcdef"]
     ours = [f"study_{name}" for name in ("scaling", "stale_models", "ties")]
-    assert experiment_names() == [*figures, "low_communication", *ours, "user_groups"]
+    assert experiment_names() == [
+        *figures,
+        "low_communication",
+        "references",
+        "references_matched",
+        *ours,
+        "user_groups",
+    ]
 
 
 @pytest.mark.parametrize("name", experiment_names())
@@ -117,10 +124,7 @@ def test_an_error_names_file_field_value_and_expectation(tmp_path: Path, old, ne
             "pools = 'rated'\nnegatives = 'popularity'",
             "streams.0: negatives = 'popularity' needs pools = 'sampled', got",
         ),
-        (
-            "folder = '/tmp'",
-            "unknown field streams.0.folder (did you mean order?), got '/tmp'; expected one of: dataset, arms",
-        ),
+        ("xyz = '/tmp'", "unknown field streams.0.xyz, got '/tmp'; expected one of: dataset, arms, dimension"),
         ("clients_drawn = 'zipf'", "streams.0.clients_drawn cannot be combined with dataset, got 'zipf'"),
     ],
 )
