@@ -110,13 +110,14 @@ def print_dry_run(runs: Sequence[Run], remaining: Sequence[Run], finished: Seque
     settings: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
     for run in runs:
         settings[run.experiment, run.stream.name, run.setting].append(run)
+    widths = [max(map(len, names), default=0) for names in list(zip(*settings, strict=True))[:2]]
     for (experiment, stream, setting), group in settings.items():
         count = sum((run.experiment, run.key) in keys for run in group)
         state = "done" if not count else "to do" if count == len(group) else f"{count} to do"
         seeds = len({run.seed for run in group})
         variants = f", {len(group) // seeds} parameter combinations" if len(group) > seeds else ""
         seeds_text = f"{seeds} seeds" if seeds > 1 else f"seed {group[0].seed}"
-        text = f"{state:<9} {experiment:<18} {stream:<26} {setting}, {seeds_text}{variants}"
+        text = f"{state:<9} {experiment:<{widths[0]}} {stream:<{widths[1]}} {setting}, {seeds_text}{variants}"
         print(text if len(text) <= WIDTH else wrapped(text, " " * 10))
     for line in (*data_lines(runs), *runs_on_other_data(runs, finished)):
         print(wrapped(line))
