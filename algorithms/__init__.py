@@ -1,7 +1,7 @@
 """The methods: choose arms and exchange statistics. They use arrays only, no files and no MLflow.
 
-A method declares itself in `methods`; its form in `literal` follows the paper line by line, and that in `kernels` is
-compiled and makes the same choices.
+A method declares itself in `methods`. Its implementation in `literal` follows the paper line by line; the one in
+`kernels` is compiled and makes the same choices.
 """
 
 from importlib import import_module

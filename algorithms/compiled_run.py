@@ -51,7 +51,7 @@ class CompiledRun(ABC):
             self.step = end
 
     def refer(self, state: State) -> State:
-        """Return a reference to the state of the kernel: the last one as long as its arrays are the same."""
+        """Return a reference to the kernel's state; the previous one is reused while its arrays are unchanged."""
         self._reference = result = reference(state, self._reference)
         return result
 

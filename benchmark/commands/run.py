@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Plan, run what is not finished, print a summary, and return the exit code."""
+    """Plan, execute the unfinished runs, print a summary, and return the exit code."""
     from benchmark.terminal.run_command import run_command
 
     return run_command(arguments)

@@ -21,7 +21,7 @@ from data_pipelines.validation import complaint, most_likely
 FOLDER = Path(__file__).parents[1] / "experiments"
 GRID = "grid"
 OF_STREAM = "stream"
-"""As the value of `global_dim`: use that of the stream."""
+"""A value of `global_dim` that stands for that of the stream."""
 
 # An experiment file may come from an untrusted source: its sizes are limited before anything is read or planned.
 MAX_BYTES = 1_000_000
@@ -181,7 +181,7 @@ class AlgorithmEntry(BaseModel):
 
     @property
     def front(self) -> Front | None:
-        """What a grid of the algorithm runs through."""
+        """The parameter that a grid of the algorithm varies."""
         return declaration_of(self.name).front
 
     @model_validator(mode="after")
@@ -350,7 +350,7 @@ def _text(path: Path) -> str:
 
 
 def _one_line(error: ValidationError) -> str:
-    """Return the field, its value and what is expected, for the most likely of the mistakes."""
+    """Return the field, its value and what is expected, for the most likely mistake."""
     details = most_likely(error)
     location = list(details["loc"])
     if "fallback" in location[2:3]:  # streams, entry, fallback, stream, field

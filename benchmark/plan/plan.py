@@ -30,7 +30,7 @@ from data_pipelines.support.messages import did_you_mean, one_line
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one experiment: everything needed to do it, to name it and to find it again."""
+    """One run of one experiment: everything needed to execute it, to name it and to find it again."""
 
     experiment: str
     stream: StreamSpec
@@ -43,7 +43,7 @@ class Run:
 
     @property
     def front(self) -> Front | None:
-        """What a grid of its method runs through."""
+        """The parameter that a grid of its method varies."""
         return self.declaration.front if self.declaration else usual_front(self.parameters)
 
     @cached_property
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def front_text(self) -> str:
-        """The same with its symbol, such as γ=5."""
+        """That value with its symbol, such as γ=5."""
         return f"{self.front.symbol}={_short(self.threshold)}" if self.front and self.threshold else ""
 
     @property
@@ -84,8 +84,8 @@ class Plan:
         profile: the name of the profile that the runs are from.
         runs: all runs, finished ones included, each (experiment, key) once.
         missing: for each data set that is not prepared, one line on how to prepare it.
-        skipped: for each stream and method that does not take part in it, the reason in one line.
-        left_out: the same as `missing` for streams that are optional.
+        skipped: for each stream and each method that is not run on it, the reason in one line.
+        left_out: the same as `missing`, for streams that are optional.
     """
 
     experiments: tuple[Experiment, ...] = ()
@@ -145,7 +145,7 @@ def outline_of(stream: StreamSpec) -> StreamOutline:
 
 
 def reason_to_skip(algorithm: Any, stream: StreamOutline) -> str | None:
-    """Return in one line why a method does not take part in experiments on a stream; `None` if it does."""
+    """Return a one-line reason why a method is not run on a stream; `None` if it is."""
     skip = getattr(algorithm, "skip", None)
     reason = skip(stream) if callable(skip) else None
     return one_line(reason) if isinstance(reason, str) else None
@@ -218,7 +218,7 @@ def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpe
 
 
 def bound_or_missing(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec | None:
-    """Bind a stream to the prepared data; None, with a line in `missing`, if they are not there."""
+    """Bind a stream to the prepared data; None, with a line in `missing`, if there are none."""
     try:
         return stream.bound()
     except NotPreparedError as error:

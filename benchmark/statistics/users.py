@@ -1,4 +1,4 @@
-"""Differences between methods over users: a bootstrap over users and seeds, and who does better than alone.
+"""Differences between methods over users: a bootstrap over users and seeds, and which users do better than alone.
 
 Rewards are seeds × users. The users are the same on every seed, so users and seeds are resampled independently of
 each other.

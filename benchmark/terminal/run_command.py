@@ -25,7 +25,7 @@ INTERRUPTED = 130
 
 
 def run_command(arguments: argparse.Namespace) -> int:
-    """Run what is requested and not finished; return the exit code."""
+    """Execute the requested runs that are not finished; return the exit code."""
     check_executor(arguments)
     experiments = find_experiments(arguments.experiments)
     if arguments.on is not None:

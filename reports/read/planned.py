@@ -69,7 +69,7 @@ def planned_runs(experiment: Experiment, profile: str, recorded: Collection[str]
 
 
 def skipped_methods(experiment: Experiment, profile: str) -> dict[tuple[str, str], str]:
-    """Return, for each stream and method that does not take part in it, the reason in one line."""
+    """Return, for each stream and each method that is not run on it, the reason in one line."""
     plan = experiment.profile(profile)
     reasons: dict[tuple[str, str], str] = {}
     for stream in experiment.streams:

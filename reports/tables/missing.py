@@ -49,7 +49,7 @@ def tables(results: Results, context: Context) -> list[Table]:
 
 
 def _skipped_sentences(experiments: Sequence[str], results: Results) -> list[str]:
-    """Return a sentence per stream and method of the profiles that were run in which the method takes no part."""
+    """Return a sentence for each stream of the profiles that were run and each method that is not run on it."""
     sentences = []
     for name in experiments:
         for profile in _profiles(name, results):
