@@ -217,7 +217,7 @@ def test_list_does_not_load_mlflow(tmp_path: Path, capsys: pytest.CaptureFixture
     if has_store:
         write_store_with_one_run(tmp_path / "mlflow.db")
     assert "mlflow" not in loaded_by("list", folder=tmp_path)
-    assert ("1 runs finished  fig_a" in capsys.readouterr().out) == has_store
+    assert ("1 run finished   fig_a" in capsys.readouterr().out) == has_store
 
 
 def write_store_with_one_run(file: Path) -> None:

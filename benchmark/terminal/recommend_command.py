@@ -66,14 +66,14 @@ def print_recommendation(answer: Recommendation, page: Path) -> None:
 
 def lines_of(answer: Recommendation) -> list[str]:
     """Return the table: the recommendation, the other methods, extremes and references."""
-    header = f"{'':<25}{'score':>22}{'transfers/client':>18}  compared"
+    header = f"{'':<32}{'score':>19}{'transfers/client':>17}  compared"
     rows = [_row(line.name, line, line.verdict) for line in answer.lines()]
     return [coloured(header, BOLD), coloured(rows[0], GREEN), *rows[1:]]
 
 
 def budget_lines(answer: Recommendation) -> list[str]:
     """Return the table over budgets: the best method and setting at each."""
-    header = f"{'budget':<18}{'score':>22}{'transfers/client':>18}  method"
+    header = f"{'budget':<18}{'score':>19}{'transfers/client':>17}  method"
     lines = [f"{answer.profile.name}: the best method at each budget; scores are{answer.unit.rstrip()}", ""]
     lines.append(coloured(header, BOLD))
     for limit, line in answer.over_budgets():
@@ -82,7 +82,7 @@ def budget_lines(answer: Recommendation) -> list[str]:
     return lines
 
 
-def _row(name: str, line: Line, last: str, width: int = 25) -> str:
+def _row(name: str, line: Line, last: str, width: int = 32) -> str:
     transfers = "" if math.isnan(line.transfers) else f"{line.transfers:,.3g}"
     score = line.setting if math.isnan(line.mean) else score_text(line)
-    return f"{name[: width - 1]:<{width}}{score:>22}{transfers:>18}  {last}".rstrip()
+    return f"{name[: width - 1]:<{width}}{score:>19}{transfers:>17}  {last}".rstrip()

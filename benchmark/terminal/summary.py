@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from benchmark.session import Failure
 
 
+MAX_NAMES = 3
+"""Experiments that the command for a report names; for more, it is the report on all."""
+
+
 def print_summary(
     store: Store,
     plan: Plan,
     finished: Sequence[RunRecord],
     failures: Sequence["Failure"],
-    next_steps: Sequence[str] | None = None,
 ) -> None:
     """Print one table (methods × budgets), the failures, where the results are, and how to view and report them."""
     print()
@@ -49,8 +52,8 @@ def print_summary(
     name = first_to_show([experiment.name for experiment in plan.experiments])
     link = store.known_link(name)
     print(f"view     fedbandit ui {name}" + (f"\n         {link}" if link else ""))
-    for line in ["report   fedbandit report"] if next_steps is None else next_steps:
-        print(line)
+    names = [experiment.name for experiment in plan.experiments]
+    print(" ".join(["report   fedbandit report", *(names if len(names) <= MAX_NAMES else [])]))
 
 
 def _planned_records(plan: Plan, finished: Sequence[RunRecord]) -> list[RunRecord]:
@@ -107,13 +110,14 @@ def print_dry_run(runs: Sequence[Run], remaining: Sequence[Run], finished: Seque
     settings: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
     for run in runs:
         settings[run.experiment, run.stream.name, run.setting].append(run)
+    widths = [max(map(len, names), default=0) for names in list(zip(*settings, strict=True))[:2]]
     for (experiment, stream, setting), group in settings.items():
         count = sum((run.experiment, run.key) in keys for run in group)
         state = "done" if not count else "to do" if count == len(group) else f"{count} to do"
         seeds = len({run.seed for run in group})
         variants = f", {len(group) // seeds} parameter combinations" if len(group) > seeds else ""
         seeds_text = f"{seeds} seeds" if seeds > 1 else f"seed {group[0].seed}"
-        text = f"{state:<9} {experiment:<18} {stream:<26} {setting}, {seeds_text}{variants}"
+        text = f"{state:<9} {experiment:<{widths[0]}} {stream:<{widths[1]}} {setting}, {seeds_text}{variants}"
         print(text if len(text) <= WIDTH else wrapped(text, " " * 10))
     for line in (*data_lines(runs), *runs_on_other_data(runs, finished)):
         print(wrapped(line))
