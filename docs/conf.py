@@ -62,6 +62,8 @@ docs/cluster
 :hidden:
 :caption: Results
 
+docs/board
+docs/protocol
 docs/results
 docs/data
 docs/speed

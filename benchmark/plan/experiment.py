@@ -228,6 +228,11 @@ class Experiment(Strict):
         own = {stream.name for stream in self.streams}
         return {each.stream.name: each.label for each in fallbacks if each.stream.name not in own}
 
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """Tags of all its runs in MLflow; those of the board have some."""
+        return {}
+
     def profile(self, name: str) -> Profile:
         """Return a profile by name."""
         if name not in self.profiles:

@@ -112,10 +112,10 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
         for entry in experiment.stream_entries:
             selection = _selected(entry, options.datasets)
             absent = left_out if entry.optional else missing
-            bound = [stream for stream in (_bound(each, absent) for each in selection) if stream is not None]
+            bound = [stream for stream in (bound_or_missing(each, absent) for each in selection) if stream is not None]
             for seed, stream in product(options.seeds or profile.seed_list(), bound):
                 for name, parameters in entries:
-                    run = _run(experiment.name, stream, seed, name, parameters, identities)
+                    run = make_run(experiment.name, stream, seed, name, parameters, identities)
                     if reason := reason_to_skip(run.algorithm, outline_of(stream)):
                         skipped[stream.name, name] = reason
                     else:
@@ -185,7 +185,7 @@ def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> No
             raise unknown_name("algorithm of these experiments", algorithm.name, used)
 
 
-def _run(
+def make_run(
     experiment: str,
     stream: StreamSpec,
     seed: int,
@@ -217,7 +217,7 @@ def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpe
     return algorithm, {**parameters, **hyper_parameters(algorithm)}
 
 
-def _bound(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec | None:
+def bound_or_missing(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec | None:
     """Bind a stream to the prepared data; None, with a line in `missing`, if there are none."""
     try:
         return stream.bound()

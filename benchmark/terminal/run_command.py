@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from benchmark.plan.algorithm_names import parse_filter
@@ -13,6 +15,7 @@ from benchmark.records.store import Store
 from benchmark.terminal.summary import print_dry_run, print_summary
 
 if TYPE_CHECKING:
+    from benchmark.execution.executors import Executor
     from benchmark.session import SweepResult
 
 INTERRUPTED = 130
@@ -20,7 +23,7 @@ INTERRUPTED = 130
 
 def run_command(arguments: argparse.Namespace) -> int:
     """Execute the requested runs that are not finished; return the exit code."""
-    _check_executor(arguments)
+    check_executor(arguments)
     plan = make_plan(find_experiments(arguments.experiments), options_of(arguments))
     for experiment, label in fallback_notices(plan):
         print(f"{experiment}: {label}", file=sys.stderr)
@@ -35,7 +38,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     finished = finished_runs(store, names)
     remaining = unfinished(plan.runs, {(record.experiment, record.key) for record in finished})
     if arguments.dry_run:
-        print_dry_run(plan.runs, remaining, finished, _jobs(arguments))
+        print_dry_run(plan.runs, remaining, finished, jobs_of(arguments))
         return 1 if plan.missing else 0
     if not plan.runs:
         print("Nothing to run: none of the requested data sets has been prepared.", file=sys.stderr)
@@ -61,20 +64,28 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
     )
 
 
+@contextmanager
+def executor_of(arguments: argparse.Namespace, note: Callable[[str], None]) -> "Iterator[Executor]":
+    """Open the executor that the user asks for."""
+    if arguments.executor == "dask":
+        from benchmark.execution.dask_cluster import DaskExecutor
+
+        with DaskExecutor(arguments.scheduler, note) as cluster:
+            yield cluster
+    else:
+        from benchmark.execution.local import LocalExecutor
+
+        with LocalExecutor(arguments.jobs) as processes:
+            yield processes
+
+
 def _sweep(plan: Plan, store: Store, arguments: argparse.Namespace) -> "SweepResult":
     from benchmark import session
     from benchmark.terminal.sweep_display import SweepDisplay
 
     display = SweepDisplay()
-    if arguments.executor == "dask":
-        from benchmark.execution.dask_cluster import DaskExecutor
-
-        with DaskExecutor(arguments.scheduler, display.note) as cluster:
-            return session.run(plan, store, cluster, display)
-    from benchmark.execution.local import LocalExecutor
-
-    with LocalExecutor(arguments.jobs) as processes:
-        return session.run(plan, store, processes, display)
+    with executor_of(arguments, display.note) as executor:
+        return session.run(plan, store, executor, display)
 
 
 def _summarise(store: Store, plan: Plan, finished: list[RunRecord], failures: "tuple[object, ...]") -> int:
@@ -82,7 +93,8 @@ def _summarise(store: Store, plan: Plan, finished: list[RunRecord], failures: "t
     return 1 if failures or plan.missing else 0
 
 
-def _check_executor(arguments: argparse.Namespace) -> None:
+def check_executor(arguments: argparse.Namespace) -> None:
+    """Refuse options that contradict each other."""
     is_dask = arguments.executor == "dask"
     if arguments.jobs is not None and arguments.jobs < 1:
         raise ValueError(f"--jobs must be a positive integer, got {arguments.jobs}")
@@ -94,7 +106,8 @@ def _check_executor(arguments: argparse.Namespace) -> None:
         raise ValueError("--jobs must only be used with --executor local; a Dask cluster has its own number of workers")
 
 
-def _jobs(arguments: argparse.Namespace) -> int:
+def jobs_of(arguments: argparse.Namespace) -> int:
+    """Return the number of processes."""
     from benchmark.execution.executors import usable_cores
 
     return arguments.jobs or usable_cores()

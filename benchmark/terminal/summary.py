@@ -16,6 +16,9 @@ from benchmark.records.tracking import sqlite_file
 from benchmark.ui.first_look import first_to_show
 from data_pipelines.support.secrets import without_user
 
+CHOSEN_HERE = "chosen on these seeds, see fedbandit board"
+"""Said of every best setting: it looks better than it is."""
+
 
 def print_summary(store: Store, plan: Plan, finished: Sequence[RunRecord], failures: Sequence[object]) -> None:
     """Print the best setting per algorithm, the failures, where the results are, and how to view and report them."""
@@ -74,7 +77,8 @@ def best_lines(measured: Sequence[tuple[Run, Mapping[str, float]]]) -> list[str]
         count = len(settings[best])
         lines.append(
             f"{dataset:<28} {algorithm:<26} best {metric.label} {_short(means[best])}"
-            f"{f' at {best}' if best else ''}, {communication:,.0f} transfers ({count} seed{'s' * (count > 1)})"
+            f"{f' at {best}' if best else ''}, {communication:,.0f} transfers ({count} seed{'s' * (count > 1)}); "
+            f"{CHOSEN_HERE}"
         )
     return lines
 

@@ -68,7 +68,7 @@ def _is_incomplete(context: Context, missing_tables: Sequence[Table]) -> bool:
 
 def headline(results: Results) -> list[tuple[str, str]]:
     """Return the numbers under the title."""
-    runs = results.runs
+    runs = results.all_runs
     return [
         (f"{len(runs):,}", "finished runs"),
         (f"{runs['experiment'].nunique():,}", "experiments"),
@@ -80,7 +80,7 @@ def headline(results: Results) -> list[tuple[str, str]]:
 
 def warnings(results: Results, context: Context) -> list[str]:
     """Return the warnings about the data, which are shown first."""
-    return [*context.labels(results.runs), *results.left_out_sentences()]
+    return [*context.labels(results.all_runs), *results.left_out_sentences()]
 
 
 def _versions(results: Results) -> Section:

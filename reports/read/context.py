@@ -87,7 +87,7 @@ def make_context(results: Results, folder: Path | None = None, experiments: Iter
     The report is about the given experiments; without any, about all that are shipped or have runs.
     """
     names = tuple(experiments) or tuple(sorted({*experiment_names(), *results.experiments()}))
-    return Context(data_folder() if folder is None else folder, results.runs, names)
+    return Context(data_folder() if folder is None else folder, results.all_runs, names)
 
 
 def made_from(runs: pd.DataFrame, manifest: Mapping[str, Any]) -> "pd.Series[bool]":

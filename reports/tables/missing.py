@@ -69,6 +69,11 @@ def _rows(name: str, results: Results) -> list[dict[str, Any]]:
     runs = results.runs[results.runs["experiment"] == name]
     profiles = _profiles(name, results)
     row: dict[str, Any] = {"experiment": name, "profile": "–", "planned": None, "finished": len(runs), "missing": "–"}
+    if name in {*results.board_runs["experiment"]}:
+        is_complete = name in {board.experiment for board in results.boards}
+        finished = int((results.board_runs["experiment"] == name).sum())
+        state = NOTHING if is_complete else f"{UNKNOWN}: the board is not complete; run `fedbandit board` again"
+        return [row | {"finished": finished, "missing": state}]
     if name not in experiment_names():
         return [row | {"missing": f"{UNKNOWN}: this experiment is not part of the package"}]
     if not profiles:

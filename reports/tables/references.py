@@ -14,7 +14,7 @@ from reports.read.differences import PREFIX, describe
 from reports.read.methods import method
 from reports.read.planned import STREAM_SETTINGS
 from reports.read.results import Results
-from reports.subjects import LEADERBOARD
+from reports.subjects import SETTINGS
 from reports.write.table import Table
 
 ORDER = 25
@@ -38,7 +38,7 @@ def tables(results: Results, context: Context) -> list[Table]:
     experiments = tuple(sorted({*used.loc[are_lines(used), "experiment"]}))
     frame = pd.DataFrame(rows)
     notes = context.labels(used[used["experiment"].isin(experiments)])
-    return [Table("references", "Reference lines", caption, frame, notes, experiments, subject=LEADERBOARD)]
+    return [Table("references", "Reference lines", caption, frame, notes, experiments, subject=SETTINGS)]
 
 
 def _stream(family: Any) -> str:

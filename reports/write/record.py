@@ -51,7 +51,7 @@ def record(
         experiment_tables = [table for table in tables if not table.experiments or name in table.experiments]
         with tempfile.TemporaryDirectory() as folder:
             content = gather(Path(folder), experiment_tables, figure_files)
-            runs = results.runs[results.runs["experiment"] == name]
+            runs = results.all_runs[results.all_runs["experiment"] == name]
             _update(store, name, Path(folder), content, context.labels(runs))
     return names
 

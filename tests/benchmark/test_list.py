@@ -8,7 +8,7 @@ import pytest
 from benchmark.__main__ import main
 from benchmark.execution.local import LocalExecutor
 from benchmark.plan.plan import Run
-from benchmark.terminal.summary import best_lines
+from benchmark.terminal.summary import CHOSEN_HERE, best_lines
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import read_manifest
 from data_pipelines.prepare.readiness import make_ready
@@ -69,14 +69,14 @@ def test_the_summary_names_the_best_setting_and_its_seeds():
         (run_of(0, gamma=9.0, ridge=1.0), {"regret": 2900.0, "communication": 1.0}),
     ]
     (line,) = best_lines(measured)
-    assert line.endswith("best regret 900 at γ=3, ridge=1.0, 9 transfers (1 seed)")
+    assert line.endswith(f"best regret 900 at γ=3, ridge=1.0, 9 transfers (1 seed); {CHOSEN_HERE}")
     (line,) = best_lines(measured[:2])
-    assert line.endswith("best regret 1,550 at γ=3, 8 transfers (2 seeds)")
+    assert line.endswith(f"best regret 1,550 at γ=3, 8 transfers (2 seeds); {CHOSEN_HERE}")
     apart = [run_of(0, gamma=None, gamma_upload=each, gamma_download=3.0) for each in (2.0, 4.0)]
     (line,) = best_lines([(run, {"regret": run.parameters["gamma_upload"]}) for run in apart])
     assert "best regret 2 at gamma_upload=2.0, " in line
     (line,) = best_lines([(run_of(0, period=5), {"regret": 2.0, "communication": 9.0})])
-    assert line.endswith("best regret 2, 9 transfers (1 seed)")
+    assert line.endswith(f"best regret 2, 9 transfers (1 seed); {CHOSEN_HERE}")
 
 
 def test_the_summary_sorts_stream_names_numerically():

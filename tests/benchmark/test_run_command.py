@@ -73,6 +73,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 0, done.stderr
     assert f"{RUNS} of {RUNS} runs done, 0 failed, 0 skipped" in done.stderr
     assert "best regret" in done.stdout
+    assert "chosen on these seeds, see fedbandit board" in done.stdout
     assert "fedbandit ui" in done.stdout
     assert "Traceback" not in done.stderr
     return folder

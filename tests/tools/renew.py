@@ -21,7 +21,7 @@ from reports.read.context import Context, make_context
 from reports.read.experiment_files import effects_of
 from reports.read.methods import method
 from reports.read.results import Results, read_results
-from reports.tables import bounds, paper_against_ours, references, studies, user_groups
+from reports.tables import board, bounds, paper_against_ours, references, studies, user_groups
 from reports.write.table import Table
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
@@ -53,9 +53,20 @@ def main() -> int:
         write_whole(PICTURES / f"{name}.png", small(OUT / "figures" / f"{name}.png"))
     for page in PAGES:
         write_whole(page, renewed(page.read_text(), results, context).encode())
+    renew_board(DOCS / "board.md", results, context)
     take_screenshots(PICTURES)
     print(f"updated: {', '.join(map(str, PAGES))}, {len(list(PICTURES.glob('*.png')))} pictures in {PICTURES}")
     return 0
+
+
+def renew_board(page: Path, results: Results, context: Context) -> None:
+    """Update the tables of the boards that are in the store."""
+    tables = {table.name: table for table in board.tables(results, context)}
+
+    def renewed_block(match: "re.Match[str]") -> str:
+        return match[1] + _bare(tables[match["name"]]) + match[3] if match["name"] in tables else match[0]
+
+    write_whole(page, BLOCK.sub(renewed_block, page.read_text()).encode())
 
 
 def renewed(text: str, results: Results, context: Context) -> str:
