@@ -41,7 +41,7 @@ class BoardResult:
         outcomes: its runs.
         selections: the choices of each contender that takes part.
         problems: why a row has no scores, by its name.
-        scores: scores on report seeds, with tuned "no communication" and the methods' own ends; None without contenders.
+        scores: those on report seeds, with tuned "no communication" and the methods' own ends; None without contenders.
         comparisons: those that `statistics.comparison.compare` returns.
         ranks: those of the tuned contenders; None where the rank depends on the budget.
         lines: the score of each reference line, by the name of its row and by seed.

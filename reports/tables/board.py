@@ -53,8 +53,8 @@ def _tables(board: StoredBoard, results: Results, context: Context) -> list[Tabl
     ).strip()
     choices = (
         "The configuration chosen for each budget, and its mean score on the choosing seeds (choosing) and on the "
-        "report seeds (reporting). Values of α and λ at an edge of their grid are marked. Overruns: report seeds on which a "
-        "configuration exceeds its budget, which limits the mean. Difference to tuned “no "
+        "report seeds (reporting). Values of α and λ at an edge of their grid are marked. Overruns: report seeds on "
+        "which a configuration exceeds its budget, which limits the mean. Difference to tuned “no "
         f"communication” with simultaneous {confidence} bands over all pairs and budgets. Against own end: compared "
         "with the method's own choice at budget 0."
     )
