@@ -1,6 +1,7 @@
 """The interface of a stream as algorithms see it: arrays, not files."""
 
 from dataclasses import dataclass
+from math import nan
 from typing import Protocol
 
 import numpy as np
@@ -85,4 +86,5 @@ def trace_of(
         client_uploads=client_uploads,
         client_downloads=client_downloads,
         transfer_dim=stream.items.shape[1] if transfer_dim is None else transfer_dim,
+        random_reward=float(stream.rewards.sum()) / stream.rewards.shape[1] if stream.rewards.min() >= 0 else nan,
     )

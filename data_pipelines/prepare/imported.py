@@ -53,7 +53,7 @@ def import_table(
     options = options or ImportOptions()
     folder = data_folder() if folder is None else folder
     if name is not None:
-        _check_name(name)
+        check_name(name)
     own_data = read_own_data(path, options)
     members = _members(path, options)
     name = name or _free_name(path, members, folder)
@@ -77,7 +77,7 @@ def import_data_set(request: ImportRequest, folder: Path) -> dict[str, Any]:
 def profile_table(path: Path, options: ImportOptions, *, name: str | None = None) -> Profile:
     """Return the profile of a table that `import_table` would import; nothing is written."""
     if name is not None:
-        _check_name(name)
+        check_name(name)
     own_data = read_own_data(path, options)
     _dimension(own_data, options)
     return own_data.profile
@@ -137,7 +137,8 @@ def _reserved_names() -> tuple[str, ...]:
     return (*data_set_names(), *RESERVED)
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raise a ValueError if a data set of the user cannot have this name."""
     if not NAME.fullmatch(name) or name in _reserved_names():
         raise ValueError(
             "name must consist of lower-case letters, digits, - and _, "
