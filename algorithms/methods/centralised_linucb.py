@@ -40,7 +40,7 @@ class CentralisedLinUCB(Method):
         return CentralisedLinUCBRun(self, stream, seed)
 
     def literal(self) -> "LiteralCentralisedLinUCB":
-        """Return the same in plain Python."""
+        """Return the same method in plain Python."""
         from algorithms.literal.centralised_linucb import LiteralCentralisedLinUCB
 
         return LiteralCentralisedLinUCB(self)

@@ -1,4 +1,4 @@
-"""HindsightLinear: ridge regression on all rewards of the stream; what one linear model can earn at most, roughly."""
+"""HindsightLinear: ridge regression on all rewards of the stream; about the maximum that one linear model can earn."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class HindsightLinear(Method):
     """Choose the item with the largest xᵀθ, where θ is fitted to the whole stream before the first step.
 
-    θ = (Σ x xᵀ + λI)⁻¹ Σ x r over all arms of all pools, r being the expected reward: one model for all clients.
+    θ = (Σ x xᵀ + λI)⁻¹ Σ x r over all arms of all pools, where r is the expected reward: one model for all clients.
     `ridge` is λ.
     """
 
@@ -40,7 +40,7 @@ class HindsightLinear(Method):
         return HindsightLinearRun(self, stream, seed)
 
     def literal(self) -> "LiteralHindsightLinear":
-        """Return the same in plain Python."""
+        """Return the same method in plain Python."""
         from algorithms.literal.hindsight_linear import LiteralHindsightLinear
 
         return LiteralHindsightLinear(self.ridge)

@@ -34,12 +34,12 @@ class ItemRewards(Method):
         return ItemRewardsRun(stream, seed)
 
     def literal(self) -> "LiteralItemRewards":
-        """Return the same in plain Python."""
+        """Return the same method in plain Python."""
         from algorithms.literal.item_rewards import LiteralItemRewards
 
         return LiteralItemRewards()
 
     @classmethod
     def examples(cls) -> Iterable["ItemRewards"]:
-        """Return the only one."""
+        """Return the only configuration."""
         yield ItemRewards()

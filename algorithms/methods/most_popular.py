@@ -40,7 +40,7 @@ class MostPopular(Method):
         return MostPopularRun(self, stream, seed)
 
     def literal(self) -> "LiteralMostPopular":
-        """Return the same in plain Python."""
+        """Return the same method in plain Python."""
         from algorithms.literal.most_popular import LiteralMostPopular
 
         return LiteralMostPopular(self.per_client)

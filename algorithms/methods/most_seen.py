@@ -31,12 +31,12 @@ class MostSeen(Method):
         return MostSeenRun(stream, seed)
 
     def literal(self) -> "LiteralMostSeen":
-        """Return the same in plain Python."""
+        """Return the same method in plain Python."""
         from algorithms.literal.most_seen import LiteralMostSeen
 
         return LiteralMostSeen()
 
     @classmethod
     def examples(cls) -> Iterable["MostSeen"]:
-        """Return the only one."""
+        """Return the only configuration."""
         yield MostSeen()

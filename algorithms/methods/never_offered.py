@@ -35,12 +35,12 @@ class NeverOffered(Method):
         return NeverOfferedRun(stream, seed)
 
     def literal(self) -> "LiteralNeverOffered":
-        """Return the same in plain Python."""
+        """Return the same method in plain Python."""
         from algorithms.literal.never_offered import LiteralNeverOffered
 
         return LiteralNeverOffered()
 
     @classmethod
     def examples(cls) -> Iterable["NeverOffered"]:
-        """Return the only one."""
+        """Return the only configuration."""
         yield NeverOffered()
