@@ -49,7 +49,7 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-data: $(READY) ## Prepare LastFM, Delicious and MovieLens (FEDBANDIT_MIRROR=dir-or-url)
+data: $(READY) ## Prepare the data sets of the shipped experiments (FEDBANDIT_MIRROR=dir-or-url)
 	$(BIN)/fedbandit data
 
 # The report is built even if runs failed or data are missing (exit code 1), but not after other errors.

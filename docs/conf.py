@@ -50,6 +50,7 @@ CONTENTS = """
 :caption: Use
 
 docs/install
+docs/answers
 docs/experiments
 docs/ui
 docs/reports

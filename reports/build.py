@@ -87,7 +87,7 @@ def folder_of(names: Sequence[str]) -> Path:
 
 
 def find_names(names: Sequence[str], results: Results) -> list[str]:
-    """Return the experiments that the names and patterns select, also those without runs."""
+    """Return the experiments that the names and patterns select, including those without runs."""
     experiments = sorted({*experiment_names(), *results.experiments()})
     selection: list[str] = [] if names else experiments
     for name in names:

@@ -1,4 +1,4 @@
-"""A board before and while it is played: its rows, and the runs that it still needs. No files, no processes."""
+"""The state of a board: its rows, and the runs that it still needs. It uses neither files nor processes."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ RunName = tuple[str, int]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is known about a run after it was played: its key and its metrics, or its error."""
+    """The outcome of a run: its key and its metrics, or its error."""
 
     key: str
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Board:
         seeds: the report seeds.
         dimension: the number of features, which determines the size of a full transfer.
         squared_norm: the mean squared norm of the task's items.
-        source: of the data, such as `official` or `simulated`.
+        source: the source of the data, such as `official` or `simulated`.
         steps: the number of steps of its stream.
     """
 
@@ -65,7 +65,7 @@ class Board:
 
     @property
     def scale(self) -> Scale:
-        """What a score is: a normalised reward, or in simulations a share of the regret that is avoided."""
+        """The kind of score: a normalised reward, or in simulations the share of regret that is avoided."""
         return "regret" if self.source == SIMULATED else "reward"
 
     @property
@@ -145,16 +145,16 @@ def score(board: Board, outcomes: Outcomes, run: RunName) -> float:
 
 
 def selection_of(board: Board, entry: Entry, runs: pd.DataFrame) -> Selection:
-    """Return the state of choosing the configurations of a row; a reference line has no budgets."""
+    """Return the state of the selection among a row's configurations; a reference line has no budgets."""
     own = runs[runs["configuration"].isin(list(entry.configurations)) & runs["seed"].isin(list(CHOOSING_SEEDS))]
     limits = board.limits if entry.is_contender else UNLIMITED
     return select(list(entry.configurations), results_by_seed(own), limits, board.protocol.halving())
 
 
 def chosen_by(board: Board, entry: Entry, runs: pd.DataFrame) -> tuple[list[str], list[RunName]]:
-    """Return the chosen configurations of a row, and the runs that it takes to choose them.
+    """Return the chosen configurations of a row, and the runs needed to choose them.
 
-    A reference line with a single configuration needs no choosing.
+    A reference line with a single configuration needs none.
     """
     if not entry.is_contender and len(entry.configurations) == 1:
         return list(entry.configurations), []
@@ -164,7 +164,7 @@ def chosen_by(board: Board, entry: Entry, runs: pd.DataFrame) -> tuple[list[str]
 
 
 def wanted(board: Board, outcomes: Outcomes) -> list[RunName]:
-    """Return the runs to play next; none if the board is complete."""
+    """Return the runs to execute next; none if the board is complete."""
     runs = run_table(board, outcomes)
     names: dict[RunName, None] = {}
     for entry in board.playing:

@@ -1,4 +1,4 @@
-"""Smaller and further boards: the quick one, and the division with the paper's fixed values."""
+"""Variants of a board: the quick one, and the division with the paper's fixed values."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ NOT_THE_PROTOCOL = "NOT THE PROTOCOL: fewer seeds and configurations, no verdict
 
 
 def quick(protocol: BenchmarkProtocol) -> BenchmarkProtocol:
-    """Return a protocol with two choosing seeds: enough to see that everything works, and no more."""
+    """Return a protocol with two choosing seeds: just enough to see that everything works."""
     first = protocol.seeds.choosing.first
     last = first + 1
     content = protocol.model_dump()

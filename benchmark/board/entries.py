@@ -39,7 +39,7 @@ class Entry:
         configurations: the parameters of each configuration, by its name.
         fixed: the values that the user fixed; the row is then "not tuned", and not ranked.
         is_measured: whether the harness measures its communication; otherwise its class declares it.
-        notes: what a reader of the row must know.
+        notes: remarks for readers of the row.
         problem: why it does not take part, in one line; empty if it does.
     """
 
@@ -69,7 +69,7 @@ class Entry:
 
 
 def board_filters(methods: Sequence[AlgorithmFilter], reference: str) -> list[AlgorithmFilter]:
-    """Return the contenders: the named ones, or all built-in ones, and every own class; always the reference method.
+    """Return the contenders: the named methods, or all built-in ones, the user's classes, and the reference method.
 
     A method with fixed values is a further row, beside the tuned one.
     """
@@ -83,7 +83,7 @@ def board_filters(methods: Sequence[AlgorithmFilter], reference: str) -> list[Al
 
 
 def reference_filters() -> list[AlgorithmFilter]:
-    """Return the built-in baselines and references that are one line, without a front: drawn, and never ranked."""
+    """Return the built-in baselines and references without a front, each drawn as one line and never ranked."""
     methods = built_in_methods().items()
     return [AlgorithmFilter(name, {}) for name, each in methods if each.role != "contender" and each.front is None]
 
@@ -120,7 +120,7 @@ def make_entry(
     grids = {**declared_grids(declaration, squared_norm), **algorithm.values}
     size, allowed = math.prod(len(values) for values in grids.values()), protocol.tuning.max_configurations
     if max_configurations is None and size > allowed:
-        return replace(entry, problem=f"has {size:,} configurations, at most {allowed:,} are allowed")
+        return replace(entry, problem=f"must have at most {allowed:,} configurations, got {size:,}")
     thin = thinned(grids, card.parameter, max_configurations or allowed)
     configurations = {configuration_name(algorithm.name, values): values for values in combinations(thin)}
     try:
@@ -170,7 +170,7 @@ def _spread(values: tuple[Any, ...], count: int, *, with_ends: bool) -> tuple[An
 
 
 def combinations(grids: Grids) -> list[dict[str, Any]]:
-    """Return every combination of values, one configuration without grids."""
+    """Return every combination of values; without grids, a single empty one."""
     return [dict(zip(grids, values, strict=True)) for values in product(*grids.values())]
 
 

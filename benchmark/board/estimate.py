@@ -1,4 +1,4 @@
-"""How many runs a board takes at most, how many of them are done, and how long the others take."""
+"""Estimates for a board: its maximum number of runs, how many are done, and the time for the others."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from benchmark.records.record import RunRecord
 
 @dataclass(frozen=True)
 class Estimate:
-    """The runs of a board: done, and at most to do, with the seconds of one core that these take."""
+    """The runs of a board that are done, the maximum number still to do, and their time in seconds on one core."""
 
     done: int
     to_do: int
@@ -23,7 +23,7 @@ class Estimate:
 
 
 def max_runs(board: Board, entry: Entry) -> int:
-    """Return how many runs a row takes at most: budgets rarely keep configurations that all differ."""
+    """Return the maximum number of runs of a row; usually, several budgets keep the same configurations."""
     if entry.role == "baseline" and board.scale == "regret":  # scores on every seed are relative to it
         return len(board.protocol.seeds.choosing.seeds) + len(board.seeds)
     budgets = len(board.limits) if entry.is_contender else 1
@@ -58,7 +58,7 @@ def seconds_per_run(board: Board, method: str, finished: Iterable[RunRecord]) ->
 
 
 def _state(board: Board, records: Mapping[str, RunRecord]) -> tuple[dict[RunName, Outcome], list[RunName]]:
-    """Return the outcomes of finished runs as far as they follow each other, and what comes next."""
+    """Return the outcomes of finished runs up to the first incomplete pass, and the remaining runs of that pass."""
     outcomes: dict[RunName, Outcome] = {}
     identities: dict[str, str] = {}
     while names := wanted(board, outcomes):

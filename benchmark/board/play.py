@@ -75,7 +75,7 @@ def play_board(
 
 
 def play(board: Board, store: Store, executor: Executor, observer: Observer = silent) -> BoardResult:
-    """Play and record what is missing of a planned board, and compare its methods."""
+    """Execute and record the missing runs of a planned board, and compare its methods."""
     experiment, outcomes = board_experiment(board), dict[RunName, Outcome]()
     identities: dict[str, str] = {}
     while names := wanted(board, outcomes):

@@ -34,18 +34,18 @@ Budget = float | str
 
 @dataclass(frozen=True)
 class BoardResult:
-    """A board and what follows from its runs.
+    """A board and the results of its runs.
 
     Args:
         board: the task, the protocol and the rows.
         outcomes: its runs.
         selections: the choices of each contender that takes part.
         problems: why a row has no scores, by its name.
-        scores: on the report seeds, with tuned "no communication" and the methods' own ends; None without contenders.
+        scores: those on report seeds, with tuned "no communication" and the methods' own ends; None without contenders.
         comparisons: those that `statistics.comparison.compare` returns.
-        ranks: of the tuned contenders; None where the rank depends on the budget.
+        ranks: those of the tuned contenders; None where the rank depends on the budget.
         lines: the score of each reference line, by the name of its row and by seed.
-        is_interrupted: whether a signal ended it; then there is nothing else.
+        is_interrupted: whether a signal ended it; the other results are then empty.
     """
 
     board: Board
@@ -126,7 +126,7 @@ class BoardResult:
         return overruns(numbers, self.board.limits[budget])
 
     def edges(self, name: str, budget: float) -> tuple[str, ...]:
-        """Return the parameters whose chosen value is at an edge of its grid; both ends of a front are meant."""
+        """Return the parameters whose chosen value is at an edge of its grid; the front does not count."""
         entry, choice = self._entry(name), self.choice(name, budget)
         if choice is None:
             return ()
@@ -150,7 +150,7 @@ class BoardResult:
         return mean_interval(values if np.isfinite(values).all() else [])
 
     def notes(self, entry: Entry) -> list[str]:
-        """Return what a reader of a row must know: how it was tuned, failed runs, references that are better."""
+        """Return the notes on a row: how it was tuned, failed runs, references that are better."""
         if entry.name in self.problems:
             return [self.problems[entry.name]]
         notes = [*entry.notes, *self._failures(entry)]

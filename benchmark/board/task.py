@@ -66,7 +66,7 @@ def read_task(path: Path) -> Task:
 
 
 def task_of(stream: StreamSpec) -> Task:
-    """Return a task of one's own, with any stream."""
+    """Return a custom task with any stream."""
     return Task(name=stream.name, version=1, title=stream.name, stream=stream)
 
 

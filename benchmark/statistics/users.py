@@ -1,4 +1,4 @@
-"""Differences between methods over users: a bootstrap over users and seeds, and who does better than alone.
+"""Differences between methods over users: a bootstrap over users and seeds, and which users do better than alone.
 
 Rewards are seeds × users. The users are the same on every seed, so users and seeds are resampled independently of
 each other.
@@ -40,8 +40,8 @@ def bootstrap_over_users(
 ) -> Interval:
     """Return the difference first − second in normalised reward, with a percentile interval over users and seeds.
 
-    `by_chance` is the reward that a random choice collects in expectation, per user or per seed and user; it is 0 for
-    a user whose pools have no reward. Without `resample_seeds` the interval is over users alone, for these seeds.
+    `by_chance` is the expected reward of a random choice, per user or per seed and user; it is 0 for a user whose pools
+    have no reward. Without `resample_seeds` the interval is over users alone, for these seeds.
     """
     differences, expected = _checked(first, second, by_chance)
     seeds, users = differences.shape

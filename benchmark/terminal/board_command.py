@@ -26,7 +26,7 @@ from data_pipelines.stream_spec import SimulatedSpec
 
 @dataclass(frozen=True)
 class BoardOptions:
-    """What the user asks for."""
+    """The user's options."""
 
     methods: tuple[AlgorithmFilter, ...]
     protocol: BenchmarkProtocol
@@ -36,7 +36,7 @@ class BoardOptions:
 
 
 def board_command(arguments: argparse.Namespace) -> int:
-    """Play the boards that are asked for; return the exit code."""
+    """Run the requested boards; return the exit code."""
     check_executor(arguments)
     options = options_of(arguments)
     boards, missing = plan_boards(find_tasks(arguments.tasks), options, only_first=arguments.quick)

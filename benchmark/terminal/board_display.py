@@ -10,7 +10,7 @@ from benchmark.plan.plan import Run
 from benchmark.terminal.sweep_display import SweepDisplay
 
 MIN_SECONDS = 10.0
-"""Seconds of playing after which the time left is estimated."""
+"""Seconds of run time after which the time left is estimated."""
 
 
 class BoardDisplay:
@@ -52,7 +52,7 @@ class BoardDisplay:
         self._sweep = SweepDisplay()
 
     def board_done(self) -> None:
-        """Leave out what the board was expected to take and did not."""
+        """Drop the remaining expected time of a board that is done."""
         self._boards = self._boards[1:]
 
     def seconds_left(self) -> float | None:

@@ -37,7 +37,7 @@ def has_verdicts(result: BoardResult) -> bool:
 
 
 def score_rows(result: BoardResult) -> pd.DataFrame:
-    """Return one row per method, also those without scores, and per reference line: ranks, scores, notes."""
+    """Return one row per method, including those without scores, and per reference line: ranks, scores, notes."""
     rows: list[dict[str, Any]] = []
     for entry in result.board.entries:
         if not entry.is_contender:
@@ -70,7 +70,7 @@ def _rank(result: BoardResult, entry: Entry) -> str:
 
 
 def choice_rows(result: BoardResult) -> pd.DataFrame:
-    """Return one row per method and budget: what was chosen, its means, and the differences it is judged by."""
+    """Return one row per method and budget: the chosen configuration, its means, and its differences."""
     runs = run_table(result.board, result.outcomes)
     rows = []
     for entry, budget in itertools.product(result.contenders, result.budgets):

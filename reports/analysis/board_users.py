@@ -88,7 +88,7 @@ class _Rewards:
         return self._cache[configuration]
 
     def by_chance(self, spec: DatasetSpec, context: Context) -> Floats:
-        """Return what a random choice collects in expectation, seeds × users; one row if all seeds have the same."""
+        """Return the expected reward of a random choice, seeds × users; one row if all seeds have the same."""
         seeds = self._result.board.seeds if spec.pools == "rated" else self._result.board.seeds[:1]
         bound = spec.bound(context.folder)
         rows = []

@@ -12,7 +12,7 @@ UNDECIDED = "undecided: the interval is compatible with no effect"
 
 @dataclass(frozen=True)
 class Evidence:
-    """The result of a test: our value as text, how it was tested, the number of seeds, and if it supports the paper.
+    """The result of a test: our value as text, the test, the number of seeds, and whether it supports the paper.
 
     `supports_paper` is None if the test is undecided; `why_not` then gives the reason.
     """

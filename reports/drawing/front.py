@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from benchmark.styles import Style
 from reports.drawing.communication_axis import CommunicationAxis
 from reports.drawing.label_placement import Array, Bools, LabelBox, Placement, place_labels
 from reports.drawing.labels import algorithm_label, curve_styles, front_text, threshold_text
+from reports.drawing.reference_lines import ReferenceLine, are_lines, reference_lines
 from reports.drawing.style import WIDTH, text_size
 from reports.read.methods import method
 from reports.read.variants import split_into_curves
@@ -86,6 +87,7 @@ class Front:
     labels: tuple[Label, ...]
     size: tuple[float, float]
     """Size of the plot itself in points."""
+    references: tuple[ReferenceLine, ...] = ()
 
     @property
     def is_log(self) -> bool:
@@ -107,27 +109,48 @@ class Front:
         return [f"{self.curves[label.curve].label} {label.text}" for label in self.labels if label.placement is None]
 
     @property
+    def outside(self) -> list[str]:
+        """References whose level is outside the plot; the caption lists them."""
+        levels = [(line, line.level) for line in self.references]
+        return [line.legend for line, level in levels if not self.bottom <= level <= self.top]
+
+    @property
     def cut_intervals(self) -> bool:
         """Whether an interval reaches outside the plot."""
         marks = pd.concat([curve.marks for curve in self.curves])
         return bool((marks["y_low"] < self.bottom).any() or (marks["y_high"] > self.top).any())
 
 
-def plan_front(rows: pd.DataFrame, metric: Metric, by: str = "threshold", joined: Collection[str] = ()) -> Front:
+def plan_front(
+    rows: pd.DataFrame,
+    metric: Metric,
+    by: str = "threshold",
+    joined: Collection[str] = (),
+    references: pd.DataFrame | None = None,
+) -> Front:
     """Plan a front from rows of `over_seeds`, labelled by their threshold or another column.
 
-    Each family of an algorithm is a curve, but all families of an algorithm in `joined` are one curve.
+    Each family of an algorithm is a curve, but all families of an algorithm in `joined` are one curve. References
+    among the rows are lines, and the plot includes them, unless there is nothing else; `references` are further ones,
+    which may be outside the plot.
     """
+    is_line = are_lines(rows) if by == "threshold" else np.zeros(len(rows), dtype=bool)
+    is_line = is_line & ~is_line.all()
+    further = rows[:0] if references is None else references
+    lines = reference_lines(pd.concat([rows[is_line], further]), metric.name)
+    inside = rows.loc[is_line, metric.name].to_numpy()
+    rows = rows[~is_line]
     parts = [(curve.algorithm, curve.variant, curve.runs) for curve in split_into_curves(rows, joined)]
     styles = curve_styles([name for name, _, _ in parts])
     curves = tuple(_curve(*part, metric.name, by, style) for part, style in zip(parts, styles, strict=True))
     marks = pd.concat([curve.marks for curve in curves])
     axis = CommunicationAxis.around(marks["x"])
     is_log = metric.scale == "log" and bool((marks["y"] > 0).all())
-    bottom, top = _logarithmic_range(marks) if is_log else _linear_range(marks)
+    levels = pd.concat([marks, pd.DataFrame({"y": inside})]) if len(inside) else marks
+    bottom, top = _logarithmic_range(levels) if is_log else _linear_range(levels)
     size = ((WIDTH - LEFT - RIGHT) * 72, PLOT_HEIGHT * 72)
-    front = Front(curves, metric, axis, bottom, top, (), size)
-    return Front(curves, metric, axis, bottom, top, _labels(front), size)
+    front = Front(curves, metric, axis, bottom, top, (), size, lines)
+    return replace(front, labels=_labels(front))
 
 
 def positions(front: Front, curve: Curve) -> Array:

@@ -11,6 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from reports.drawing.front import LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front
 from reports.drawing.legend import by_rows, legend_columns
+from reports.drawing.reference_lines import DASHES, draw_lines
 from reports.drawing.style import NO_COMMUNICATION, WIDTH, darker, header_height, thousands
 from reports.write.table import cell_text
 
@@ -36,6 +37,7 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
         axes.yaxis.set_minor_formatter(NullFormatter())
     for curve in front.curves:
         _draw_curve(axes, front, curve)
+    draw_lines(axes, front.references, front.size[1])
     _write_labels(canvas, front, below)
     canvas.legend(handles=by_rows(handles, columns), loc="lower center", ncols=columns, bbox_to_anchor=(0.5, 0.01))
     return canvas
@@ -116,4 +118,7 @@ def _legend(front: Front) -> list[Line2D]:
         for x, y, name in curve.marks.loc[curve.always, ["x", "y", "text"]].itertuples(index=False):
             text = f"{name}: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
             handles.append(Line2D([], [], color=curve.style.colour, linewidth=0.9, linestyle=":", label=text))
+    for reference in front.references:
+        look = {"color": reference.style.colour, "linestyle": (0, DASHES), "linewidth": 0.9}
+        handles.append(Line2D([], [], label=reference.legend, **look))
     return handles

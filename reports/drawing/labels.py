@@ -8,7 +8,13 @@ from dataclasses import replace
 from benchmark.styles import Style, distinct_styles
 from reports.read.methods import method
 
-DATASETS = {"lastfm": "LastFM", "delicious": "Delicious", "movielens": "MovieLens"}
+DATASETS = {
+    "lastfm": "LastFM",
+    "delicious": "Delicious",
+    "movielens": "MovieLens",
+    "movielens-1m": "MovieLens 1M",
+    "online-retail": "Online Retail",
+}
 VARIANT_COLOURS = ("#882255", "#999933", "#aa4499", "#117733", "#cc6677", "#ddcc77", "#332288", "#44aa99")
 """For further variants of an algorithm: Paul Tol's muted colours, which colour-blind readers can distinguish."""
 

@@ -11,6 +11,7 @@ from reports.drawing.front import Front, plan_front
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import plot_front
 from reports.drawing.labels import dataset_label
+from reports.drawing.reference_lines import are_lines
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of, experiment_title
 from reports.read.results import Results
@@ -34,8 +35,25 @@ def figures(results: Results, context: Context) -> list[Figure]:
         runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["dataset"] == dataset)]
         joined = without_threshold(runs)
         several = rows.loc[rows["experiment"] == experiment, "dataset"].nunique() > 1
-        all_figures.append(front_of(str(experiment), str(dataset), part, context, joined, several=several))
+        references = references_on(results.runs, runs, part)
+        figure = front_of(str(experiment), str(dataset), part, context, joined, references, several=several)
+        all_figures.append(figure)
     return all_figures
+
+
+def references_on(all_runs: pd.DataFrame, runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the references that other experiments ran on the same streams, as rows of `over_seeds`.
+
+    The streams of a figure with several kinds of streams differ, so it has none.
+    """
+    streams = {*runs["fingerprint"]}
+    if len(streams) > runs["seed"].nunique():
+        return rows[:0]
+    others = all_runs[all_runs["fingerprint"].isin(streams) & (all_runs["experiment"] != runs["experiment"].iloc[0])]
+    others = others[are_lines(others)].drop_duplicates(["algorithm", "configuration", "seed"])
+    families = rows.loc[are_lines(rows), "family"]
+    further = others[~others["family"].isin(families)].assign(experiment=runs["experiment"].iloc[0])
+    return over_seeds(further, [name for name in map(str, rows) if f"{name}_low" in rows])
 
 
 def subject_of(experiment: str) -> Subject:
@@ -44,10 +62,17 @@ def subject_of(experiment: str) -> Subject:
 
 
 def front_of(
-    experiment: str, dataset: str, rows: pd.DataFrame, context: Context, joined: Collection[str], *, several: bool
+    experiment: str,
+    dataset: str,
+    rows: pd.DataFrame,
+    context: Context,
+    joined: Collection[str],
+    references: pd.DataFrame,
+    *,
+    several: bool,
 ) -> Figure:
     """Return the front of one experiment on one data set; all variants of an algorithm in `joined` are one curve."""
-    front = plan_front(rows, objective(rows["source"]), joined=joined)
+    front = plan_front(rows, objective(rows["source"]), joined=joined, references=references)
     labels = context.labels(rows)
     title = experiment_title(experiment) + (f", {dataset_label(dataset)}" if several else "")
     return make_figure(
@@ -78,6 +103,10 @@ def front_caption(front: Front, rows: pd.DataFrame, label_meaning: str) -> str:
     if front.axis.zero is not None:
         parts.append("Runs without communication are plotted in the separate strip at 0.")
     parts.append(seeds_sentence(rows["seeds"]))
+    if front.references:
+        parts.append("Dashed lines: references, which read item ids or all rewards; they are not ranked.")
+    if front.outside:
+        parts.append(f"Outside the plot: {', '.join(front.outside)}.")
     if front.cut_intervals:
         parts.append("Intervals that extend beyond the plot are clipped.")
     if front.left_out:

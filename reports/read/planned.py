@@ -1,6 +1,6 @@
 """The runs that an experiment's profile plans, without reading any data, and the recorded runs that match them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from math import nan
@@ -48,11 +48,14 @@ class PlannedRun:
         return float(value) if isinstance(value, int | float) else nan
 
 
-def planned_runs(experiment: Experiment, profile: str) -> dict[PlannedRun, str]:
-    """Return every run that a profile plans, and how its variant differs from the others of its algorithm."""
+def planned_runs(experiment: Experiment, profile: str, recorded: Collection[str] = ()) -> dict[PlannedRun, str]:
+    """Return every run that a profile plans, and how its variant differs from the others of its algorithm.
+
+    `recorded` are the data sets with recorded runs: an entry's fallback is planned if it was used instead.
+    """
     plan = experiment.profile(profile)
     options: dict[PlannedRun, dict[str, Any]] = {}
-    for stream in experiment.streams:
+    for stream in (stream for entry in experiment.stream_entries for stream in entry.used_by(recorded)):
         for entry in experiment.algorithms:
             for parameters in expanded(entry.parameters, plan, entry.front):
                 algorithm, complete = with_all_parameters(entry.name, parameters, stream)
@@ -66,7 +69,7 @@ def planned_runs(experiment: Experiment, profile: str) -> dict[PlannedRun, str]:
 
 
 def skipped_methods(experiment: Experiment, profile: str) -> dict[tuple[str, str], str]:
-    """Return, for each stream and method that does not take part in it, the reason in one line."""
+    """Return, for each stream and each method that is not run on it, the reason in one line."""
     plan = experiment.profile(profile)
     reasons: dict[tuple[str, str], str] = {}
     for stream in experiment.streams:

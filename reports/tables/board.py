@@ -52,16 +52,16 @@ def _tables(board: StoredBoard, results: Results, context: Context) -> list[Tabl
         "name the reference lines that a method is below at the primary endpoint, by a paired 95 % interval."
     ).strip()
     choices = (
-        "What was chosen on the choosing seeds for each budget, and its mean score there (choosing) and on the report "
-        "seeds (reporting). Values of α and λ at an edge of their grid are marked. Overruns: report seeds on which a "
-        "configuration exceeds its budget; staying within it refers to the mean. Difference to tuned “no "
+        "The configuration chosen for each budget, and its mean score on the choosing seeds (choosing) and on the "
+        "report seeds (reporting). Values of α and λ at an edge of their grid are marked. Overruns: report seeds on "
+        "which a configuration exceeds its budget, which limits the mean. Difference to tuned “no "
         f"communication” with simultaneous {confidence} bands over all pairs and budgets. Against own end: compared "
         "with the method's own choice at budget 0."
     )
     pairs = f"Every two methods: mean paired difference (first − second) with simultaneous {confidence} bands."
     first = result.board.protocol.seeds.choosing.first
     sensitivity = (
-        f"Scores on choosing seed {first}, on which every configuration is played: for each α and λ, the best value "
+        f"Scores on choosing seed {first}, on which every configuration is run: for each α and λ, the best value "
         "of the front within each primary budget, averaged over these budgets."
     )
     users = (

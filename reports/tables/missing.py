@@ -49,7 +49,7 @@ def tables(results: Results, context: Context) -> list[Table]:
 
 
 def _skipped_sentences(experiments: Sequence[str], results: Results) -> list[str]:
-    """Return a sentence per stream and method of the profiles that were run in which the method takes no part."""
+    """Return a sentence for each stream of the profiles that were run and each method that is not run on it."""
     sentences = []
     for name in experiments:
         for profile in _profiles(name, results):
@@ -85,7 +85,7 @@ def _rows(name: str, results: Results) -> list[dict[str, Any]]:
         if profile not in experiment.profiles:
             rows.append(row | {"profile": profile, "missing": f"{UNKNOWN}: the experiment no longer has this profile"})
             continue
-        planned = planned_runs(experiment, profile)
+        planned = planned_runs(experiment, profile, {*runs["dataset"]})
         missing = planned.keys() - set(recorded_as(planned, runs))
         counts = {"profile": profile, "planned": len(planned), "finished": len(planned) - len(missing)}
         rows.append(row | counts | {"missing": _summary(missing, planned) or NOTHING})

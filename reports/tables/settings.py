@@ -13,8 +13,8 @@ from reports.write.table import Table
 
 ORDER = 20
 CAPTION = (
-    "All settings of the experiment, means over seeds with 95 % Student t intervals. A best one would be chosen on "
-    "these seeds, and look better than it is; which method to use within which budget: `fedbandit board`."
+    "All settings of the experiment, means over seeds with 95 % Student t intervals. The best one would be chosen "
+    "on these seeds and look better than it is; `fedbandit board` shows which method to use within which budget."
 )
 
 

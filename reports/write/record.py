@@ -90,7 +90,7 @@ def _update(store: Store, name: str, folder: Path, content: str, labels: Sequenc
 
 
 def _analysis_runs(store: Store, experiment_id: str) -> "list[MlflowRun]":
-    """Return all analysis runs, also those that a killed process left unfinished."""
+    """Return all analysis runs, including those that a killed process left unfinished."""
     return [
         run
         for status in ("FINISHED", "RUNNING", "FAILED", "KILLED")

@@ -53,7 +53,7 @@ def test_a_report_is_written_and_logged_and_then_reused(copied: HandMade, capsys
     output = capsys.readouterr().out
     assert "delicious: RECONSTRUCTED DATA (214 of 220 interactions)" in output
     assert re.search(r"^page     file:///.*/reports/output/report\.html$", output, re.MULTILINE)
-    assert "next     " in output
+    assert "choose   fedbandit recommend" in output
     out = copied.folder / "reports/output"
     before = files_in(out)
     for name in ("paper_against_ours", "missing", "bounds", "user_groups_delicious"):

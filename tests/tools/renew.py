@@ -1,7 +1,8 @@
 """Update the pictures and tables in `docs/` from the runs in MLflow: `make docs`.
 
-Tables in docs/results.md are between `<!-- renewed: NAME -->` and `<!-- end -->`; everything else there is written by
-hand. Pictures are in docs/pictures: the figures of the report, and screenshots of the MLflow UI in a headless Chromium.
+Tables in docs/results.md and docs/data.md are between `<!-- renewed: NAME -->` and `<!-- end -->`; everything else
+there is written by hand. Pictures are in docs/pictures: the figures of the report, and screenshots of the MLflow UI in
+a headless Chromium.
 """
 
 import math
@@ -20,13 +21,14 @@ from reports.read.context import Context, make_context
 from reports.read.experiment_files import effects_of
 from reports.read.methods import method
 from reports.read.results import Results, read_results
-from reports.tables import board, bounds, paper_against_ours, studies, user_groups
+from reports.tables import board, bounds, paper_against_ours, references, studies, user_groups
 from reports.write.table import Table
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = DOCS / "pictures"
+PAGES = (DOCS / "results.md", DOCS / "data.md")
 FIGURES = (
     *(f"fig_{letter}" for letter in "abcdef"),
     "low_communication",
@@ -49,11 +51,11 @@ def main() -> int:
     PICTURES.mkdir(exist_ok=True)
     for name in FIGURES:
         write_whole(PICTURES / f"{name}.png", small(OUT / "figures" / f"{name}.png"))
-    page = DOCS / "results.md"
-    write_whole(page, renewed(page.read_text(), results, context).encode())
+    for page in PAGES:
+        write_whole(page, renewed(page.read_text(), results, context).encode())
     renew_board(DOCS / "board.md", results, context)
     take_screenshots(PICTURES)
-    print(f"updated: {page}, {len(list(PICTURES.glob('*.png')))} pictures in {PICTURES}")
+    print(f"updated: {', '.join(map(str, PAGES))}, {len(list(PICTURES.glob('*.png')))} pictures in {PICTURES}")
     return 0
 
 
@@ -80,6 +82,7 @@ def block(name: str, results: Results, context: Context) -> str:
         "sizes": lambda: against_paper(results, context, "size"),
         "time": lambda: where_the_time_goes(results),
         "made": lambda: how_it_was_made(results),
+        "references": lambda: references_by_stream(results, context),
     }
     if name in makers:
         return _bare(makers[name]())
@@ -110,6 +113,26 @@ def front(results: Results, experiment: str) -> pd.DataFrame:
     ends = [f"{column}{end}" for column in (metric, "communication") for end in ("", "_low", "_high")]
     frame = rows.assign(algorithm=[algorithm_label(name) for name in rows["algorithm"]])[[*first, "seeds", *ends]]
     return frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
+
+
+def references_by_stream(results: Results, context: Context) -> Table:
+    """Return the mean normalised reward of each reference on each stream, and of the best method there."""
+    (table,) = references.tables(results, context)
+    frame = table.frame[table.frame["data"].isin(["LastFM", "Delicious", "MovieLens 1M", "Online Retail"])]
+    streams = frame["data"] + frame["stream"].map(lambda text: "" if text == "default" else f", {text}")
+    is_best = frame["kind"] == "best method"
+    methods = sorted(frame.loc[is_best, "rule"].str.split().str[0].unique())
+    texts = [
+        f"**{value:.2f}** ({rule.split()[-1]})" if best else f"{value:.2f}"
+        for value, rule, best in zip(frame["normalised reward"], frame["rule"], is_best, strict=True)
+    ]
+    rules = frame["rule"].mask(is_best, f"**best of {', '.join(methods)}**")
+    cells = pd.DataFrame({"rule": rules, "stream": streams, "text": texts, "value": frame["normalised reward"]})
+    order = cells.groupby("rule")["value"].max().sort_values(ascending=False).index
+    wide = cells.pivot(index="rule", columns="stream", values="text").loc[order].reset_index()
+    numbers = sorted({*frame["seeds"]})
+    seeds = f"Means over {' or '.join(map(str, numbers))} seed{'s' if numbers != [1] else ''}."
+    return Table("references", "", "", wide, (seeds, *table.notes))
 
 
 def against_paper(results: Results, context: Context, kind: str) -> pd.DataFrame:

@@ -121,7 +121,7 @@ def test_fewer_configurations_are_spread_over_the_grid_and_the_row_says_so():
 def test_a_method_with_more_configurations_than_the_protocol_allows_does_not_take_part():
     values = ",".join(str(value / 100) for value in range(15))
     made = entry(f"{REFERENCE}[alpha=[{values}]]")
-    assert made.problem == "has 540 configurations, at most 144 are allowed"
+    assert made.problem == "must have at most 144 configurations, got 540"
     assert made.configurations == {}
 
 
