@@ -1,5 +1,6 @@
 """`fedbandit board`: what it prints, and its exit codes."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def test_a_dry_run_counts_runs_and_plays_none(folder: Path, fedbandit_here: Comm
     done = fedbandit_here(folder, "board", "--dry-run", "--jobs", "2")
     assert done.returncode == 0
     assert "tiny" in done.stdout
-    assert "3 methods, 0 runs done, at most 1,6" in done.stdout
+    assert re.search(r"3 methods, 0 runs done, at most 1,\d{3} to do", done.stdout)
     assert not (folder / "mlartifacts").exists()
 
 
