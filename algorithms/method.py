@@ -48,7 +48,7 @@ class Front:
 
 
 NO_COMMUNICATION = "no communication"
-CENTRALISED = "centralised"
+EVERYTHING_SHARED = "everything shared"
 
 
 def above_one(offset: float) -> float:
