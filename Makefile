@@ -9,7 +9,8 @@ INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_as_pub
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format data benchmark report tables figures records docs site ui coverage bench bench-scale bench-data bench-sweep \
+.PHONY: help test lint format data benchmark board report tables figures records docs site ui coverage bench bench-scale \
+	bench-data bench-sweep \
 	bench-report bench-load chaos fuzz clean
 
 help: ## Show this list
@@ -49,7 +50,7 @@ format: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-data: $(READY) ## Prepare LastFM, Delicious and MovieLens (FEDBANDIT_MIRROR=dir-or-url)
+data: $(READY) ## Prepare the data sets of the shipped experiments (FEDBANDIT_MIRROR=dir-or-url)
 	$(BIN)/fedbandit data
 
 # The report is built even if runs failed or data are missing (exit code 1), but not after other errors.
@@ -59,6 +60,10 @@ benchmark: $(READY) ## Prepare data, run all experiments, build the report (PROF
 	$(BIN)/fedbandit run --profile $(PROFILE); code=$$?; [ $$code -le 1 ] || exit $$code; \
 	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && \
 	echo "To use fedbandit in this terminal: source $(BIN)/activate" && exit $$code
+
+board: $(READY) ## Compare all methods by the protocol on every task with data, then build the report (about an hour)
+	@echo $(BIN)/fedbandit board; $(BIN)/fedbandit board; code=$$?; [ $$code -le 1 ] || exit $$code; \
+	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && exit $$code
 
 report: $(READY) ## Build figures, tables and report.html from the runs in MLflow
 	$(BIN)/fedbandit report

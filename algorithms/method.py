@@ -1,7 +1,7 @@
-"""What a method declares about itself: everything that plans, records, reports and tests need to know about it.
+"""The declaration of a method: everything that plans, records, reports and tests need to know about it.
 
-A built-in method consists of three files of one name: its declaration in `methods`, its compiled form in `kernels` and
-its literal form in `literal`. No module outside this package names a method.
+A built-in method consists of three files with the same name: its declaration in `methods`, its compiled form in
+`kernels` and its literal form in `literal`. No module outside this package names a method.
 """
 
 import inspect
@@ -29,7 +29,7 @@ MAX_STYLE = 47
 
 @dataclass(frozen=True)
 class Front:
-    """What a threshold grid runs through: the parameter that trades reward for communication.
+    """The parameter that a threshold grid varies: it trades reward for communication.
 
     Attributes:
         parameter: the name of the hyper-parameter.
@@ -48,7 +48,7 @@ class Front:
 
 
 NO_COMMUNICATION = "no communication"
-CENTRALISED = "centralised"
+EVERYTHING_SHARED = "everything shared"
 
 
 def above_one(offset: float) -> float:
@@ -73,7 +73,7 @@ CONFIDENCE_TUNING: Mapping[str, tuple[float, ...]] = {"alpha": (0.0, 0.01, 0.1, 
 
 @dataclass(frozen=True)
 class Limits:
-    """What `fedbandit bench` checks; a measurement without a limit is left out.
+    """The limits that `fedbandit bench` checks; a measurement without a limit is left out.
 
     Attributes:
         floor_multiple: the maximum time per step, as a multiple of the floor.
@@ -87,7 +87,10 @@ class Limits:
 
 
 class Learner(Protocol):
-    """A method in plain Python, step by step; it may also have a method `start(client_ids, dimension)`."""
+    """A method in plain Python, step by step; it may also have a method `start(client_ids, dimension)`.
+
+    A reference may have a method `read_stream(stream)` too, which is called first.
+    """
 
     def choose(self, client: int, contexts: Any, rng: Any) -> int:
         """Return the position of the chosen arm."""
@@ -103,15 +106,15 @@ class Method(ABC):
         name: the name in commands, experiments and records.
         label: the name in figures and tables.
         reference: where it is published; "ours" if it is not.
-        front: what a threshold grid runs through; `None` if there is no such parameter.
+        front: the parameter that a threshold grid varies; `None` if there is none.
         tuning: values of further parameters that the benchmark protocol tunes over.
-        added: parameters added later: a run with these values has the same key as before.
+        added: parameters added later, with the values for which the key of a run stays the same as before.
         style: its colour and marker, from 0 to 47; `None` derives one from the name.
-        version: of this method alone; increment it when its results change, and its runs are repeated.
+        version: the version of this method alone; increment it when its results change, so that its runs are repeated.
         role: whether it is ranked.
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
-        kernel_settings: the parameters, true or false, that select its kernels.
+        kernel_settings: the boolean parameters that select its kernels.
     """
 
     name: ClassVar[str]
@@ -128,7 +131,7 @@ class Method(ABC):
     kernel_settings: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Require that a method says who it is and has its own oracle: inherited ones would be those of another."""
+        """Require a method to define its own names and oracle: inherited ones would belong to another method."""
         super().__init_subclass__(**options)
         for name in ("name", "label", "reference", "start", "literal", "examples"):
             if name not in vars(cls):
@@ -148,17 +151,17 @@ class Method(ABC):
         """Return methods with various hyper-parameters, for golden runs and tests."""
 
     def skip(self, stream: "StreamOutline") -> str | None:
-        """Return in one line why the method does not take part in experiments on a stream; `None` if it does."""
+        """Return a one-line reason why the method is not run on a stream; `None` if it is."""
         return None
 
     def limits(self) -> Limits:
-        """Return what `fedbandit bench` checks."""
+        """Return the limits that `fedbandit bench` checks."""
         return Limits()
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a class declares, or what follows from its constructor if it is a plain class with `choose` and `learn`."""
+    """The declaration of a class; that of a plain class with `choose` and `learn` is derived from its constructor."""
 
     method: type
     name: str
@@ -184,7 +187,7 @@ class Declaration:
 
     @classmethod
     def of(cls, method: type, name: str | None = None) -> "Declaration":
-        """Return the declaration of a class; `name` is the one by which it was found."""
+        """Return the declaration of a class; `name` is the name under which it was found."""
         name = name or str(getattr(method, "name", method.__name__))
         # A plain class may use these names for something else: then they have other types.
         declared = {attribute: getattr(method, attribute) for attribute in DECLARED if _declares(method, attribute)}
@@ -215,7 +218,7 @@ DECLARED: Mapping[str, type | tuple[type, ...]] = {
 
 
 def usual_front(parameters: Iterable[str]) -> Front | None:
-    """Return the front of a plain class that declares none: by a parameter with the name of a usual threshold."""
+    """Return the front of a plain class that declares none: a parameter with the name of a common threshold."""
     return next((front for front in (GAMMA, THRESHOLD) if front.parameter in {*parameters}), None)
 
 

@@ -1,4 +1,4 @@
-"""The built-in methods, found by looking into the folder `methods`."""
+"""The built-in methods, discovered in the folder `methods`."""
 
 from collections.abc import Mapping
 from functools import lru_cache

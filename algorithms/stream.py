@@ -1,6 +1,7 @@
 """The interface of a stream as algorithms see it: arrays, not files."""
 
 from dataclasses import dataclass
+from math import nan
 from typing import Protocol
 
 import numpy as np
@@ -51,6 +52,13 @@ class Stream(Protocol):
         """For each step the position of its client in `client_ids`."""
 
 
+def pair_numbers(stream: Stream) -> tuple[NDArray[np.int64], int]:
+    """Return for each offered arm the number of its pair (client, item), and the number of distinct pairs."""
+    keys = stream.client_numbers[:, None].astype(np.int64) * len(stream.items) + stream.pools
+    distinct, numbers = np.unique(keys.ravel(), return_inverse=True)
+    return numbers.reshape(keys.shape).astype(np.int64, copy=False), len(distinct)
+
+
 def trace_of(
     stream: Stream,
     choices: NDArray[np.int32],
@@ -78,4 +86,5 @@ def trace_of(
         client_uploads=client_uploads,
         client_downloads=client_downloads,
         transfer_dim=stream.items.shape[1] if transfer_dim is None else transfer_dim,
+        random_reward=float(stream.rewards.sum()) / stream.rewards.shape[1] if stream.rewards.min() >= 0 else nan,
     )

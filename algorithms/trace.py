@@ -2,9 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,8 @@ class Trace:
     Per client, in the order of `client_ids`: `client_rewards`, `client_uploads`, `client_downloads`.
     `transfer_dim` is the dimension d of the statistics {V, b} that one transfer moves: d (d + 1) / 2 + d numbers, as V
     is symmetric. `numbers_up` and `numbers_down` (per step), `client_numbers_up` and `client_numbers_down` (per client)
-    count these numbers.
+    count these numbers. `random_reward` is what a uniformly random choice collects in expectation on the same pools;
+    NaN if a reward is negative, as in simulations.
     """
 
     choices: NDArray[np.int32]
@@ -39,6 +45,29 @@ class Trace:
     client_uploads: NDArray[np.int64]
     client_downloads: NDArray[np.int64]
     transfer_dim: int
+    random_reward: float = nan
+
+    def __repr__(self) -> str:
+        """Return the totals in one line."""
+        reward = f"reward {self.rewards.sum():,.6g}"
+        if self.random_reward > 0:
+            reward += f" ({self.normalised_reward:.4g} × random choice)"
+        return (
+            f"<Trace: {len(self.choices):,} steps, {len(self.client_ids):,} clients, {reward}, "
+            f"regret {self.regret.sum():,.6g}, {self.communication:,} transfers>"
+        )
+
+    def frame(self) -> "pd.DataFrame":
+        """Return one row per step: choice, reward, regret, uploads and downloads."""
+        import pandas as pd
+
+        names = ("choices", "rewards", "regret", "uploads", "downloads")
+        return pd.DataFrame({name: getattr(self, name) for name in names}).rename_axis("step")
+
+    @property
+    def normalised_reward(self) -> float:
+        """The reward divided by that of random choice; NaN where it has no meaning, as in simulations."""
+        return float(self.rewards.sum()) / self.random_reward if self.random_reward > 0 else nan
 
     @property
     def communication(self) -> int:

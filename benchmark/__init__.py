@@ -10,11 +10,37 @@ from typing import TYPE_CHECKING, Any  # noqa: E402
 from benchmark.records.telemetry import switch_off_telemetry  # noqa: E402
 
 if TYPE_CHECKING:
-    from benchmark.api import EventStream, Trace, replay
+    from benchmark.api import (
+        Best,
+        Budget,
+        EventStream,
+        Recommendation,
+        Results,
+        Trace,
+        compare,
+        load,
+        recommend,
+        replay,
+        results,
+        simulate,
+    )
 
 switch_off_telemetry()  # here, because every process of ours imports this package before MLflow
 
-__all__ = ["EventStream", "Trace", "replay"]
+__all__ = [
+    "Best",
+    "Budget",
+    "EventStream",
+    "Recommendation",
+    "Results",
+    "Trace",
+    "compare",
+    "load",
+    "recommend",
+    "replay",
+    "results",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a record says about its method, for people and reports: it is complete where the method is not installed."""
+"""The card of a method in a record: all that people and reports need to know, even if the method is not installed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,16 +12,16 @@ from benchmark.styles import style_number
 
 @dataclass(frozen=True)
 class MethodCard:
-    """The label, style and role of a method, and what its front is called.
+    """The label, style and role of a method, and the parameter of its front.
 
     Attributes:
         name: the name in records.
         label: the name in figures and tables.
         style: the number of its style.
         role: `contender`, `baseline` or `reference`.
-        parameter: the parameter that its front runs through; empty without one.
+        parameter: the parameter that its front varies; empty if there is none.
         symbol: how figures and tables write that parameter.
-        ends: the ends of its grid, as labels of figures name them with their symbol.
+        ends: the ends of its grid, which figures label with their symbol.
         landmarks: values that figures draw as extremes, with their names.
     """
 

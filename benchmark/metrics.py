@@ -1,4 +1,4 @@
-"""The metrics of a run. Each declares itself here, and nothing else knows more about it than this declaration.
+"""The metrics of a run. Each is declared here, and all other code relies on this declaration alone.
 
 Recording, reading, axes, captions, sorting, the summary and the chart of the MLflow UI look metrics up in `METRICS`. To
 add a metric, add an entry.
@@ -35,7 +35,7 @@ class Metric:
         name: its name in MLflow and in tables.
         label: its name for people.
         better: which values are better; `neither` if it is not a goal.
-        of: its value for a run; NaN where it has no meaning, and then it is not recorded.
+        of: its value for a run; NaN where it is undefined, and then it is not recorded.
         unit: what it counts, such as transfers or bytes; empty for a ratio or a sum of rewards.
         scale: the scale of an axis that shows it.
         curve: its contribution at each step; the running sum is recorded over time, as `NAME_curve`.
@@ -259,7 +259,7 @@ def curves_of(trace: "Trace") -> "dict[str, NDArray[Any]]":
 
 
 def objective(sources: Iterable[str]) -> Metric:
-    """Return the metric by which runs on these streams are judged: the one place that decides.
+    """Return the metric by which runs on these streams are judged; it is decided only here.
 
     It is regret if all streams are simulated, because it is then exact, and otherwise normalised reward.
 

@@ -1,4 +1,4 @@
-"""What a sweep reports while it runs. The terminal is one observer; a notebook or a server may have another."""
+"""Observers receive the progress of a sweep. The terminal is one observer; a notebook or a server may have another."""
 
 from typing import Protocol
 

@@ -57,9 +57,9 @@ class Budgets(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> "Budgets":
         if self.all != sorted(set(self.all)) or self.all[0] != 0:
-            raise ValueError(f"all must rise from 0, got {self.all}")
+            raise ValueError(f"all must be increasing, starting at 0, got {self.all}")
         if len(set(self.primary)) < len(self.primary) or not set(self.primary) <= set(self.all):
-            raise ValueError(f"primary must be distinct budgets of all ({self.all}), got {self.primary}")
+            raise ValueError(f"primary must be distinct budgets from all ({self.all}), got {self.primary}")
         return self
 
 
@@ -156,7 +156,7 @@ class BenchmarkProtocol(Strict):
             raise ValueError(f"passes must use every choosing seed once, in order, got {list(played)}")
         kept = [current.keep for current in self.passes]
         if kept != sorted(kept, reverse=True) or kept[-1] != 1:
-            raise ValueError(f"keep must fall from pass to pass, to 1 in the last, got {kept}")
+            raise ValueError(f"keep must decrease from pass to pass, to 1 in the last, got {kept}")
         if len(self.seeds.reporting.seeds) < self.comparison.min_report_seeds:
             raise ValueError(
                 f"seeds.reporting must have at least {self.comparison.min_report_seeds} seeds, "

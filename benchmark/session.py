@@ -1,4 +1,4 @@
-"""A sweep as a function: `run` does the runs of a plan that are not finished, and records each in MLflow.
+"""A sweep as a function: `run` executes the unfinished runs of a plan, and records each in MLflow.
 
     plan = make_plan(find_experiments(["fig_a"]), RunOptions(seeds=(0, 1)))
     with LocalExecutor(jobs=2) as executor:
@@ -50,7 +50,7 @@ class SweepResult:
         finished: the records of runs that this sweep finished, including those copied from other experiments.
         failed: the runs that failed; the next sweep repeats them.
         skipped: the records of runs that were finished before.
-        interrupted: whether Ctrl-C or SIGTERM ended it; the next sweep does the remaining runs.
+        interrupted: whether Ctrl-C or SIGTERM ended it; the next sweep executes the remaining runs.
     """
 
     finished: tuple[RunRecord, ...] = ()
@@ -91,7 +91,7 @@ def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silen
 
 
 def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecord], executor: Executor) -> bool:
-    """Do the runs; return whether a signal interrupted it."""
+    """Execute the runs; return whether a signal interrupted them."""
     with stopping_at_signals() as stop:
         recorder.begin(runs)
         status = "KILLED"
@@ -154,7 +154,7 @@ class _Recorder:
             if result.error:
                 error = one_line(without_secrets(result.error))
                 self.failures.append(Failure(run.experiment, one_line(run.name), one_line(run.stream.name), error))
-            seconds = self.seconds[run.key] if run is runs[0] else 0.0  # a run that experiments share is done once
+            seconds = self.seconds[run.key] if run is runs[0] else 0.0  # a run that experiments share is executed once
             self.observer.run_done(run, result, seconds, is_reused=is_reused)
 
     def tick(self) -> None:

@@ -1,7 +1,7 @@
 """The look of methods, the same in figures, on the page and in MLflow: a style is a number from 0 to 47.
 
 8 colours × 6 markers. Built-in methods declare numbers below `FIRST_FREE`; any other method may declare one, or gets
-one that follows from its name. So a style never depends on which other methods are installed. Only if two methods of
+one that follows from its name. So a style never depends on which other methods are installed. If two methods of
 one figure have the same style, the later one by name takes the next free one in this figure.
 """
 
@@ -40,7 +40,7 @@ class Style:
 
 
 def style(number: int) -> Style:
-    """Return the style of a number; the first 8 differ in colour and, but for two pairs, in marker."""
+    """Return the style of a number; the first 8 differ in colour and, except for two pairs, in marker."""
     row, column = divmod(number, len(COLOURS))
     return Style(COLOURS[column], *MARKERS[(column + row) % len(MARKERS)])
 

@@ -9,7 +9,7 @@ from data_pipelines.data_set import DataSet
 from data_pipelines.support.messages import did_you_mean, one_line
 
 SUB_COMMANDS = ("import", "show")
-"""The words that may stand in the place of a data set's name after `fedbandit data`."""
+"""Words that can follow `fedbandit data` instead of the name of a data set."""
 
 
 def data_set_names() -> list[str]:
@@ -27,5 +27,5 @@ def find_data_set(name: str) -> DataSet:
 
 
 def stream_defaults(name: str) -> Mapping[str, str]:
-    """Return the options of streams in which a data set differs from the others; none for one of the user's own."""
+    """Return the stream options in which a data set differs from the others; none for an imported data set."""
     return find_data_set(name).stream_defaults if name in data_set_names() else {}

@@ -117,11 +117,11 @@ class DataSet:
     """How `fedbandit data show` groups users by activity: `tens` or `quantiles`."""
     read: Callable[[Archive, Parameters], Contents] | None = None
     reduction: Reduction = "pca"
-    """How TF-IDF becomes components: principal components, or a truncated SVD, which does not centre."""
+    """How TF-IDF vectors are reduced: to principal components, or by a truncated SVD, which does not centre them."""
     stream_defaults: Mapping[str, str] = field(default_factory=dict)
-    """Options of a stream in which the data set differs from the others."""
+    """Stream options in which the data set differs from the others."""
     positive_rating: float | None = None
-    """The least rating that is a reward in pools of rated items; None if the data set has no ratings."""
+    """The lowest rating that gives a reward in pools of rated items; None if the data set has no ratings."""
     stand_in: Callable[[StandIn], None] | None = None
     fallback_size: Size = "small"
     """The size of the stand-in that `fedbandit data --or-stand-in` generates."""

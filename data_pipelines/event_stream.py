@@ -88,7 +88,7 @@ class EventStream:
 
     @cached_property
     def random_reward(self) -> float:
-        """What a uniformly random choice collects in expectation on the same pools: the sum of each pool's mean."""
+        """The expected reward of a uniformly random choice from the same pools: the sum of each pool's mean."""
         return float(self.rewards.sum()) / self.arms
 
     @cached_property

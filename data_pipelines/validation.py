@@ -1,4 +1,4 @@
-"""What is wrong with a value that pydantic refuses, in one line: the field, what it must be, and the value."""
+"""One-line messages for values that pydantic rejects: the field, what it must be, and the value."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ ERROR = {"value_error", "assertion_error"}
 
 
 def most_likely(error: "ValidationError") -> dict[str, Any]:
-    """Return the details of the most likely of the mistakes.
+    """Return the details of the most likely mistake.
 
     For a field that accepts two types, pydantic reports an error for each: the deeper one is the relevant one. An
     unknown field comes before a missing one: they may be the same field, misspelt.

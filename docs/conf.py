@@ -50,6 +50,7 @@ CONTENTS = """
 :caption: Use
 
 docs/install
+docs/answers
 docs/experiments
 docs/ui
 docs/reports
@@ -62,6 +63,8 @@ docs/cluster
 :hidden:
 :caption: Results
 
+docs/board
+docs/protocol
 docs/results
 docs/data
 docs/speed

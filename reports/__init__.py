@@ -1,1 +1,1 @@
-"""Figures, tables and one page from the runs in MLflow and the prepared data sets; runs no bandit."""
+"""Figures, tables and one page from the runs in MLflow and the prepared data sets; no bandit is run."""

@@ -67,7 +67,7 @@ def build(
         log: whether to log the tables and figures to MLflow.
     """
     results = read_results(uri)
-    if results.runs.empty:
+    if results.runs.empty and not results.boards:
         left_out = results.left_out_sentences()
         condition = f" on the currently prepared data ({'; '.join(left_out)})" if left_out else ""
         raise ValueError(f"no finished runs in {without_user(results.uri)}{condition}; run `fedbandit run` first")
@@ -87,7 +87,7 @@ def folder_of(names: Sequence[str]) -> Path:
 
 
 def find_names(names: Sequence[str], results: Results) -> list[str]:
-    """Return the experiments that the names and patterns select, also those without runs."""
+    """Return the experiments that the names and patterns select, including those without runs."""
     experiments = sorted({*experiment_names(), *results.experiments()})
     selection: list[str] = [] if names else experiments
     for name in names:
@@ -199,7 +199,7 @@ class Builder:
             drawn=self.drawn,
             is_unchanged=is_unchanged,
             analysis_runs=analysis_runs,
-            labels=self.context.labels(self.results.runs),
+            labels=self.context.labels(self.results.all_runs),
             left_out=tuple(self.results.left_out_sentences()),
             absent=tuple(self.context.absent),
             failures=tuple(self.failures),

@@ -29,9 +29,14 @@ STUDIES = Subject(
     "differently.",
 )
 BOUNDS = Subject("Bounds", "Appendix Table 1: the theoretical bounds next to our measurements.")
-LEADERBOARD = Subject("Leaderboard", "All algorithms, your own included, on the same streams and seeds.")
+BOARD = Subject(
+    "Board",
+    "Which method earns most within a communication budget? Every method is tuned alike, on seeds that are not "
+    "reported. Budgets are in full transfers per client. The rules are in docs/protocol.md.",
+)
+SETTINGS = Subject("Settings", "All settings of each experiment, your own algorithms included.")
 FURTHER = Subject("Further tables")
 MISSING = Subject("Missing runs and data")
 
-IN_ORDER = (PAPER, FIGURES, OVER_TIME, USERS, STUDIES, BOUNDS, LEADERBOARD, FURTHER)
+IN_ORDER = (BOARD, PAPER, FIGURES, OVER_TIME, USERS, STUDIES, BOUNDS, SETTINGS, FURTHER)
 """The order on the page; subjects that are not listed here follow. MISSING is first or last, see `page.sections`."""

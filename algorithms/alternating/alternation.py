@@ -26,7 +26,7 @@ class Line(NamedTuple):
 
 @compiled
 def line_of(x: Vector, u: Vector, w: Vector) -> Line:
-    """Take the five products."""
+    """Compute the five products."""
     uu, uw, ww, xu, xw = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(x.size):
         uu += u[i] * u[i]

@@ -223,7 +223,7 @@ def _try_newest(part: Part, models: PartialModels, chain: Pending, client: int, 
 
 @compiled
 def take_over(rows: IndependentRows, place: int, pending: Pending, client: int, count: int) -> bool:
-    """Compute a place from the `count` latest observations of a client; false if they are not independent."""
+    """Fill a place with the `count` latest observations of a client; false if they are not independent."""
     if count > rows.dimension:
         return False
     step = pending.latest[client]
@@ -255,7 +255,7 @@ def learn_local(models: PartialModels, client: int, step: int, item: int, target
 
 @compiled
 def learn_global(models: PartialModels, protocol: Protocol, client: int, item: int, target: float) -> None:
-    """Do the same for the global part, whose data the protocol stores; call it after `learn_local` and `observe`."""
+    """Update the global part, whose data the protocol stores; call this after `learn_local` and `observe`."""
     own, part = models.own, models.global_part
     if not part.is_independent[client]:
         return
@@ -340,7 +340,7 @@ def updated_inverse(part: Part, client: int, x: Vector) -> int:
 
 @compiled
 def _is_solvable(part: Part, protocol: Protocol, client: int, trace: float) -> bool:
-    """Tell whether V_i, of the given trace, certainly has full rank, judged by its base version alone."""
+    """Tell whether V_i, with the given trace, certainly has full rank, judging by its base version alone."""
     if part.inverses.status[part.inverses.place[client], 0] != UNKNOWN:
         return False  # its own P is still valid
     versions = protocol.versions

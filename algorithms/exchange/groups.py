@@ -30,9 +30,9 @@ class Groups(NamedTuple):
     heap_group: NDArray[np.int32]
     heap_due: NDArray[np.float64]
     made: NDArray[np.int64]
-    """One number: the groups made so far."""
+    """The number of groups made so far, in an array of length 1."""
     heap_size: NDArray[np.int64]
-    """One number: the entries in the heap."""
+    """The number of entries in the heap, in an array of length 1."""
 
 
 def new_groups(capacity: int) -> Groups:

@@ -27,13 +27,13 @@ class Versions(NamedTuple):
     references: NDArray[np.int32]
     free: NDArray[np.int32]
     used: NDArray[np.int64]
-    """One number: the entries ever used."""
+    """The number of entries ever used, in an array of length 1."""
     free_count: NDArray[np.int64]
-    """One number: the entries in `free`."""
+    """The number of entries in `free`, in an array of length 1."""
     next_serial: NDArray[np.int64]
-    """One number: the serial number of the next version."""
+    """The serial number of the next version, in an array of length 1."""
     newest: NDArray[np.int64]
-    """One number: the newest server state."""
+    """The newest server state, in an array of length 1."""
 
 
 def new_versions(capacity: int, dimension: int, ridge: float) -> Versions:
@@ -44,7 +44,7 @@ def new_versions(capacity: int, dimension: int, ridge: float) -> Versions:
     versions.log_det[EMPTY] = dimension * np.log(ridge)
     versions.least_eigenvalue[EMPTY] = 0.0
     versions.serial[EMPTY] = 0
-    versions.references[EMPTY] = 2  # the server's, and one that is never released
+    versions.references[EMPTY] = 2  # one reference by the server, and one that is never released
     versions.used[0] = versions.next_serial[0] = 1
     versions.newest[0] = EMPTY
     return versions
@@ -73,7 +73,7 @@ def with_room(versions: Versions, more: int) -> Versions:
     if capacity - used + free >= more:
         return versions
     larger = _allocate(max(2 * capacity, used + more), versions.b.shape[1])
-    for name in Versions._fields:  # of an array with one number, `:used` is all of it
+    for name in Versions._fields:  # for an array of length 1, `:used` is the whole array
         getattr(larger, name)[:used] = getattr(versions, name)[:used]
     return larger
 

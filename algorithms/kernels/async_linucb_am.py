@@ -68,7 +68,7 @@ class State(NamedTuple):
 
 
 class WarmStartState(NamedTuple):
-    """The same for Algorithm 5, with the clients that still learn alone."""
+    """Everything that a step of Algorithm 5 reads and changes, including the clients that still learn alone."""
 
     events: Events
     parameters: Parameters
@@ -156,7 +156,7 @@ def _run(start: int, stop: int, state: State) -> int:
 
 @entry_point
 def _run_with_warm_start(start: int, stop: int, state: WarmStartState) -> int:
-    """Algorithm 5, returning the same; a separate kernel, because it takes as long to compile as the other."""
+    """Algorithm 5, with the same return value; a separate kernel, because it takes as long to compile as the other."""
     events, p, protocol, models = state.events, state.parameters, state.protocol, state.models
     beginners, system, outcome = state.beginners, state.system, state.outcome
     for t in range(start, stop):
@@ -186,7 +186,7 @@ def _run_with_warm_start(start: int, stop: int, state: WarmStartState) -> int:
 
 @compiled
 def read_ahead(t: int, events: Events, protocol: Protocol, models: PartialModels) -> None:
-    """Start to read what step t needs."""
+    """Start to read the data that step t needs."""
     client = events.clients[t]
     read_arms_ahead(events.items, events.pools[t])
     read_own_data_ahead(protocol.pending, client)

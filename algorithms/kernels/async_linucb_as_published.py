@@ -48,7 +48,7 @@ class AsPublishedRun(AsyncLinUCBRun):
 
 @entry_point
 def _run(start: int, stop: int, state: StateAsPublished) -> int:
-    """As Algorithm 2, except for the peculiarities; return the step it stopped at, as that does."""
+    """Algorithm 2 with the peculiarities; return the step it stopped at, earlier where scores are not finite."""
     events, protocol, system, models = state.events, state.protocol, state.system, state.models
     dimension = events.items.shape[1]
     is_stale = models.shape[0] > 0
@@ -100,7 +100,7 @@ def _choose(scores: NDArray[np.float64], arms: int, seed: int, step: int, first_
 def _copy(
     source: NDArray[np.float64], source_b: int, target: NDArray[np.float64], target_b: int, dimension: int
 ) -> None:
-    """Copy V and b; b is a column, which may stand elsewhere."""
+    """Copy V and b; b is a column, whose position may differ."""
     for i in range(dimension):
         for j in range(dimension):
             target[i, j] = source[i, j]

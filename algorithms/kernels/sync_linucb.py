@@ -37,9 +37,9 @@ class Synchronisation(NamedTuple):
     seen: NDArray[np.int64]
     log_ratio: NDArray[np.float64]
     synchronisations: NDArray[np.int64]
-    """One number: the synchronisations so far."""
+    """The number of synchronisations so far, in an array of length 1."""
     known_clients: NDArray[np.int64]
-    """One number: the clients that have acted."""
+    """The number of clients that have acted, in an array of length 1."""
     transfers: NDArray[np.int64]
 
 

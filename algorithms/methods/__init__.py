@@ -1,1 +1,1 @@
-"""The methods, one module each: what a method declares. Its kernel and its literal form are imported when needed."""
+"""The declarations of the methods, one module each. Its kernel and its literal form are imported when needed."""

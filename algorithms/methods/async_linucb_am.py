@@ -80,5 +80,5 @@ class AsyncLinUCBAM(Method):
         yield AsyncLinUCBAM(gamma=1.5, warm_start=True)
 
     def limits(self) -> Limits:
-        """Return what `fedbandit bench` checks."""
+        """Return the limits that `fedbandit bench` checks."""
         return Limits(floor_multiple=2.5 if self.warm_start else 2.0, memory=8.0)

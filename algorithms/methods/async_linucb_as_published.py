@@ -60,5 +60,5 @@ class AsyncLinUCBAsPublished(AsyncLinUCB):
         yield AsyncLinUCBAsPublished(gamma=1.5, first_maximum=True)
 
     def limits(self) -> Limits:
-        """Return no limits: the time of a study's method does not matter."""
+        """Return no limits: the speed of a method that only a study uses does not matter."""
         return Limits()

@@ -31,12 +31,12 @@ class RandomChoice(Method):
         return RandomChoiceRun(stream, seed)
 
     def literal(self) -> "LiteralRandomChoice":
-        """Return the same in plain Python."""
+        """Return the same method in plain Python."""
         from algorithms.literal.random_choice import LiteralRandomChoice
 
         return LiteralRandomChoice()
 
     @classmethod
     def examples(cls) -> Iterable["RandomChoice"]:
-        """Return the only one."""
+        """Return the only configuration."""
         yield RandomChoice()

@@ -57,5 +57,5 @@ class SyncLinUCB(Method):
         yield SyncLinUCB(threshold=0.5, alpha="theory", ridge=0.1)
 
     def limits(self) -> Limits:
-        """Return what `fedbandit bench` checks."""
+        """Return the limits that `fedbandit bench` checks."""
         return Limits(floor_multiple=0.9)

@@ -8,7 +8,7 @@ and reduced by Gaussian elimination without pivoting: V(λ) = L D Lᵀ turns the
 Then ‖x‖² in the norm of V(λ)⁻¹ is Σ (L⁻¹x)²/D, xᵀV(λ)⁻¹b is Σ (L⁻¹x)(L⁻¹b)/D and log det V(λ) is Σ log D.
 Nothing is updated from step to step, so nothing drifts; squared widths cannot become negative; and since every
 pivot of V(λ) is at least λ in exact arithmetic, pivots are kept from falling below λ by rounding (or, if features are
-so large that λ itself is lost in rounding, below a small part of the diagonal entry).
+so large that λ itself is lost in rounding, below a small fraction of the diagonal entry).
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from algorithms.numerics.jit import compiled
 ALIGNMENT = 64
 
 ROUNDING = 1e-14
-"""A pivot below this part of its diagonal entry is rounding error."""
+"""A pivot below this fraction of its diagonal entry is rounding error."""
 
 
 class System(NamedTuple):

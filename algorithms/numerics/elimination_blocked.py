@@ -38,7 +38,7 @@ intrinsic: Any = numba_intrinsic
 
 
 def processor_has_vectors() -> bool:
-    """Tell whether kernels are compiled for AVX2 and FMA, by this processor or by NUMBA_CPU_FEATURES."""
+    """Tell whether kernels are compiled for AVX2 and FMA, which the processor or NUMBA_CPU_FEATURES determines."""
     settings: Any = config
     if settings.DISABLE_JIT:
         return False
@@ -263,7 +263,7 @@ class _Block:
                 builder.store(value, place, align=8)
 
     def _take_pivot(self, vector: Value, row: Value, q: int) -> Value:
-        """Set 1/D of a row; its position holds the minimum of D before."""
+        """Set 1/D of a row; before, its position holds the minimum of D."""
         builder = self.builder
         lane = builder.trunc(builder.and_(row, INDEX(LANES - 1)), LANE) if self.count < LANES else LANE(q)
         pivot = builder.extract_element(vector, lane)

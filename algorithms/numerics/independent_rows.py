@@ -20,10 +20,10 @@ from algorithms.numerics.pseudo_inverse import WELL_CONDITIONED, dot
 from algorithms.numerics.small_loops import Matrix, Vector
 
 INDEPENDENT = 1e-4
-"""A row is independent of others if more than this part of ‖x‖² lies outside their span: twelve digits are correct."""
+"""A row is independent of others if more than this share of ‖x‖² lies outside their span: twelve digits are correct."""
 
 SCRATCH = 0
-"""The shared place of clients without their own: computed again at each step, which is cheap for a few rows."""
+"""The place shared by clients without one of their own: recomputed at each step, which is cheap for a few rows."""
 
 
 class IndependentRows(NamedTuple):

@@ -1,6 +1,6 @@
 """Compilation: decorators for kernels, and a disk cache that never returns an outdated kernel.
 
-Numba's own cache checks only the file of the function itself and misses changes of helpers in other files. So the
+Numba's own cache checks only the file of the function itself and misses changes to helpers in other files. So the
 name of the cache folder contains a hash of all files of this package. Inside it, kernels are found by the name of their
 module, not by its path: another copy of the same package compiles nothing again.
 """

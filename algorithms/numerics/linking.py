@@ -1,8 +1,8 @@
 """Compilation of kernels that only other kernels call: as LLVM code alone, to be linked into their callers.
 
-Numba optimises every function with all that it calls and makes machine code of it: a loop seven calls deep is optimised
-seven times, and the machine code of all but the outermost function is never used. Here an inner kernel is left as it is
-written, and the entry point that contains it is optimised once, as a whole.
+Numba optimises every function together with everything it calls, and compiles it to machine code: a loop seven calls
+deep is optimised seven times, and the machine code of all but the outermost function is never used. Here an inner
+kernel is left as it is written, and the entry point that contains it is optimised once, as a whole.
 """
 
 # mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-subclassing-any=False
@@ -16,7 +16,7 @@ from numba.core.typed_passes import NativeLowering
 
 
 class _LinkedCode(JITCodeLibrary):
-    """LLVM code that is neither optimised nor made into machine code."""
+    """LLVM code that is neither optimised nor compiled to machine code."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -42,7 +42,7 @@ class _LinkedLowering(NativeLowering):
 
 
 class LinkedCompiler(CompilerBase):
-    """Numba's pipeline with another last step."""
+    """Numba's pipeline with a different last step."""
 
     def define_pipelines(self) -> list[PassManager]:
         """Return the only pipeline."""

@@ -22,7 +22,7 @@ UNKNOWN = -1.0
 """The rank of an outdated P."""
 
 CERTAIN = 1e-7
-"""A squared residual above this part of ‖x‖² is a new direction."""
+"""A squared residual above this share of ‖x‖² is a new direction."""
 
 WELL_CONDITIONED = 1e6
 """Up to this condition number rank-1 updates keep ten digits; beyond it, each update is followed by a refinement."""
@@ -68,7 +68,7 @@ def new_scratch(dimension: int) -> Scratch:
 
 @compiled
 def trace_of(V: Matrix) -> float:
-    """Return the sum of the diagonal: at least the largest eigenvalue of a Gram matrix."""
+    """Return the sum of the diagonal, an upper bound for the largest eigenvalue of a Gram matrix."""
     total = 0.0
     for i in range(V.shape[0]):
         total += V[i, i]
@@ -203,7 +203,7 @@ def rotate(values: Matrix, vectors: Matrix, p: int, q: int) -> None:
 
 @compiled
 def include(V: Matrix, P: Matrix, status: Vector, x: Vector, scratch: Scratch) -> int:
-    """Update P = V⁻ to (V + x xᵀ)⁻ before x is added to V; return what `complete` has to do afterwards.
+    """Update P = V⁻ to (V + x xᵀ)⁻ before x is added to V; return whether `complete` must refine or rebuild P.
 
     `status` holds the rank and the number of updates since the last rebuild.
     """

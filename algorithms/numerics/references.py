@@ -1,9 +1,9 @@
 """States by reference: a kernel gets the address of a table instead of the fields of a NamedTuple.
 
 Numba passes a NamedTuple by value. A state of some forty arrays has hundreds of fields, and each function that gets it
-passes all of them on, which takes most of the time to compile. A reference is a single address: of a table with one
-word per number and, for each array, its address and its shape. Inside a kernel, `state.field` reads the table; a nested
-NamedTuple is a reference into it. The table never changes, so compilers read an entry once.
+passes all of them on, which takes most of the time to compile. A reference is a single address, that of a table with
+one word per number and, for each array, its address and its shape. Inside a kernel, `state.field` reads the table; a
+nested NamedTuple is a reference into it. The table never changes, so compilers read an entry once.
 """
 
 # mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-subclassing-any=False

@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _prepare(arguments: argparse.Namespace) -> int:
-    from benchmark.plan.experiment import shipped_data_sets
+    from benchmark.plan.experiment import optional_data_sets, shipped_data_sets
     from data_pipelines.catalogue import find_data_set
     from data_pipelines.fetch.sources import PreparationOptions, mirror_from_environment, offline_from_environment
     from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, data_folder
@@ -137,16 +137,41 @@ def _prepare(arguments: argparse.Namespace) -> int:
     results = [
         make_ready(name, options, parameters=parameters, dimension=dimension, dead_hosts=dead_hosts) for name in names
     ]
+    replaced = {} if arguments.names else _replaced(results, options, dimension, dead_hosts)
     if arguments.or_stand_in:
-        results = [_ready_or_stand_in(result, options, parameters, dimension) for result in results]
+        results = [
+            result if result.data_set.name in replaced else _ready_or_stand_in(result, options, parameters, dimension)
+            for result in results
+        ]
+    results += [each for each in replaced.values() if each.data_set.name not in names]
+    optional = set() if arguments.names else optional_data_sets()
+    unavailable = dict.fromkeys(optional, "that use it leave it out")
+    unavailable |= {name: f"use {result.data_set.name} instead" for name, result in replaced.items()}
+    failures = [result for result in results if result.manifest is None and result.data_set.name not in unavailable]
     for result in results:
-        for line in tried_lines(result) if result.manifest is not None else ():
+        for line in tried_lines(result) if result not in failures else ():
             print(line, file=sys.stderr)
-    print(status_table(results))
-    failures = [result for result in results if result.manifest is None]
+    print(status_table(results, unavailable))
     for failure in failures:
         print(missing_data_help(failure, folder), file=sys.stderr)
     return 1 if failures else 0
+
+
+def _replaced(
+    results: "Sequence[PreparationResult]", options: "PreparationOptions", dimension: int, dead_hosts: dict[str, str]
+) -> "dict[str, PreparationResult]":
+    """Return, for data sets that are not available, the data sets that shipped experiments use instead, if ready."""
+    from benchmark.plan.experiment import shipped_fallbacks
+    from data_pipelines.prepare.readiness import make_ready
+
+    fallbacks = shipped_fallbacks()
+    missing = [result.data_set.name for result in results if result.manifest is None]
+    instead = {
+        name: make_ready(fallbacks[name], options, dimension=dimension, dead_hosts=dead_hosts)
+        for name in missing
+        if name in fallbacks and options.stand_in is None
+    }
+    return {name: result for name, result in instead.items() if result.manifest is not None}
 
 
 def _ready_or_stand_in(
@@ -154,12 +179,16 @@ def _ready_or_stand_in(
 ) -> "PreparationResult":
     """Return the result, or a stand-in if the data set could not be downloaded."""
     from data_pipelines.prepare.readiness import make_ready
+    from data_pipelines.prepare.status_table import tried_lines
 
+    data_set = result.data_set
     if result.manifest is not None:
         return result
-    data_set = result.data_set
-    for line in result.tried:
-        print(f"{data_set.name}: {line}", file=sys.stderr)
+    if data_set.stand_in is None:
+        print(f"{data_set.name} could not be downloaded, and {data_set.name} has no stand-in.", file=sys.stderr)
+        return result
+    for line in tried_lines(result):
+        print(line, file=sys.stderr)
     print(f"{data_set.name} could not be downloaded; using generated stand-in data instead.", file=sys.stderr)
     stand_in_options = replace(options, stand_in=data_set.fallback_size)
     return make_ready(data_set.name, stand_in_options, parameters=parameters, dimension=dimension)

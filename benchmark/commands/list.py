@@ -1,4 +1,4 @@
-"""List experiments, algorithms and data sets, and their status.
+"""List experiments, tasks, algorithms and data sets, and their status.
 
 Example:
   fedbandit list
@@ -14,18 +14,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print three short lists."""
+    """Print four short lists."""
+    from benchmark.board.task import load_task, task_names
     from benchmark.plan.algorithm_names import algorithm_names, broken_algorithms, declaration_of
     from benchmark.plan.experiment import experiment_names, load_experiment
     from benchmark.records.reader import experiments_with_runs
     from benchmark.records.store import Store
+    from benchmark.terminal.text import number_of
     from data_pipelines.prepare.prepared import data_set_states
 
     finished = experiments_with_runs(Store())
     built_in = {name: load_experiment(name).title for name in experiment_names()}
-    own = {name: "(from your own TOML file)" for name in sorted(finished) if name not in built_in}
-    runs = {name: f"{finished.get(name, 0)} runs finished" for name in (*built_in, *own)}
+    others = [name for name in sorted(finished) if name not in built_in]
+    own = {name: "(a board)" if name.startswith("board_") else "(from your own TOML file)" for name in others}
+    runs = {name: f"{number_of(finished.get(name, 0), 'run')} finished" for name in (*built_in, *own)}
     _print("experiments (fedbandit run NAME)", [(runs[name], name, title) for name, title in (built_in | own).items()])
+    _print("tasks (fedbandit board NAME)", [(name, load_task(name).title) for name in task_names()])
     broken = broken_algorithms()
     working = [name for name in algorithm_names() if name not in broken]
     parameters = {name: ", ".join(declaration_of(name).parameters) for name in working}

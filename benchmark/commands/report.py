@@ -25,6 +25,10 @@ import sys
 import time
 from pathlib import Path
 
+from benchmark.terminal.text import fitted, number_of
+
+INDENT = " " * 9
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -48,28 +52,27 @@ def run(arguments: argparse.Namespace) -> int:
     report = build(names=arguments.names, out=out, only=arguments.only)
     seconds = time.monotonic() - start
     for label in report.labels:
-        print(label)
+        print(fitted(label))
     for sentence in report.left_out:
-        print(f"note     {sentence}")
+        print(fitted(f"note     {sentence}", INDENT))
     for sentence in report.absent:
-        print(f"missing  {sentence}")
+        print(fitted(f"missing  {sentence}", INDENT))
     for failure in report.failures:
-        print(f"FAILED   {failure}", file=sys.stderr)
+        print(fitted(f"FAILED   {failure}", INDENT), file=sys.stderr)
     if report.is_unchanged:
         print(f"Nothing has changed since the last report ({seconds:.1f} s).")
     else:
-        counts = {"tables": f"{report.tables} tables", "figures": f"{report.figures} figures ({report.drawn} redrawn)"}
+        figures = f"{number_of(report.figures, 'figure')} ({report.drawn} redrawn)"
+        counts = {"tables": number_of(report.tables, "table"), "figures": figures}
         parts = [text for part, text in counts.items() if arguments.only in (part, None)]
         print(f"{', '.join(parts)}, {seconds:.1f} s")
     if arguments.only != "figures":
-        print(f"tables   {report.out / 'tables'} (CSV, Markdown, LaTeX)")
+        print(fitted(f"tables   {report.out / 'tables'} (CSV, Markdown, LaTeX)", INDENT))
     if arguments.only != "tables":
-        print(f"figures  {report.out / 'figures'} (PNG, SVG, CSV, captions in Markdown)")
+        print(fitted(f"figures  {report.out / 'figures'} (PNG, SVG, CSV, captions in Markdown)", INDENT))
     if not arguments.only:
         print(f"page     {(report.out / 'report.html').absolute().as_uri()}")
-        print("MLflow   a run `report` in each experiment, with its figures and tables: fedbandit ui")
-        print('next     add your own algorithm (see "Add an algorithm" in README.md):')
-        print("           fedbandit run fig_a --algorithm module:Class")
-        print("         estimate how long the full `paper` profile takes:")
-        print("           fedbandit run --profile paper --dry-run")
+        print("view     fedbandit ui    (a run `report` has the figures and tables)")
+        print("compare  fedbandit compare METHOD module:Class --dataset NAME")
+        print("choose   fedbandit recommend purchases.csv --budget 10/client")
     return 1 if report.failures else 0

@@ -6,6 +6,7 @@ Examples:
   fedbandit run fig_d --algorithm "async-linucb[gamma=5]" --seeds 0,1
   fedbandit run fig_d --algorithm my_module:MyAlgorithm
                                                your class and the others
+  fedbandit run fig_d --on purchases.csv       the algorithms of fig_d on your data
   fedbandit run --dry-run                      list the runs, estimate the time
   fedbandit run --executor dask --scheduler tcp://10.0.0.1:8786
 
@@ -43,6 +44,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="run only on this data set or simulated stream (repeatable)",
     )
+    parser.add_argument(
+        "--on",
+        metavar="DATA",
+        help="replace the data set: a prepared one, or a CSV or Parquet file with one row per interaction",
+    )
     parser.add_argument("--seeds", metavar="SEEDS", help="number of seeds (3), a list (0,5) or a range (0-9)")
     parser.add_argument(
         "--executor",
@@ -58,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Plan, run what is not finished, print a summary, and return the exit code."""
+    """Plan, execute the unfinished runs, print a summary, and return the exit code."""
     from benchmark.terminal.run_command import run_command
 
     return run_command(arguments)

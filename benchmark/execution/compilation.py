@@ -107,7 +107,7 @@ def announced(method: object) -> Iterator[None]:
 
 
 def is_announced(method: object) -> TypeGuard[CompiledMethod]:
-    """Return whether a method itself, not a class that it inherits from, declares how long its kernels compile."""
+    """Return whether a method itself, not a class that it inherits from, declares its compile time."""
     return isinstance(method, CompiledMethod) and vars(type(method)).get("compile_seconds") is not None
 
 
@@ -117,7 +117,7 @@ def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
 
 
 def with_defaults(method: type[CompiledMethod], **settings: Any) -> CompiledMethod:
-    """Make a method with some threshold, the given settings and defaults: kernels are the same for all others."""
+    """Make a method with some threshold, the given settings and defaults; other values use the same kernels."""
     front = Declaration.of(method).front
     threshold = {front.parameter: front.grid[-1]} if front else {}
     return method(**threshold | settings)

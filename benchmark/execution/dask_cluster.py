@@ -36,7 +36,7 @@ SECONDS_WITHOUT_WORKERS = 60.0
 
 SECONDS_BETWEEN_LOOKS = 1.0
 LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
-"""Loggers that show tracebacks when a scheduler dies; Dask gives some of them levels of their own."""
+"""Loggers that show tracebacks when a scheduler dies; Dask gives some of them their own levels."""
 
 INSTALLED_ON_WORKERS = {*OUR_PACKAGES, *sys.stdlib_module_names}
 """Packages that every worker has."""
@@ -48,9 +48,9 @@ Workers = frozenset[str]
 
 @dataclass
 class Task:
-    """A task of the cluster. It can be done, or repeated, while every set in `needs` contains a live worker.
+    """A task of the cluster. It can be executed, or repeated, while every set in `needs` contains a live worker.
 
-    The first set contains the workers that may do the task, the others contain the workers of its inputs.
+    The first set contains the workers that may execute the task, the others contain the workers of its inputs.
     """
 
     future: Any
@@ -211,7 +211,7 @@ class DaskExecutor:
             future.set_exception(BrokenExecutor(str(error)))
         elif error is not None:
             future.set_exception(error)
-        elif why := difference(inner.result().provenance or {}):  # a new worker has the address of one that we asked
+        elif why := difference(inner.result().provenance or {}):  # a new worker has the address of a checked one
             future.set_result(failed_result(f"its worker has a different version of the code: {why}"))
         else:
             future.set_result(inner.result())
@@ -220,7 +220,7 @@ class DaskExecutor:
         return OSError(f"lost the connection to the Dask scheduler {without_user(self._address)}; {SAVED}")
 
     def _build_task(self, stream: Stream) -> Task:
-        """Return the task that builds a stream, a new one if no worker is left that could do it."""
+        """Return the task that builds a stream, a new one if no remaining worker can execute it."""
         if stream.task is None or not self._can_be_done(stream.task):
             if isinstance(stream.spec, DatasetSpec):
                 data = self._prepared(stream.spec)

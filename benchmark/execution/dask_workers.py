@@ -18,7 +18,7 @@ MAX_REASON = 300
 
 
 class DaskWorkers:
-    """The workers of a cluster. Each reports its code before it gets any run, also if it joins later.
+    """The workers of a cluster. Each reports its code before it gets any run, even if it joins later.
 
     Args:
         client: the connection to the scheduler.
@@ -30,7 +30,7 @@ class DaskWorkers:
         self._answers: dict[str, Any] = {}
         self._refused: dict[str, str] = {}
         self.usable: dict[str, int] = {}
-        """The threads of each worker that may do runs, by address."""
+        """The threads of each worker that may execute runs, by address."""
 
     def look(self) -> None:
         """Ask new workers for the version of their code, read the answers, and drop workers that left."""
@@ -51,7 +51,7 @@ class DaskWorkers:
         return "; ".join(f"worker {address}: {reason}" for address, reason in reasons) or "there are no workers"
 
     def _ask(self, address: str) -> Any:
-        """Let a worker call `provenance`; only the standard library is pickled, as what it cannot unpickle kills it."""
+        """Let a worker call `provenance`; only the standard library is pickled: an unpickling error kills it."""
         ask = partial(self._client.submit, workers=[address], allow_other_workers=False, pure=False, priority=100)
         return ask(methodcaller(provenance.__name__), ask(import_module, provenance.__module__))
 

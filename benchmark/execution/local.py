@@ -16,6 +16,8 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Self
 
+import cloudpickle
+
 from benchmark.execution.compilation import CompiledMethod, compile_method, is_compiled
 from benchmark.execution.executors import one_thread_each, usable_cores
 from benchmark.execution.pool import Pool
@@ -146,13 +148,17 @@ def _read_stream(folder: Path) -> EventStream:
 
 
 class _Packed:
-    """An algorithm that reaches a worker as bytes: an error in unpacking fails the run, not the worker."""
+    """An algorithm that reaches a worker as bytes: an error in unpacking fails the run, not the worker.
+
+    A class that is defined in a notebook or a script is sent with its code.
+    """
 
     def __init__(self, algorithm: Any) -> None:
         self._algorithm = algorithm
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return bytes, (pickle.dumps(self._algorithm),)
+        in_a_session = type(self._algorithm).__module__ == "__main__"
+        return bytes, ((cloudpickle if in_a_session else pickle).dumps(self._algorithm),)
 
 
 def _run_algorithm(folder: Path, packed: bytes, seed: int) -> RunResult:

@@ -3,7 +3,7 @@
 The standard pool waits forever for the rest of a result if its sender is killed in the middle of it, and has no public
 way to end its workers at once. So `_processes` and `_result_queue` are used here, and only here;
 tests/benchmark/test_dying_workers.py fails if they change. loky 3.6, which offers `shutdown(kill_workers=True)`, waits
-forever in the same place, also in that call, and needs 0.8 s instead of 0.2 s to start.
+forever in the same place, even in that call, and needs 0.8 s instead of 0.2 s to start.
 """
 
 import multiprocessing
@@ -65,4 +65,4 @@ class Pool:
             if worker.is_alive():
                 worker.kill()
         if queue is not None:
-            queue._writer.close()  # otherwise a worker that ends in mid-result keeps this process waiting
+            queue._writer.close()  # otherwise a worker that ends while it sends a result keeps this process waiting

@@ -27,7 +27,8 @@ class Learner(Protocol):
     """The interface of your own algorithms.
 
     It may also have `start(client_ids, dimension)`, called once before the first step, and an attribute
-    `transfer_dim`: the dimension of the statistics it transfers, if it differs from the stream's.
+    `transfer_dim`: the dimension of the statistics it transfers, if it differs from the stream's. With `role =
+    "reference"`, which is not ranked, it may have `read_stream(stream)`, called before: item ids and all rewards.
     """
 
     def choose(self, client: int, contexts: NDArray[np.float64], rng: np.random.Generator) -> int:
@@ -64,6 +65,9 @@ def replay_learner(learner: Learner, stream: EventStream, seed: int) -> Trace:
     client_uploads, client_downloads = np.zeros((2, len(clients)), dtype=np.int64)
     unsettled = np.zeros(stream.steps, dtype=np.bool_)
     random = StepRandom(seed)
+    if hasattr(learner, "read_stream"):
+        _require_reference(learner)
+        learner.read_stream(stream)
     if hasattr(learner, "start"):
         learner.start(stream.client_ids, stream.dimension)
     for t in range(stream.steps):
@@ -94,6 +98,13 @@ def _fresh(learner: Learner) -> Learner:
         return copy.deepcopy(learner)
     except TypeError:  # it contains a lock, a generator or similar
         return learner
+
+
+def _require_reference(learner: Learner) -> None:
+    """Refuse to show the stream, with all its rewards, to a method that is ranked."""
+    role = getattr(learner, "role", "contender")
+    if role != "reference":
+        raise ValueError(f"role must be 'reference' for a class with read_stream, got {role!r}")
 
 
 def _checked_choice(choice: object, arms: int) -> int:

@@ -20,8 +20,8 @@ _loaded: dict[Path, dict[str, ModuleType]] = {}
 def importable(files: Mapping[str, bytes]) -> Iterator[None]:
     """Make files (by path) importable inside the block, before other modules of the same name.
 
-    Other sweeps may have sent different modules of the same names to this process. So each set of files has a folder
-    and loaded modules of its own, and threads take turns: such runs are plain Python, which threads do not speed up.
+    Other sweeps may have sent different modules of the same names to this process. So each set of files has its own
+    folder and loaded modules, and threads take turns: such runs are plain Python, which threads do not speed up.
     """
     if not files:
         yield

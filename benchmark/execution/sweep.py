@@ -17,7 +17,7 @@ from benchmark.plan.plan import Run
 from data_pipelines.stream_spec import StreamSpec
 
 MAX_ATTEMPTS = 3
-"""Attempts to do a run, or to open a stream, while nothing else runs, if the worker dies each time."""
+"""Maximum number of attempts to execute a run, or to open a stream, alone if the worker dies each time."""
 
 STREAMS_AHEAD = 2
 SECONDS_BETWEEN_LOOKS = 0.2
@@ -62,9 +62,9 @@ class Sweep:
     opening: "dict[Future[Any], StreamJobs]" = field(default_factory=dict)
     running: "dict[Future[RunResult], tuple[StreamJobs, list[Run]]]" = field(default_factory=dict)
     suspects: "deque[tuple[StreamJobs, list[Run]]]" = field(default_factory=deque)
-    """Runs in flight when workers died, repeated one by one to find the cause; an empty list: opening the stream."""
+    """Runs in flight when workers died, repeated one by one to find the cause; an empty list for opening a stream."""
     alone: "Future[Any] | None" = None
-    """The latest of them."""
+    """The latest of these attempts."""
     attempts: "Counter[str]" = field(default_factory=Counter)
 
     def go(self, stop: threading.Event) -> None:

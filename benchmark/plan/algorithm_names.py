@@ -88,7 +88,7 @@ def _broken(point: EntryPoint, reason: str) -> ValueError:
 
 
 def declaration_of(name: str) -> Declaration:
-    """Return what the class behind a name declares."""
+    """Return the declaration of the class behind a name."""
     return built_in_methods().get(name) or _declaration(find_algorithm(name), name)
 
 

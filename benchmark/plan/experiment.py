@@ -3,27 +3,25 @@
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from algorithms.method import Front
 from benchmark.plan.algorithm_names import declaration_of, make_algorithm
 from benchmark.plan.unknown_name import unknown_name
-from data_pipelines.prepare.prepared import MAX_DIMENSION
-from data_pipelines.stream_spec import DATASET, SIMULATED, SPECS, StreamSpec, Strict, TaggedSpec
+from data_pipelines.prepare.prepared import MAX_DIMENSION, NotPreparedError
+from data_pipelines.stream_spec import DATASET, SIMULATED, SPECS, DatasetSpec, StreamSpec, Strict, TaggedSpec
 from data_pipelines.support.messages import did_you_mean, one_line
 from data_pipelines.validation import complaint, most_likely
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 GRID = "grid"
 OF_STREAM = "stream"
-"""As the value of `global_dim`: use that of the stream."""
-
-ONLY, SPECS_FIELD = "only", "specs"
+"""A value of `global_dim` that stands for that of the stream."""
 
 # An experiment file may come from an untrusted source: its sizes are limited before anything is read or planned.
 MAX_BYTES = 1_000_000
@@ -89,31 +87,92 @@ class Profile(Strict):
         return self.model_copy(update={"grid": [], "gammas": [], "values": dict(only)}) if only else self
 
 
-def _specifications(entry: Any) -> Any:
-    """Return the streams that an entry of a file stands for, one per value of `global_dim`, and its thresholds."""
-    if not isinstance(entry, dict):
-        raise ValueError(f"a stream must be a table, got {entry!r}")
+def _specifications(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the tables of the streams that an entry of a file stands for: one per value of `global_dim`."""
     if (DATASET in entry) == (SIMULATED in entry):
         raise ValueError("exactly one of dataset and simulated is required")
-    table = {name: value for name, value in entry.items() if name != ONLY}
-    only = {ONLY: entry[ONLY]} if ONLY in entry else {}
-    dims = table.get("global_dim")
+    dims = entry.get("global_dim")
     if not isinstance(dims, list):
-        return {SPECS_FIELD: [table], **only}
+        return [{**entry}]
     if not 1 <= len(dims) <= MAX_DIMENSION:
         raise ValueError(f"global_dim must have from 1 to {MAX_DIMENSION} values, got {len(dims)}")
-    return {SPECS_FIELD: [{**table, "global_dim": global_dim} for global_dim in dims], **only}
+    return [{**entry, "global_dim": global_dim} for global_dim in dims]
+
+
+ENTRY_OPTIONS = ("fallback", "optional", "only")
+"""Fields of an entry that are not options of its streams."""
+
+
+class Fallback(Strict):
+    """The stream that takes the place of another whose data are not available, and the notice to show with it."""
+
+    label: Annotated[str, Field(min_length=1, max_length=80)]
+    stream: DatasetSpec
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_table(cls, table: Any) -> Any:
+        """In a file, the label stands beside the fields of the stream."""
+        if not isinstance(table, dict) or "stream" in table:
+            return table
+        stream = {key: table[key] for key in table if key != "label"}
+        return {"stream": stream, **{key: table[key] for key in table if key == "label"}}
 
 
 class StreamEntry(Strict):
-    """The streams of one entry of a file.
+    """The streams of one entry of a file, and what happens if the data are not available.
 
-    `only` holds the thresholds of these streams, by parameter, in place of those of the profile: a method with a grid
-    is run at these, and not at all if its parameter is not among them.
+    `fallback` is used instead; an `optional` entry is left out. `only` holds the thresholds of these streams, by
+    parameter, in place of those of the profile: a method with a grid is run at these, and not at all if its parameter
+    is not among them.
     """
 
-    specs: list[TaggedSpec]
+    streams: list[TaggedSpec]
+    fallback: Fallback | None = None
+    optional: bool = False
     only: ValuesByParameter = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_table(cls, entry: Any) -> Any:
+        if not isinstance(entry, dict):
+            raise ValueError(f"a stream must be a table, got {entry!r}")
+        if "fallback" in entry and DATASET not in entry:
+            raise ValueError("fallback must belong to a data set, got a simulation")
+        options = {key: entry[key] for key in ENTRY_OPTIONS if key in entry}
+        return {"streams": _specifications({key: entry[key] for key in entry if key not in options}), **options}
+
+    def available(self) -> list[StreamSpec]:
+        """Return the streams; the fallback where the data are missing or a stand-in, but those of the fallback real."""
+        fallback = self.fallback
+        if fallback is None or _has_real_data(self.streams[0]) or not _has_real_data(fallback.stream):
+            return [*self.streams]
+        return [fallback.stream]
+
+    def used_by(self, datasets: Collection[str]) -> list[StreamSpec]:
+        """Return the streams of which runs are expected if there are runs on some data sets.
+
+        It is the fallback if only its data set has runs, and nothing if the entry is optional and has no runs.
+        """
+        if self.optional and self.names.isdisjoint(datasets):
+            return []
+        fallback = self.fallback
+        if fallback is None or fallback.stream.name not in datasets or self.streams[0].name in datasets:
+            return [*self.streams]
+        return [fallback.stream]
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all streams, including the fallback's."""
+        fallback = [self.fallback.stream] if self.fallback else []
+        return {stream.name for stream in (*self.streams, *fallback)}
+
+
+def _has_real_data(stream: StreamSpec) -> bool:
+    try:
+        return stream.source != "stand-in"
+    except NotPreparedError:
+        return False
 
 
 class AlgorithmEntry(BaseModel):
@@ -129,7 +188,7 @@ class AlgorithmEntry(BaseModel):
 
     @property
     def front(self) -> Front | None:
-        """What a grid of the algorithm runs through."""
+        """The parameter that a grid of the algorithm varies."""
         return declaration_of(self.name).front
 
     @model_validator(mode="after")
@@ -160,7 +219,7 @@ class Experiment(Strict):
     title: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=4000)] = ""
     stream_entries: Annotated[
-        list[Annotated[StreamEntry, BeforeValidator(_specifications)]],
+        list[StreamEntry],
         Field(min_length=1, max_length=1000, alias="streams"),
     ]
     algorithms: Annotated[list[AlgorithmEntry], Field(min_length=1, max_length=1000)]
@@ -169,8 +228,20 @@ class Experiment(Strict):
 
     @cached_property
     def streams(self) -> list[StreamSpec]:
-        """All streams, in the order of the file."""
-        return [spec for entry in self.stream_entries for spec in entry.specs]
+        """All streams, in the order of the file, without fallbacks."""
+        return [stream for entry in self.stream_entries for stream in entry.streams]
+
+    @cached_property
+    def fallback_labels(self) -> dict[str, str]:
+        """The notices of the fallbacks, by the names of their data sets."""
+        fallbacks = [entry.fallback for entry in self.stream_entries if entry.fallback]
+        own = {stream.name for stream in self.streams}
+        return {each.stream.name: each.label for each in fallbacks if each.stream.name not in own}
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """Tags of all its runs in MLflow; those of the board have some."""
+        return {}
 
     def profile(self, name: str) -> Profile:
         """Return a profile by name."""
@@ -204,15 +275,15 @@ class Experiment(Strict):
                     _check_values(entry, part)
         return self
 
-    def parts(self, profile: Profile) -> list[tuple[list[StreamSpec], Profile]]:
-        """Return the streams of each entry, with the profile that holds for them."""
-        return [(list(entry.specs), profile.restricted(entry.only)) for entry in self.stream_entries]
+    def parts(self, profile: Profile) -> list[tuple[StreamEntry, Profile]]:
+        """Return each entry of streams, with the profile that holds for them."""
+        return [(entry, profile.restricted(entry.only)) for entry in self.stream_entries]
 
     def _runs(self, profile: Profile) -> int:
         """Count the runs of a profile without creating them."""
         seeds = profile.seeds if isinstance(profile.seeds, int) else len(profile.seeds)
         return seeds * sum(
-            len(streams) * combinations(entry.parameters, part, entry.front)
+            len(streams.streams) * combinations(entry.parameters, part, entry.front)
             for streams, part in self.parts(profile)
             for entry in self.algorithms
         )
@@ -257,6 +328,19 @@ def shipped_data_sets() -> list[str]:
     return sorted({stream["dataset"] for file in files for stream in file["streams"] if "dataset" in stream})
 
 
+def optional_data_sets() -> set[str]:
+    """Return the data sets that the shipped experiments leave out if they are not available."""
+    entries = [entry for path in FOLDER.glob("*.toml") for entry in tomllib.loads(_text(path))["streams"]]
+    required = {entry.get(DATASET) for entry in entries if not entry.get("optional", False)}
+    return {entry[DATASET] for entry in entries if DATASET in entry} - required
+
+
+def shipped_fallbacks() -> dict[str, str]:
+    """Return, for data sets of the shipped experiments, the one to use if the first is not available."""
+    entries = [entry for path in sorted(FOLDER.glob("*.toml")) for entry in tomllib.loads(_text(path))["streams"]]
+    return {entry["dataset"]: entry["fallback"]["dataset"] for entry in entries if "fallback" in entry}
+
+
 def load_experiment(name: str) -> Experiment:
     """Read a built-in experiment by name, or any experiment by the path of its TOML file."""
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
@@ -288,28 +372,32 @@ def _text(path: Path) -> str:
 
 
 def _one_line(error: ValidationError) -> str:
-    """Return the field, its value and what is expected, for the most likely of the mistakes."""
+    """Return the field, its value and what is expected, for the most likely mistake."""
     details = most_likely(error)
     location = list(details["loc"])
-    kind = location[4] if location[:1] == ["streams"] and location[2:3] == [SPECS_FIELD] else ""
-    if kind:  # streams, entry, specs, stream of the entry, kind of stream, field
-        del location[2:5]
+    if "fallback" in location[2:3]:  # streams, entry, fallback, stream, field
+        location = [part for part in location if part != "stream"]
+        kind = DATASET if len(location) > 3 else ""
+    else:
+        kind = str(location[4]) if location[:1] == ["streams"] and len(location) > 4 else ""
+        if kind:  # streams, entry, streams, stream of the entry, kind of stream, field
+            del location[2:5]
     kinds = ("constrained", "list[", "LogSpaced")
     field = ".".join(str(part) for part in location if not str(part).startswith(kinds)) or "the file"
     if details["type"] != "extra_forbidden":
         return complaint(field, details)
     value = one_line(repr(details["input"]))[:MAX_SHOWN]
-    other = {SIMULATED: DATASET, DATASET: SIMULATED}.get(str(kind))
+    other = {SIMULATED: DATASET, DATASET: SIMULATED}.get(kind)
     if other and location[-1] in SPECS[other].model_fields:
         return f"{field} cannot be combined with {kind}, got {value}"
-    names = _known_fields(location, str(kind))
-    hint = did_you_mean(str(location[-1]), [name for name in names if name != ONLY])
+    names = _known_fields(location, kind)
+    hint = did_you_mean(str(location[-1]), [name for name in names if name not in ENTRY_OPTIONS])
     return f"unknown field {field}{hint}, got {value}; expected one of: {', '.join(names)}"
 
 
 def _known_fields(location: list[int | str], kind: str) -> list[str]:
     if kind:
-        return [*SPECS[kind].model_fields, ONLY]
+        return [*SPECS[kind].model_fields, *(ENTRY_OPTIONS if "fallback" not in location else [])]
     model: type[BaseModel] = Profile if location[0] == "profiles" and len(location) > 1 else Experiment
     model = LogSpaced if "grid" in location else model
     return [field.alias or name for name, field in model.model_fields.items() if name != "name"]

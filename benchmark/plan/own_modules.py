@@ -1,4 +1,4 @@
-"""The helper modules of a user's class: modules from the user's own folder that its file imports, directly or not.
+"""The helper modules of a user's class: modules from the user's own folder that it imports, even indirectly.
 
 They are part of a run's key and are sent to Dask workers. They are found by reading the source, so imports inside
 functions count. Modules whose names are computed at run time, and data files, are not found.

@@ -18,7 +18,7 @@ from benchmark.plan.algorithm_names import (
     make_algorithm,
     number_text,
 )
-from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, expanded
+from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, StreamEntry, expanded
 from benchmark.plan.options import RunOptions
 from benchmark.plan.run_key import run_key
 from benchmark.plan.unknown_name import unknown_name
@@ -30,7 +30,7 @@ from data_pipelines.support.messages import did_you_mean, one_line
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one experiment: everything needed to do it, to name it and to find it again."""
+    """One run of one experiment: everything needed to execute it, to name it and to find it again."""
 
     experiment: str
     stream: StreamSpec
@@ -43,7 +43,7 @@ class Run:
 
     @property
     def front(self) -> Front | None:
-        """What a grid of its method runs through."""
+        """The parameter that a grid of its method varies."""
         return self.declaration.front if self.declaration else usual_front(self.parameters)
 
     @cached_property
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def front_text(self) -> str:
-        """The same with its symbol, such as γ=5."""
+        """That value with its symbol, such as γ=5."""
         return f"{self.front.symbol}={_short(self.threshold)}" if self.front and self.threshold else ""
 
     @property
@@ -84,7 +84,8 @@ class Plan:
         profile: the name of the profile that the runs are from.
         runs: all runs, finished ones included, each (experiment, key) once.
         missing: for each data set that is not prepared, one line on how to prepare it.
-        skipped: for each stream and method that does not take part in it, the reason in one line.
+        skipped: for each stream and each method that is not run on it, the reason in one line.
+        left_out: the same as `missing`, for streams that are optional.
     """
 
     experiments: tuple[Experiment, ...] = ()
@@ -92,6 +93,7 @@ class Plan:
     runs: tuple[Run, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = None) -> Plan:
@@ -101,17 +103,19 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     _check_filters(experiments, options)
     runs: dict[tuple[str, str], Run] = {}
     missing: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     skipped: dict[tuple[str, str], str] = {}
     identities: dict[str, str] = {}
     for experiment in experiments:
         profile = experiment.profile(options.profile)
-        for streams, part in experiment.parts(profile):
+        for entry, part in experiment.parts(profile):
             entries = list(_entries(experiment, part, options.algorithms))
-            selection = [stream for stream in streams if _matches(stream.name, options.datasets)]
-            bound = [stream for stream in (_bound(each, missing) for each in selection) if stream is not None]
+            selection = _selected(entry, options.datasets)
+            absent = left_out if entry.optional else missing
+            bound = [stream for stream in (bound_or_missing(each, absent) for each in selection) if stream is not None]
             for seed, stream in product(options.seeds or profile.seed_list(), bound):
                 for name, parameters in entries:
-                    run = _run(experiment.name, stream, seed, name, parameters, identities)
+                    run = make_run(experiment.name, stream, seed, name, parameters, identities)
                     if reason := reason_to_skip(run.algorithm, outline_of(stream)):
                         skipped[stream.name, name] = reason
                     else:
@@ -123,7 +127,15 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
         tuple(runs.values()),
         missing,
         skipped,
+        left_out,
     )
+
+
+def fallback_notices(plan: Plan) -> list[tuple[str, str]]:
+    """Return the experiments that use another data set instead of their own, each with the notice to show."""
+    labels = {experiment.name: experiment.fallback_labels for experiment in plan.experiments}
+    used = dict.fromkeys((run.experiment, run.stream.name) for run in plan.runs)
+    return [(experiment, labels[experiment][name]) for experiment, name in used if name in labels[experiment]]
 
 
 def outline_of(stream: StreamSpec) -> StreamOutline:
@@ -133,7 +145,7 @@ def outline_of(stream: StreamSpec) -> StreamOutline:
 
 
 def reason_to_skip(algorithm: Any, stream: StreamOutline) -> str | None:
-    """Return in one line why a method does not take part in experiments on a stream; `None` if it does."""
+    """Return a one-line reason why a method is not run on a stream; `None` if it is."""
     skip = getattr(algorithm, "skip", None)
     reason = skip(stream) if callable(skip) else None
     return one_line(reason) if isinstance(reason, str) else None
@@ -158,7 +170,7 @@ def prepared_of(runs: Iterable[Run]) -> dict[str, str]:
 
 def stream_names(experiment: Experiment) -> list[str]:
     """Return the names of an experiment's streams, as `--dataset` takes them."""
-    return [stream.name for stream in experiment.streams]
+    return [stream.name for stream in experiment.streams] + [*experiment.fallback_labels]
 
 
 def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> None:
@@ -173,7 +185,7 @@ def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> No
             raise unknown_name("algorithm of these experiments", algorithm.name, used)
 
 
-def _run(
+def make_run(
     experiment: str,
     stream: StreamSpec,
     seed: int,
@@ -205,8 +217,8 @@ def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpe
     return algorithm, {**parameters, **hyper_parameters(algorithm)}
 
 
-def _bound(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec | None:
-    """Bind a stream to the prepared data; None, with a line in `missing`, if they are not there."""
+def bound_or_missing(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec | None:
+    """Bind a stream to the prepared data; None, with a line in `missing`, if there are none."""
     try:
         return stream.bound()
     except NotPreparedError as error:
@@ -222,6 +234,17 @@ def _missing_message(name: str, reason: str) -> str:
         return f"{reason}; run `fedbandit data {name}`, {options}"
     hint = did_you_mean(name, sorted({*data_set_names(), *prepared_names()}))
     return f"{reason}{hint}; for your own data, run `fedbandit data import --name {name} --interactions FILE`"
+
+
+def _selected(entry: StreamEntry, patterns: Sequence[str]) -> list[StreamSpec]:
+    """Return the streams of an entry that fit `--dataset`; a fallback also fits by the name of what it replaces."""
+    streams = entry.available()
+    is_fallback = streams != entry.streams
+    return [
+        stream
+        for stream in streams
+        if any(_matches(name, patterns) for name in (entry.names if is_fallback else {stream.name}))
+    ]
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

@@ -22,8 +22,8 @@ def run_key(
     """Hash the stream's fingerprint, the algorithm with its hyper-parameters, the seed and the versions.
 
     The order of parameters, the machine, paths and the time are not part of it; 5 and 5.0 are the same number. The
-    `version` of the method is part of it only above 1, and a parameter that was added later only if its value is not
-    that in `added`: keys of earlier runs stay valid.
+    `version` of the method is part of it only above 1, and a parameter that was added later only if its value differs
+    from that in `added`: keys of earlier runs stay valid.
     """
     values = {name: canonical(value) for name, value in parameters.items()}
     earlier = {name: canonical(value) for name, value in (added or {}).items()}

@@ -48,7 +48,7 @@ def is_made_from(run: RunRecord, prepared: str) -> bool:
 def stream_fingerprints(prepared: str, seed: int, arms: int, dimension: int) -> frozenset[str]:
     """Return the fingerprints of all streams that prepared data can yield with this seed and these sizes.
 
-    Only options that are older than the tag for the data: runs with a later option have the tag.
+    Only options that are older than the tag for the data are considered: runs with a later option have the tag.
     """
     from data_pipelines.stream_spec import DatasetSpec
 
@@ -128,6 +128,6 @@ def _data_versions(runs: Sequence[RunRecord]) -> list[str]:
 
 
 def _stream_of(run: RunRecord) -> tuple[Any, ...]:
-    """Return what distinguishes the streams of one data set."""
+    """Return the values that distinguish the streams of one data set."""
     sizes = (run.stream.size(name) for name in ("arms", "dimension"))
     return (run.seed, *sizes, *(run.stream.options.get(name) for name in ("scaling", "positive")))

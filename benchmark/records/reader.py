@@ -13,8 +13,11 @@ from benchmark.records.record import RunRecord
 from benchmark.records.store import ARTIFACTS, FILES, Store
 from benchmark.records.tracking import sqlite_file
 
-SUMMARISED = (objective([SIMULATED]).name, objective(["real"]).name, "communication", "kernel_seconds", "reward")
-"""The metrics that plans and summaries need; reading all takes longer."""
+SUMMARISED = (
+    *(objective([SIMULATED]).name, objective(["real"]).name, "reward"),
+    *("communication", "numbers_per_client", "kernel_seconds"),
+)
+"""The metrics that plans, summaries and boards need; reading all takes longer."""
 
 
 def read(uri: str, experiments: Collection[str] | None = None) -> Iterator[RunRecord]:

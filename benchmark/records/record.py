@@ -1,6 +1,6 @@
 """The record of a run: the same class is written and read.
 
-MLflow's parameters, tags and metrics are for people, and for searching. What is read is one tag, `fedbandit.record`:
+MLflow's parameters, tags and metrics are for people, and for searching. Only one tag is read back, `fedbandit.record`:
 JSON with the stream, the method and the provenance, in which every value keeps its type. Runs of older versions have no
 such tag; their records are made from their parameters and tags, which are texts.
 """
@@ -39,7 +39,7 @@ HASHED = "sha256"
 
 
 class Configuration(Mapping[str, Any]):
-    """Everything that determines a result, except the seed: a mapping that can be a key, and can be sorted."""
+    """Everything that determines a result, except the seed: a mapping that is hashable and can be sorted."""
 
     __slots__ = ("_hash", "_values")
 
@@ -98,9 +98,9 @@ class StreamRecord:
     """The stream of a run.
 
     Args:
-        name: of the data set or simulation.
-        source: of the data, such as `official` or `simulated`.
-        fingerprint: of the stream.
+        name: the name of the data set or simulation.
+        source: the source of the data, such as `official` or `simulated`.
+        fingerprint: the fingerprint of the stream.
         prepared: fingerprint of the prepared data behind it; empty for simulations, and in older records.
         options: its specification, each value with its type.
         sizes: its numbers of steps, clients, arms and features; empty if the run failed.
@@ -141,8 +141,8 @@ class MethodRecord:
     """The method of a run.
 
     Args:
-        card: its name, label and style, and what its front is called.
-        version: of the method.
+        card: its name, label and style, and the parameter of its front.
+        version: the version of the method.
         parameters: all hyper-parameters, each with its type; sequences are tuples.
     """
 
@@ -162,7 +162,7 @@ class MethodRecord:
 
     @property
     def front_parameter(self) -> str:
-        """The hyper-parameter that a front runs through, such as `gamma`; empty without one."""
+        """The hyper-parameter that its front varies, such as `gamma`; empty if there is none."""
         return self.card.parameter
 
     @property
@@ -182,18 +182,18 @@ class RunRecord:
     """One recorded run.
 
     Args:
-        run_id: of the run in MLflow.
-        key: see `plan/run_key.py`.
+        run_id: the id of the run in MLflow.
+        key: its key, see `plan/run_key.py`.
         experiment: the name of its experiment.
-        seed: of the stream and of the method.
+        seed: the seed of the stream and of the method.
         stream: its stream.
         method: its method with all hyper-parameters.
         metrics: final values by name.
         provenance: versions, commit and machine, by tag.
         status: FINISHED, FAILED, RUNNING or KILLED.
-        name: for people.
-        error: one line if it failed.
-        ended: in milliseconds since the epoch; the start if it has not ended.
+        name: a name for people.
+        error: its error in one line, if it failed.
+        ended: its end in milliseconds since the epoch, or its start if it has not ended.
         artifact_uri: the folder of its files.
     """
 
@@ -224,7 +224,7 @@ class RunRecord:
     def to_mlflow(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the parameters that the MLflow UI shows, searches and groups by, and the tag with the record.
 
-        Without a tag if the record does not fit into one; it is then read from the parameters.
+        There is no tag if the record does not fit into one; it is then read from the parameters.
         """
         texts = {name: number_text(value) for name, value in self.method.parameters.items()}
         texts |= {name: str(value) for name, value in self.stream.sizes.items()}
@@ -237,7 +237,7 @@ class RunRecord:
         return {**texts, **identity, "seed": str(self.seed)}, {RECORD: tag} if tag else {}
 
     def to_json(self, max_value: int | None = None) -> str:
-        """Return the record as JSON, without its metrics; values that are longer than a limit by their hash."""
+        """Return the record as JSON, without its metrics; values longer than a limit are replaced by their hash."""
         method, stream = self.method, self.stream
         parts = {
             "method": {
@@ -255,7 +255,7 @@ class RunRecord:
             },
             "provenance": dict(self.provenance),
         }
-        # Each part is a text of its own, so that thousands of runs with the same method or stream decode it once.
+        # Each part is a separate text, so that thousands of runs with the same method or stream decode it once.
         return _json({"key": self.key, "seed": self.seed, **{name: _json(part) for name, part in parts.items()}})
 
     @classmethod
@@ -298,7 +298,7 @@ def _given(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def encoded(value: Any, max_length: int | None = None) -> Any:
-    """Return a value for JSON that `decoded` turns back; a longer one than the limit as its hash."""
+    """Return a value for JSON that `decoded` turns back; one longer than the limit becomes its hash."""
     content = _encoded(value)
     if max_length is None or len(text := json.dumps(content)) <= max_length:
         return content
@@ -306,7 +306,7 @@ def encoded(value: Any, max_length: int | None = None) -> Any:
 
 
 def _encoded(value: Any) -> Any:
-    if hasattr(value, "tolist"):  # an array or a number of NumPy
+    if hasattr(value, "tolist"):  # a NumPy array or number
         value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": str(value)}

@@ -61,7 +61,7 @@ MAX_IDS = 500
 """Run ids per SQL statement: SQLite limits the number of values in one."""
 
 SECONDS_TO_WAIT_FOR_A_LOCK = 20.0
-"""As MLflow waits."""
+"""The same as in MLflow."""
 
 SAMPLED_ROWS = 1000
 SECONDS_TO_WAIT_FOR_STATISTICS = 2.0
@@ -77,19 +77,18 @@ def read(
 
     `metrics_read` limits the metrics that are read, by default all.
     """
-    rows = _rows(file, RUNS)
-    wanted = [row for row in rows if experiments is None or row[1] in experiments]
-    if not wanted:
+    rows = [row for row in _rows(file, RUNS) if experiments is None or row[1] in experiments]
+    if not rows:
         return
     tags = _by_run(file, RECORDS)
     params: Texts = {}
-    if any(RECORD not in tags.get(row[0], {}) for row in wanted):
+    if any(RECORD not in tags.get(row[0], {}) for row in rows):
         params = _by_run(file, OLD_PARAMETERS)
         for run_id, texts in _by_run(file, OLD_TAGS).items():
             tags.setdefault(run_id, {}).update(texts)
     only = "" if metrics_read is None else f" and key in ({_marks(metrics_read)})"
     metrics = _by_run(file, METRICS + only, metrics_read or ())
-    for run_id, experiment, status, ended, artifact_uri, name in sorted(wanted, key=lambda row: (row[3], row[0])):
+    for run_id, experiment, status, ended, artifact_uri, name in sorted(rows, key=lambda row: (row[3], row[0])):
         yield RunRecord.from_mlflow(
             params.get(run_id, {}),
             tags.get(run_id, {}),

@@ -86,6 +86,7 @@ class Store:
         tags = {
             **self._tags,
             **provenance(),
+            **experiment.tags,
             KIND: "sweep",
             PROFILE: profile,
             "fedbandit.command": without_secrets(command_line()),
@@ -129,7 +130,7 @@ class Store:
         client, uri = self.client, self.uri
         experiment_id = self.experiment_id(experiment)
         commit = {COMMIT: self._tags[COMMIT]} if COMMIT in self._tags else {}
-        record = record_of(run, outcome, {**(outcome.provenance or provenance()), **commit})
+        record = record_of(run, outcome, {**(outcome.provenance or provenance()), **commit, **experiment.tags})
         texts, record_tag = record.to_mlflow()
         start_time, end_time = int(outcome.started * 1000), int(outcome.ended * 1000)
         created = patiently(
@@ -199,6 +200,7 @@ class Store:
         tags = {
             **self._tags,
             **(outcome.provenance or provenance()),
+            **experiment.tags,
             KEY: run.key,
             KIND: "run",
             COLOUR_TAG: run_colour(run.algorithm_name, run.declaration.style if run.declaration else None),

@@ -4,8 +4,8 @@ KEY = "fedbandit.run_key"
 """The key of a run; see `plan/run_key.py`."""
 
 KIND = "fedbandit.kind"
-"""`run`, `sweep` (the parent of runs) or `analysis` (figures and tables of a report); for an MLflow experiment,
-`experiment`."""
+"""`run`, `sweep` (the parent of runs), `analysis` (figures and tables of a report) or `board` (the runs that form one);
+for an MLflow experiment, `experiment`."""
 
 SOURCE = "fedbandit.source"
 """The source of the data: `official`, `mirror`, `stand-in`, `imported` or `simulated`."""
@@ -24,3 +24,9 @@ ERROR = "fedbandit.error"
 
 PROFILE = "fedbandit.profile"
 """The profile of a sweep."""
+
+PROTOCOL = "fedbandit.protocol"
+"""The fingerprint of the benchmark protocol, of runs of the board."""
+
+TASK = "fedbandit.task"
+"""The name, version and fingerprint of a task, of runs of the board."""

@@ -47,7 +47,7 @@ def absolute_uri(uri: str) -> str:
     """Return the address of a store, with the absolute path of a SQLite file.
 
     MLflow keeps connections per address. After a change of the working directory, a relative one would lead to the
-    database of the folder before.
+    database of the previous folder.
     """
     file = sqlite_file(uri)
     if file is None:

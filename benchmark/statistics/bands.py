@@ -42,7 +42,7 @@ class Bands:
 def simultaneous_bands(
     differences: Floats, confidence: float = CONFIDENCE, repetitions: int = REPETITIONS, seed: int = 0
 ) -> Bands:
-    """Return simultaneous bands of paired differences; the last axis of `differences` are the seeds."""
+    """Return simultaneous bands of paired differences; the last axis of `differences` is over seeds."""
     seeds = differences.shape[-1]
     if seeds < 2:
         raise ValueError(f"bands need at least 2 seeds, got {seeds}")

@@ -75,25 +75,25 @@ def communication_at(communication: ArrayLike, regret: ArrayLike, levels: ArrayL
     """Return the communication that reaches each level of regret.
 
     log10 C_T is interpolated linearly in regret between undominated settings. NaN for a level below the least
-    regret; 0 for a level that a setting without communication reaches; the cheapest setting's above its regret.
+    regret; 0 for a level that a setting without communication reaches; that of the cheapest setting above its regret.
     """
-    wanted, spent, lost = (np.asarray(values, dtype=float) for values in (levels, communication, regret))
-    log_spent, front = undominated(spent, lost)
-    result = np.full(wanted.shape, np.nan)
+    targets, costs, regrets = (np.asarray(values, dtype=float) for values in (levels, communication, regret))
+    log_costs, front = undominated(costs, regrets)
+    result = np.full(targets.shape, np.nan)
     if len(front):
-        reached = wanted >= front[0]
-        result[reached] = 10 ** np.interp(wanted[reached], front, log_spent)
-    result[wanted >= np.min(lost[spent == 0], initial=np.inf)] = 0.0
+        is_reached = targets >= front[0]
+        result[is_reached] = 10 ** np.interp(targets[is_reached], front, log_costs)
+    result[targets >= np.min(regrets[costs == 0], initial=np.inf)] = 0.0
     return result
 
 
 def undominated(communication: ArrayLike, regret: ArrayLike) -> tuple[Floats, Floats]:
     """Return log10 C_T and regret of the Pareto-optimal settings, by rising regret; C_T = 0 is left out."""
-    spent, lost = np.asarray(communication, dtype=float), np.asarray(regret, dtype=float)
-    spent, lost = spent[spent > 0], lost[spent > 0]
-    order = np.lexsort((lost, spent))
-    spent, lost = spent[order], lost[order]
-    best_so_far = np.minimum.accumulate(lost)
-    is_optimal = np.ones(len(lost), dtype=bool)
-    is_optimal[1:] = lost[1:] < best_so_far[:-1]
-    return np.log10(spent[is_optimal])[::-1], lost[is_optimal][::-1]
+    costs, regrets = np.asarray(communication, dtype=float), np.asarray(regret, dtype=float)
+    costs, regrets = costs[costs > 0], regrets[costs > 0]
+    order = np.lexsort((regrets, costs))
+    costs, regrets = costs[order], regrets[order]
+    best_so_far = np.minimum.accumulate(regrets)
+    is_optimal = np.ones(len(regrets), dtype=bool)
+    is_optimal[1:] = regrets[1:] < best_so_far[:-1]
+    return np.log10(costs[is_optimal])[::-1], regrets[is_optimal][::-1]

@@ -1,7 +1,7 @@
 """Verdicts on the numbers of the paper: an equivalence test with a margin around the paper's value.
 
 Reproduced: the 90 % interval of our mean lies within the margin. Different: the 95 % interval lies outside it.
-Otherwise undecided, so more seeds decide, and few seeds cannot reproduce anything by wide intervals.
+Otherwise it is undecided until there are more seeds: the wide intervals of few seeds do not count as a reproduction.
 """
 
 import math

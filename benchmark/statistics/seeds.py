@@ -11,7 +11,7 @@ Purpose = Literal["choose", "report"]
 
 
 def purpose(seed: int) -> Purpose:
-    """Return what runs on a seed are for."""
+    """Return the purpose of runs on a seed."""
     return "choose" if seed in CHOOSING_SEEDS else "report"
 
 

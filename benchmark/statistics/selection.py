@@ -1,6 +1,6 @@
 """Choosing a configuration per budget by successive halving, on the seeds for choosing alone.
 
-Every pass plays its configurations on further seeds. Then, for each budget, those with the best mean score over all
+Every pass runs its configurations on further seeds. Then, for each budget, those with the best mean score over all
 seeds so far continue, among the ones whose mean communication over these seeds stays within the budget: 12 after the
 first pass, 3 after the second, and 1, the choice, after the last.
 
@@ -70,7 +70,7 @@ class Selection:
 
     `played` are the configurations of each pass so far. `pending` are the runs, as configuration and seed, that the
     current pass still needs; while there are any, `choices` is empty. Afterwards it has one entry per budget, None
-    where no configuration stays within it. `failed` are runs without a valid result; their configurations are out.
+    where no configuration stays within it. `failed` are runs without a valid result; their configurations are excluded.
     """
 
     played: tuple[tuple[str, ...], ...]
@@ -102,7 +102,7 @@ def select(
 ) -> Selection:
     """Go through the passes as far as there are results.
 
-    Call it, play what is pending, add the results, and call it again until nothing is pending. `limits` are the
+    Call it, execute the pending runs, add the results, and call it again until nothing is pending. `limits` are the
     numbers per client that each budget allows. Raises ValueError for results on any seed that is not for choosing.
     """
     require_choosing([*results, *(seed for current in passes for seed in current.seeds)])

@@ -1,4 +1,4 @@
-"""Differences between methods over users: a bootstrap over users and seeds, and who does better than alone.
+"""Differences between methods over users: a bootstrap over users and seeds, and which users do better than alone.
 
 Rewards are seeds × users. The users are the same on every seed, so users and seeds are resampled independently of
 each other.
@@ -40,8 +40,8 @@ def bootstrap_over_users(
 ) -> Interval:
     """Return the difference first − second in normalised reward, with a percentile interval over users and seeds.
 
-    `by_chance` is the reward that a random choice collects in expectation, per user or per seed and user. Without
-    `resample_seeds` the interval is over users alone, for exactly these seeds.
+    `by_chance` is the expected reward of a random choice, per user or per seed and user; it is 0 for a user whose pools
+    have no reward. Without `resample_seeds` the interval is over users alone, for these seeds.
     """
     differences, expected = _checked(first, second, by_chance)
     seeds, users = differences.shape
@@ -89,7 +89,8 @@ def _shares(group: str, differences: Floats) -> GroupShares:
 
 def _normalised(differences: Floats, expected: Floats, user_counts: Floats, seed_counts: Floats) -> Floats:
     """Return the mean over seeds of each resample's difference in reward over its reward by chance."""
-    per_seed = (user_counts @ differences.T) / (user_counts @ expected.T)  # resamples × seeds
+    gained, by_chance = user_counts @ differences.T, user_counts @ expected.T  # resamples × seeds
+    per_seed = np.divide(gained, by_chance, out=np.zeros_like(gained), where=by_chance > 0)
     result: Floats = (per_seed * seed_counts).sum(axis=1) / seed_counts.sum(axis=1)
     return result
 
@@ -103,8 +104,10 @@ def _checked(first: ArrayLike, second: ArrayLike, by_chance: ArrayLike) -> tuple
     if one.shape != other.shape:
         raise ValueError(f"rewards must be of the same seeds and users, got {one.shape} and {other.shape}")
     expected = np.broadcast_to(np.asarray(by_chance, dtype=float), one.shape)
-    if not (expected > 0).all():
-        raise ValueError(f"the reward by chance must be above 0 for every user, got {expected.min()}")
+    if not (expected >= 0).all():
+        raise ValueError(f"the reward by chance must not be negative for any user, got {expected.min()}")
+    if not (expected.sum(axis=1) > 0).all():
+        raise ValueError("the reward by chance must be above 0 for some user of every seed, got 0 for all")
     return one - other, np.asarray(expected)
 
 

@@ -14,7 +14,7 @@ MARGIN_SHARE = 0.05
 
 
 class Verdict(StrEnum):
-    """What is known about the first of two methods, compared with the second."""
+    """The verdict on the first of two methods, compared with the second."""
 
     IDENTICAL = "identical"
     EQUIVALENT = "equivalent"
@@ -30,7 +30,7 @@ class Verdict(StrEnum):
 
 
 class ClaimVerdict(StrEnum):
-    """What is known about a claim of the paper."""
+    """The verdict on a claim of the paper."""
 
     REPRODUCED = "reproduced"
     DIFFERENT = "different"
@@ -42,13 +42,13 @@ class ClaimVerdict(StrEnum):
 
 
 def count_verdicts(verdicts: Iterable[ClaimVerdict]) -> dict[ClaimVerdict, int]:
-    """Count verdicts on claims by kind, with zeros; claims that could hardly fail are a kind of their own."""
+    """Count verdicts on claims by kind, with zeros; claims that could hardly fail are a separate kind."""
     counts = Counter(verdicts)
     return {kind: counts[kind] for kind in ClaimVerdict}
 
 
 def equivalence_margin(no_communication: float, scale: Scale, share: float = MARGIN_SHARE) -> float:
-    """Return the margin: a share of what tuned "no communication" gains over a random choice.
+    """Return the margin: a share of the gain of tuned "no communication" over a random choice.
 
     Normalised rewards: 5 % of (score − 1); simulations: 5 % of the score. 0 if it gains nothing.
     """

@@ -74,7 +74,7 @@ def _add_content(group: Any) -> None:
     group.add_argument(
         "--features",
         choices=("words", "co-occurrence", "one-hot"),
-        help="what items are described by (default: words if there is such a column, else co-occurrence)",
+        help="how items are described (default: words if there is such a column, else co-occurrence)",
     )
     group.add_argument(
         "--positive-from", type=float, metavar="RATING", help="the lowest rating that counts as reward 1"

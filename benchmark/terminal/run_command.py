@@ -2,42 +2,55 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from benchmark.answers.data import data_from
 from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.experiment import Experiment
 from benchmark.plan.options import RunOptions, find_experiments, parse_seeds
-from benchmark.plan.plan import Plan, make_plan, unfinished
+from benchmark.plan.plan import Plan, fallback_notices, make_plan, unfinished
 from benchmark.records.reader import finished_runs, something_is_running
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from benchmark.terminal.summary import print_dry_run, print_summary
+from benchmark.terminal.text import number_of, wrapped
 
 if TYPE_CHECKING:
-    from benchmark.session import SweepResult
+    from benchmark.execution.executors import Executor
+    from benchmark.session import Failure, SweepResult
 
 INTERRUPTED = 130
 
 
 def run_command(arguments: argparse.Namespace) -> int:
-    """Run what is requested and not finished; return the exit code."""
-    _check_executor(arguments)
-    plan = make_plan(find_experiments(arguments.experiments), options_of(arguments))
+    """Execute the requested runs that are not finished; return the exit code."""
+    check_executor(arguments)
+    experiments = find_experiments(arguments.experiments)
+    if arguments.on is not None:
+        experiments = on_data(experiments, arguments.on)
+    plan = make_plan(experiments, options_of(arguments))
+    for experiment, label in fallback_notices(plan):
+        print(wrapped(f"{experiment}: {label}"), file=sys.stderr)
     for message in plan.missing.values():
-        print(f"MISSING: {message}", file=sys.stderr)
+        print(wrapped(f"MISSING: {message}"), file=sys.stderr)
+    for message in plan.left_out.values():
+        print(wrapped(f"LEFT OUT (optional): {message}"), file=sys.stderr)
     for (stream, method), reason in plan.skipped.items():
-        print(f"SKIPPED: {method} on {stream}: {reason}", file=sys.stderr)
+        print(wrapped(f"SKIPPED: {method} on {stream}: {reason}"), file=sys.stderr)
     store = Store()
     names = sorted(experiment.name for experiment in plan.experiments)
     finished = finished_runs(store, names)
     remaining = unfinished(plan.runs, {(record.experiment, record.key) for record in finished})
     if arguments.dry_run:
-        print_dry_run(plan.runs, remaining, finished, _jobs(arguments))
+        print_dry_run(plan.runs, remaining, finished, jobs_of(arguments))
         return 1 if plan.missing else 0
     if not plan.runs:
         print("Nothing to run: none of the requested data sets has been prepared.", file=sys.stderr)
         return 1
     if not remaining and not something_is_running(store, names):
-        print(f"{len(plan.runs)} runs, all finished. Nothing to do.")
+        print(f"{number_of(len(plan.runs), 'run')}, all finished. Nothing to do.")
         return _summarise(store, plan, finished, failures=())
     result = _sweep(plan, store, arguments)
     if result.interrupted:
@@ -45,6 +58,17 @@ def run_command(arguments: argparse.Namespace) -> int:
         return INTERRUPTED
     records = {record.run_id: record for record in (*finished, *result.skipped, *result.finished)}
     return _summarise(store, plan, list(records.values()), result.failed)
+
+
+def on_data(experiments: Sequence[Experiment], data: str) -> list[Experiment]:
+    """Return the experiments with one other data set, each under a name of its own; equal ones become one."""
+    spec = data_from(data)
+    moved: dict[str, Experiment] = {}
+    for experiment in experiments:
+        fields = {name: getattr(experiment, name) for name in type(experiment).model_fields}
+        fields |= {"name": f"{experiment.name}-on-{spec.name}", "title": f"{experiment.title}, on {spec.name}"}
+        moved[experiment.name] = Experiment.model_construct(**{**fields, "stream_entries": [[spec]], "effects_of": []})
+    return list(moved.values())
 
 
 def options_of(arguments: argparse.Namespace) -> RunOptions:
@@ -57,28 +81,37 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
     )
 
 
+@contextmanager
+def executor_of(arguments: argparse.Namespace, note: Callable[[str], None]) -> "Iterator[Executor]":
+    """Open the executor that the user asks for."""
+    if arguments.executor == "dask":
+        from benchmark.execution.dask_cluster import DaskExecutor
+
+        with DaskExecutor(arguments.scheduler, note) as cluster:
+            yield cluster
+    else:
+        from benchmark.execution.local import LocalExecutor
+
+        with LocalExecutor(arguments.jobs) as processes:
+            yield processes
+
+
 def _sweep(plan: Plan, store: Store, arguments: argparse.Namespace) -> "SweepResult":
     from benchmark import session
     from benchmark.terminal.sweep_display import SweepDisplay
 
     display = SweepDisplay()
-    if arguments.executor == "dask":
-        from benchmark.execution.dask_cluster import DaskExecutor
-
-        with DaskExecutor(arguments.scheduler, display.note) as cluster:
-            return session.run(plan, store, cluster, display)
-    from benchmark.execution.local import LocalExecutor
-
-    with LocalExecutor(arguments.jobs) as processes:
-        return session.run(plan, store, processes, display)
+    with executor_of(arguments, display.note) as executor:
+        return session.run(plan, store, executor, display)
 
 
-def _summarise(store: Store, plan: Plan, finished: list[RunRecord], failures: "tuple[object, ...]") -> int:
+def _summarise(store: Store, plan: Plan, finished: list[RunRecord], failures: "tuple[Failure, ...]") -> int:
     print_summary(store, plan, finished, failures)
     return 1 if failures or plan.missing else 0
 
 
-def _check_executor(arguments: argparse.Namespace) -> None:
+def check_executor(arguments: argparse.Namespace) -> None:
+    """Refuse options that contradict each other."""
     is_dask = arguments.executor == "dask"
     if arguments.jobs is not None and arguments.jobs < 1:
         raise ValueError(f"--jobs must be a positive integer, got {arguments.jobs}")
@@ -90,7 +123,8 @@ def _check_executor(arguments: argparse.Namespace) -> None:
         raise ValueError("--jobs must only be used with --executor local; a Dask cluster has its own number of workers")
 
 
-def _jobs(arguments: argparse.Namespace) -> int:
+def jobs_of(arguments: argparse.Namespace) -> int:
+    """Return the number of processes."""
     from benchmark.execution.executors import usable_cores
 
     return arguments.jobs or usable_cores()

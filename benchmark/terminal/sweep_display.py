@@ -27,6 +27,7 @@ class SweepDisplay:
         self._seconds_expected = self._seconds_measured = 0.0
         self._first: float | None = None
         self._last_line = time.monotonic()
+        self._last_count = -1
         self._bar: Any = None
 
     def started(self, runs: int, skipped: int, seconds: float) -> None:
@@ -80,7 +81,7 @@ class SweepDisplay:
         """Show the last state."""
         if self._bar is not None:
             self._bar.close()
-        elif self.total:
+        elif self.total and self.done + self.failed != self._last_count:
             self._print_line()
 
     def seconds_left(self) -> float | None:
@@ -97,7 +98,7 @@ class SweepDisplay:
 
     def _print_line(self) -> None:
         self._last_line = time.monotonic()
-        count = self.done + self.failed
+        count = self._last_count = self.done + self.failed
         print(f"{count} of {self.total} runs done, {self._counts()}", file=sys.stderr, flush=True)
 
 

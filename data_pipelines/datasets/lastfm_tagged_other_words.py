@@ -29,8 +29,8 @@ DATA_SET = replace(
     name="lastfm-tagged-other-words",
     packages=(replace(lastfm_tagged.DATA_SET.packages[0], read=read_package),),
     remarks=(
-        "Half the users play, always the same. An artist's words are the tags of the other half: no leak. Compare with "
-        "lastfm-tagged-own-words, which has the same events.",
+        "Half of the users take part, always the same half. An artist's words are the tags of the other half: no leak. "
+        "Compare with lastfm-tagged-own-words, which has the same events.",
     ),
     read=read,
 )

@@ -1,4 +1,4 @@
-"""LastFM, tagging events of half the users; an artist's words are the tags of all users, the players' own included."""
+"""LastFM, tagging events of half the users; an artist's words are the tags of all users, these included."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def contents(tagged: TagAssignments) -> Contents:
 
 
 PUBLISHED = Counts(users=946, items=9_629, interactions=49_573)
-"""Counted in the complete archive, for the half of the users that plays."""
+"""Counted in the complete archive, for the half of the users that takes part."""
 
 DATA_SET = replace(
     lastfm_tagged.DATA_SET,
@@ -32,8 +32,8 @@ DATA_SET = replace(
     packages=(replace(lastfm_tagged.DATA_SET.packages[0], read=read_package),),
     published=PUBLISHED,
     remarks=(
-        "Half the users play, always the same. An artist's words are the tags of all users: a leak. Compare with "
-        "lastfm-tagged-other-words, which has the same events.",
+        "Half of the users take part, always the same half. An artist's words are the tags of all users: a leak. "
+        "Compare with lastfm-tagged-other-words, which has the same events.",
     ),
     read=read,
 )

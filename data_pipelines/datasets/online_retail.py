@@ -52,7 +52,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
 
 
 def _most_frequent(descriptions: Counter[str]) -> str:
-    """Return the most frequent description, of several the first in the alphabet."""
+    """Return the most frequent description; of equally frequent ones, the alphabetically first."""
     return min(descriptions, key=lambda text: (-descriptions[text], text))
 
 

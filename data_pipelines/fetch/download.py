@@ -111,7 +111,7 @@ class _Download:
         raise error
 
     def _try_once(self, session: "requests.Session") -> str | None:
-        """Fetch the missing bytes; return the reason of a failure that may be temporary."""
+        """Fetch the missing bytes; return the reason for a failure that may be temporary."""
         import requests
         from urllib3.exceptions import HTTPError
 

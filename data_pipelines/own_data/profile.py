@@ -1,4 +1,4 @@
-"""A profile of a table to import: what was read, how, and what is left out."""
+"""A profile of a table to import: its format, its content and the rows that are left out."""
 
 import textwrap
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class Profile:
     popular_share: float
     """The share of the interactions on the ten most popular items."""
     max_arms: int
-    """The largest pool that every user has enough other items for."""
+    """The largest pool for which every user has enough other items."""
     ratings: Ratings | None
     features: str
     problems: tuple[Problem, ...]

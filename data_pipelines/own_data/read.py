@@ -44,7 +44,7 @@ def read_own_data(interactions: Path, options: ImportOptions) -> OwnData:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of the interactions, and those with words, of whichever table."""
+    """The columns of the interactions, and the columns with words, of either table."""
 
     user: str
     item: str
@@ -148,7 +148,7 @@ class _Reader:
         return is_bad
 
     def _catalogue(self, table: Table | None) -> _Items | None:
-        """Return the items of their table; an id that occurs again is a problem, and its first row counts."""
+        """Return the items of the table of items; a repeated id is a problem, and only its first row is used."""
         if table is None:
             return None
         column = table.columns[str(self._columns.id)]
@@ -218,7 +218,7 @@ class _Reader:
         times: "_RowTimes",
         ratings: NDArray[np.float64] | None,
     ) -> OwnData:
-        """Sort what is used into `Contents`."""
+        """Sort the usable rows into `Contents`."""
         item_ids, item_rows = _sorted_ids(table.columns[self._columns.item], rows, catalogue)
         labels, user_rows = _sorted_ids(table.columns[self._columns.user], rows, None)
         are_numbers = labels.dtype.kind == "i"
@@ -321,7 +321,7 @@ class _Reader:
         parameters: dict[str, str | list[str] | None] = {
             "user": columns.user,
             "item": columns.item,
-            "time": None if is_default_time else columns.time,  # as always: the data are the same
+            "time": None if is_default_time else columns.time,  # recorded as if not given: the data are the same
             "id": columns.id,
             "words": list(columns.words),
         }

@@ -20,7 +20,7 @@ PARQUET_SUFFIXES = (".parquet", ".pq")
 PARQUET_MARK = b"PAR1"
 ZIP_MARK = b"PK\x03\x04"
 MAX_ROWS = 10_000_000
-"""A file with so many rows and as many distinct times takes about 3 GB of memory."""
+"""A file with this many rows and as many distinct times takes about 3 GB of memory."""
 MAX_LINE = 1 << 20
 BATCH_ROWS = 1 << 16
 

@@ -45,7 +45,7 @@ class TextFormat:
 
     @property
     def changes(self) -> dict[str, str]:
-        """The parts that differ from a plain CSV file, for the manifest; with or without a mark, UTF-8 is plain."""
+        """The parts that differ from a plain CSV file, for the manifest; UTF-8 is plain, with or without a mark."""
         plain = {"encoding": ("utf-8", "utf-8-sig"), "separator": (",",)}
         return {key: getattr(self, key) for key, values in plain.items() if getattr(self, key) not in values}
 
@@ -116,7 +116,7 @@ def _sample(path: Path, encoding: str) -> str:
 
 
 def detect_separator(sample: str) -> str:
-    """Return the separator with which most rows are as long as the header; of several, that with most columns."""
+    """Return the separator with which most rows are as long as the header; if several, the one with most columns."""
 
     def merit(separator: str) -> tuple[float, int]:
         lengths = _row_lengths(sample, separator)
@@ -135,6 +135,6 @@ def _row_lengths(sample: str, separator: str) -> list[int]:
                 lengths.append(len(row))
             if len(lengths) == SAMPLE_ROWS:
                 break
-    except csv.Error:  # for example a field of 100 kB: the rows before it decide
+    except csv.Error:  # for example a field of 100 kB; only the rows before it are used
         pass
     return lengths

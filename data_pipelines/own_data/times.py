@@ -1,4 +1,4 @@
-"""Times of interactions: numbers, ISO 8601 dates, or dates whose order of day and month the values decide."""
+"""Times of interactions: numbers, ISO 8601 dates, or dates whose order of day and month is inferred from the values."""
 
 import re
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Times:
 
 
 def parse_times(texts: Sequence[str], date_format: str | None, decimal: str | None = None) -> Times:
-    """Parse distinct texts in the given format, or in that which most of them have; empty texts are unknown times."""
+    """Parse distinct texts in the given format, or in the one that most of them have; empty texts are unknown times."""
     is_blank = np.array([not text.strip() for text in texts], dtype=bool)
     date_format = date_format or _detected(texts, is_blank, decimal)
     values, is_invalid = _parsed(texts, date_format, decimal)
@@ -57,12 +57,12 @@ def _detected(texts: Sequence[str], is_blank: NDArray[np.bool_], decimal: str | 
         return NUMBER
     dates = [match for text in filled if (match := DATE.fullmatch(text.strip()))]
     invalid_counts = {ISO: int(_iso_times(filled)[1].sum()), "other": len(filled) - len(dates), NUMBER: not_numbers}
-    best = min(invalid_counts, key=lambda name: invalid_counts[name])  # of several, the first
+    best = min(invalid_counts, key=lambda name: invalid_counts[name])  # of equal ones, the first
     return _order_of(dates) if best == "other" else best
 
 
 def _order_of(dates: Sequence[re.Match[str]]) -> str:
-    """Return the order of day, month and year that the values decide; if none does, ask for the option."""
+    """Infer the order of day, month and year from the values; if they do not determine it, ask for the option."""
     if 2 * sum(len(date[1]) > 2 for date in dates) > len(dates):
         return YEAR_FIRST
     days_first = sum(int(date[1]) > 12 for date in dates)
@@ -73,7 +73,7 @@ def _order_of(dates: Sequence[re.Match[str]]) -> str:
 
 
 class AmbiguousDatesError(ValueError):
-    """Raised for dates whose order of day and month no value decides."""
+    """Raised for dates whose order of day and month cannot be inferred."""
 
     def __init__(self, example: str) -> None:
         super().__init__(

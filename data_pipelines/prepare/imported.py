@@ -22,7 +22,7 @@ from data_pipelines.support.files import locked, sha256_of
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 RESERVED = ("archives", "import", "pictures", "show", "stand-ins")
 MAX_NAME = 50
-"""Length of the name that a file gives to its data set; a hash may follow."""
+"""Maximum length of a data set's name that is taken from its file; a hash may follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +47,13 @@ def import_table(
 ) -> ImportedTable:
     """Import a table of interactions into the data folder, without printing anything.
 
-    Without a name, the data set is called like the file; if other data already have that name, a hash follows it.
+    Without a name, the data set is named after the file; if other data already have that name, a hash follows it.
     Bad input raises a `ValueError` with one line, and nothing is written.
     """
     options = options or ImportOptions()
     folder = data_folder() if folder is None else folder
     if name is not None:
-        _check_name(name)
+        check_name(name)
     own_data = read_own_data(path, options)
     members = _members(path, options)
     name = name or _free_name(path, members, folder)
@@ -77,7 +77,7 @@ def import_data_set(request: ImportRequest, folder: Path) -> dict[str, Any]:
 def profile_table(path: Path, options: ImportOptions, *, name: str | None = None) -> Profile:
     """Return the profile of a table that `import_table` would import; nothing is written."""
     if name is not None:
-        _check_name(name)
+        check_name(name)
     own_data = read_own_data(path, options)
     _dimension(own_data, options)
     return own_data.profile
@@ -137,7 +137,8 @@ def _reserved_names() -> tuple[str, ...]:
     return (*data_set_names(), *RESERVED)
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raise a ValueError if a data set of the user cannot have this name."""
     if not NAME.fullmatch(name) or name in _reserved_names():
         raise ValueError(
             "name must consist of lower-case letters, digits, - and _, "
@@ -146,7 +147,7 @@ def _check_name(name: str) -> None:
 
 
 def _free_name(path: Path, members: dict[str, str], folder: Path) -> str:
-    """Return a name made of the file's name that no other data have."""
+    """Return a name that is derived from the file's name and that no other data set has."""
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:MAX_NAME] or "table"
     if name not in _reserved_names() and _members_of(folder / name) in (None, members):
         return name

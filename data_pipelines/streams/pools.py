@@ -47,7 +47,7 @@ def draw_pools(
 
 
 def deal_pools(random: np.random.Generator, user_rows: NDArray[np.int64], arms: int) -> NDArray[np.int64]:
-    """Deal each user's interactions into pools of K, in random order; left-overs under K are not used.
+    """Deal each user's interactions into pools of K, in random order; fewer than K left-over interactions are not used.
 
     Returns the interactions (P, K) of all pools, by user.
     """
@@ -74,8 +74,8 @@ def _draw_others(
 ) -> NDArray[np.int32]:
     """Draw all slots, then redraw those whose item the user interacted with or the row already has.
 
-    Of equal draws in a row, the one accepted in an earlier round stays, or else the first. So each slot is drawn
-    from the items that the user never interacted with and that no slot accepted before it has.
+    If draws in a row are equal, the one accepted in an earlier round is kept, or else the first. So each slot is drawn
+    from the items that the user never interacted with and that no previously accepted slot contains.
     """
     others = history.draw(random, (len(users), count))
     is_rejected = history.contains(users[:, None], others)

@@ -51,7 +51,7 @@ def load(
         folder: the data folder, if it is not `data` or `FEDBANDIT_DATA`.
         options: further fields of `DatasetSpec`: `negatives`, `pools`, `repeats`, `order`, `min_interactions`.
 
-    Data that are generated or differ from those published give an `UnofficialDataWarning`, once in each process.
+    Data that are generated or differ from those published cause an `UnofficialDataWarning`, once per process.
     """
     prepared = open_prepared(name, folder)
     if scaling is not None:
@@ -67,7 +67,7 @@ class _Events:
     """The interactions that take part, sorted by user and item; `user_rows` number their users.
 
     `positives` are the rows of interactions that are a reward of 1 in a sampled pool: all of them, unless the data set
-    was imported with a least rating of positives.
+    was imported with a minimum rating for positives.
     """
 
     users: NDArray[np.int64]
@@ -111,7 +111,7 @@ def _generators(seed: int, spec: DatasetSpec) -> tuple[np.random.Generator, np.r
 
 
 def _events(prepared: Prepared, spec: DatasetSpec) -> _Events:
-    """Keep rated interactions for rated pools, and the first of each pair if asked for; then users with enough."""
+    """Keep rated interactions for rated pools, the first of each pair if requested, then users with enough of them."""
     rows = np.arange(len(prepared.users))
     if spec.pools == "rated" and prepared.ratings is not None:
         rows = rows[~np.isnan(prepared.ratings)]
@@ -132,7 +132,7 @@ def _events(prepared: Prepared, spec: DatasetSpec) -> _Events:
 
 
 def _positives(prepared: Prepared, ratings: NDArray[np.float64] | None, count: int) -> NDArray[np.int64]:
-    """Return the rows that are rated at least as high as the data set's parameter `positive_from`; all without one."""
+    """Return the rows rated at least as high as the data set's parameter `positive_from`; all rows if it has none."""
     least = prepared.manifest.get("parameters", {}).get("positive_from")
     if least is None or ratings is None:
         return np.arange(count)
@@ -180,7 +180,7 @@ def _rated(
     spec: DatasetSpec,
     positive_rating: float,
 ) -> Decisions:
-    """Return clients, pools and rewards: each pool has K items that its user rated, the positive ones reward 1."""
+    """Return clients, pools and rewards: each pool has K items that its user rated, with reward 1 for positive ones."""
     assert events.ratings is not None, "the specification requires ratings"
     dealt = deal_pools(pool_random, events.user_rows, spec.arms)
     if not len(dealt):

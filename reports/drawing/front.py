@@ -14,6 +14,7 @@ from benchmark.styles import Style
 from reports.drawing.communication_axis import CommunicationAxis
 from reports.drawing.label_placement import Array, Bools, LabelBox, Placement, place_labels
 from reports.drawing.labels import algorithm_label, curve_styles, front_text, threshold_text
+from reports.drawing.reference_lines import ReferenceLine, are_lines, reference_lines
 from reports.drawing.style import WIDTH, text_size
 from reports.read.methods import method
 from reports.read.variants import split_into_curves
@@ -66,11 +67,6 @@ class Curve:
         """Mask of the other landmarks of the method, such as γ=1."""
         return self._at_landmarks(is_silent=False)
 
-    @property
-    def is_reference(self) -> bool:
-        """Whether it is drawn as a line to compare with: a baseline or reference without a threshold."""
-        return method(self.algorithm).role != "contender" and bool(self.marks["threshold"].isna().all())
-
     def staircase(self, sign: int) -> pd.DataFrame:
         """Return the undominated marks with communication, by rising communication; `sign` is 1 if more is better."""
         ordered = self.marks[self.marks["x"] > 0].sort_values(["x", "y"], ascending=[True, sign < 0])
@@ -121,6 +117,7 @@ class Front:
     labels: tuple[Label, ...]
     size: tuple[float, float]
     """Size of the plot itself in points."""
+    references: tuple[ReferenceLine, ...] = ()
 
     stated: tuple[Stated, ...] = ()
 
@@ -149,6 +146,12 @@ class Front:
         return seeds_note(pd.concat([curve.marks["seeds"] for curve in self.curves]))
 
     @property
+    def outside(self) -> list[str]:
+        """References whose level is outside the plot; the caption lists them."""
+        levels = [(line, line.level) for line in self.references]
+        return [line.legend for line, level in levels if not self.bottom <= level <= self.top]
+
+    @property
     def cut_intervals(self) -> bool:
         """Whether an interval reaches outside the plot."""
         marks = pd.concat([curve.marks for curve in self.curves])
@@ -169,12 +172,21 @@ def plan_front(
     metric: Metric,
     by: str = "threshold",
     joined: Collection[str] = (),
+    references: pd.DataFrame | None = None,
     stated: Sequence[Stated] = (),
 ) -> Front:
     """Plan a front from rows of `over_seeds`, labelled by their threshold or another column.
 
-    Each family of an algorithm is a curve, but all families of an algorithm in `joined` are one curve.
+    Each family of an algorithm is a curve, but all families of an algorithm in `joined` are one curve. References
+    among the rows are lines, and the plot includes them, unless there is nothing else; `references` are further ones,
+    which may be outside the plot.
     """
+    is_line = are_lines(rows) if by == "threshold" else np.zeros(len(rows), dtype=bool)
+    is_line = is_line & ~is_line.all()
+    further = rows[:0] if references is None else references
+    lines = reference_lines(pd.concat([rows[is_line], further]), metric.name)
+    inside = rows.loc[is_line, metric.name].to_numpy()
+    rows = rows[~is_line]
     parts = [(curve.algorithm, curve.variant, curve.runs) for curve in split_into_curves(rows, joined)]
     styles = curve_styles([name for name, _, _ in parts])
     curves = tuple(_curve(*part, metric.name, by, style) for part, style in zip(parts, styles, strict=True))
@@ -184,9 +196,10 @@ def plan_front(
         marks = pd.concat([marks, points], ignore_index=True)
     axis = CommunicationAxis.around(marks["x"])
     is_log = metric.scale == "log" and bool((marks["y"] > 0).all())
-    bottom, top = _logarithmic_range(marks) if is_log else _linear_range(marks)
+    levels = pd.concat([marks, pd.DataFrame({"y": inside})]) if len(inside) else marks
+    bottom, top = _logarithmic_range(levels) if is_log else _linear_range(levels)
     size = ((WIDTH - LEFT - RIGHT) * 72, PLOT_HEIGHT * 72)
-    front = Front(curves, metric, axis, bottom, top, (), size, tuple(stated))
+    front = Front(curves, metric, axis, bottom, top, (), size, lines, tuple(stated))
     return replace(front, labels=_labels(front))
 
 
@@ -240,7 +253,7 @@ def _labels(front: Front) -> tuple[Label, ...]:
     for number, curve in enumerate(front.curves):
         points = positions(front, curve)
         for cluster in _clusters(points):
-            if curve.is_reference or not curve.labelled[cluster].any():
+            if not curve.labelled[cluster].any():
                 continue
             text = _joint_text([curve.marks["text"].iloc[mark] for mark in cluster])
             width, height = text_size(text, LABEL_SIZE)

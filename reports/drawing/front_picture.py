@@ -11,6 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from reports.drawing.front import LABEL_SIZE, LEFT, MIN_SEEDS_FOR_INTERVAL, PLOT_HEIGHT, Curve, Front
 from reports.drawing.legend import by_rows, legend_columns
+from reports.drawing.reference_lines import DASHES, draw_lines
 from reports.drawing.style import FAINT, INK, NO_COMMUNICATION, WIDTH, darker, header_height, thousands
 from reports.write.table import cell_text
 
@@ -37,7 +38,8 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if front.top > 4 * front.bottom else range(1, 10)))
         axes.yaxis.set_minor_formatter(NullFormatter())
     for curve in front.curves:
-        _draw_reference(axes, front, curve) if curve.is_reference else _draw_curve(axes, front, curve)
+        _draw_curve(axes, front, curve)
+    draw_lines(axes, front.references, front.size[1])
     _draw_stated(axes, front)
     _draw_random(axes, front)
     axes.annotate(front.seeds_text, (1, 1.008), xycoords="axes fraction", ha="right", fontsize=7.5, color=FAINT)
@@ -86,17 +88,9 @@ def _draw_seeds(axes: Any, front: Front, curve: Curve) -> None:
         axes.scatter(front.axis.position(xs), ys, s=7, color=curve.style.colour, alpha=0.6, linewidths=0, zorder=3)
 
 
-def _draw_reference(axes: Any, front: Front, curve: Curve) -> None:
-    """Draw a baseline or reference as a line across the picture, with its name."""
-    for level in curve.marks["y"]:
-        axes.axhline(level, color=curve.style.colour, linewidth=1, linestyle=(0, (5, 2)), alpha=0.9, zorder=1.5)
-        note = {"ha": "right", "va": "bottom", "fontsize": 7, "color": darker(curve.style.colour), "zorder": 3}
-        axes.text(front.axis.right, level, f"{curve.label} ", **note)
-
-
 def _draw_random(axes: Any, front: Front) -> None:
     """Mark the normalised reward of a random choice, 1 by definition: a line, or a note if it is below the picture."""
-    if front.metric.name != "normalised_reward" or any(curve.is_reference for curve in front.curves):
+    if front.metric.name != "normalised_reward" or any(line.is_baseline for line in front.references):
         return
     style = {"ha": "right", "va": "bottom", "fontsize": 7, "color": FAINT}
     if front.bottom <= 1 <= front.top:
@@ -117,12 +111,11 @@ def _draw_stated(axes: Any, front: Front) -> None:
 
 def _draw_inset(axes: Any, front: Front) -> None:
     """Enlarge what is at most twice the least value, where all curves of interest are: above the least, in per cent."""
-    curves = [curve for curve in front.curves if not curve.is_reference]
-    least = min(float(curve.marks["y"].min()) for curve in curves)
+    least = min(float(curve.marks["y"].min()) for curve in front.curves)
     inset = axes.inset_axes((0.57, 0.42, 0.41, 0.42))
     inset.set_xscale("log")
     shown = []
-    for curve in curves:
+    for curve in front.curves:
         marks = curve.marks[(curve.marks["x"] > 0) & (curve.marks["y"] <= 2 * least)]
         steps = curve.staircase(front.metric.sign)
         above, heights = 100 * (marks["y"] / least - 1), 100 * (steps["y"] / least - 1)
@@ -179,8 +172,8 @@ def _legend(front: Front) -> list[Line2D]:
     for curve in front.curves:
         style = curve.style
         look: dict[str, Any] = {"markerfacecolor": "white" if _is_hollow(curve) else style.colour}
+        look |= {"marker": style.marker, "markersize": 7.5}
         name = curve.legend.replace("d_g", "$d_g$")
-        look |= {"linestyle": (0, (5, 2))} if curve.is_reference else {"marker": style.marker, "markersize": 7.5}
         line = Line2D([], [], color=style.colour, linewidth=0.8, label=name, **look)
         handles.append(line)
     if front.stated:
@@ -193,4 +186,7 @@ def _legend(front: Front) -> list[Line2D]:
         for x, y, name in curve.marks.loc[curve.always, ["x", "y", "text"]].itertuples(index=False):
             text = f"{name}: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
             handles.append(Line2D([], [], color=curve.style.colour, linewidth=0.9, linestyle=":", label=text))
+    for reference in front.references:
+        look = {"color": reference.style.colour, "linestyle": (0, DASHES), "linewidth": 0.9}
+        handles.append(Line2D([], [], label=reference.legend, **look))
     return handles

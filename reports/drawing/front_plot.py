@@ -11,6 +11,7 @@ from reports.drawing.front import Curve, Front
 from reports.drawing.label_placement import Bools
 from reports.drawing.labels import algorithm_label
 from reports.drawing.plotly_parts import bars, hover_lines, layout, numbers, seeds_line
+from reports.drawing.reference_lines import plotly_lines
 from reports.drawing.style import NO_COMMUNICATION
 from reports.write.table import cell_text, interval_text
 
@@ -37,6 +38,7 @@ def plot_front(front: Front) -> Mapping[str, Any]:
                 "circle",
             )
             traces.append({**red, "legendgroup": red["name"]})
+    traces += plotly_lines(front.references, front.axis.left, front.axis.right)
     notes = [note for curve in front.curves for note in _notes(front, curve)]
     vertical = {"title": {"text": front.metric.plain_axis_label()}, "range": [front.bottom, front.top]}
     if front.is_log:

@@ -11,6 +11,7 @@ from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, Front, Stated, plan_fr
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import plot_front
 from reports.drawing.labels import dataset_label, front_text
+from reports.drawing.reference_lines import are_lines
 from reports.paper import paper, stream_of
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of, experiment_title, stream_in_name
@@ -35,13 +36,32 @@ def figures(results: Results, context: Context) -> list[Figure]:
             continue
         runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["stream"] == stream)]
         streams = rows.loc[rows["experiment"] == experiment, "stream"]
-        all_figures.append(front_of(str(experiment), str(stream), part, context, without_threshold(runs), streams))
+        references = references_on(results.runs, runs, part)
+        figure = front_of(
+            str(experiment), str(stream), part, context, without_threshold(runs), streams, references=references
+        )
+        all_figures.append(figure)
     return all_figures
 
 
 def has_own_table_only() -> frozenset[str]:
     """Return the experiments without fronts and curves over time: their tables and pictures show all of them."""
     return NOT_A_FRONT | {*paper()["ablations"]["experiments"]}
+
+
+def references_on(all_runs: pd.DataFrame, runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the references that other experiments ran on the same streams, as rows of `over_seeds`.
+
+    The streams of a figure with several kinds of streams differ, so it has none.
+    """
+    streams = {*runs["fingerprint"]}
+    if len(streams) > runs["seed"].nunique():
+        return rows[:0]
+    others = all_runs[all_runs["fingerprint"].isin(streams) & (all_runs["experiment"] != runs["experiment"].iloc[0])]
+    others = others[are_lines(others)].drop_duplicates(["algorithm", "configuration", "seed"])
+    families = rows.loc[are_lines(rows), "family"]
+    further = others[~others["family"].isin(families)].assign(experiment=runs["experiment"].iloc[0])
+    return over_seeds(further, [name for name in map(str, rows) if f"{name}_low" in rows])
 
 
 def subject_of(experiment: str) -> Subject:
@@ -56,10 +76,13 @@ def front_of(
     context: Context,
     joined: Collection[str],
     streams: "pd.Series[str]",
+    *,
+    references: pd.DataFrame | None = None,
 ) -> Figure:
     """Return the front on one of an experiment's streams; all variants of an algorithm in `joined` are one curve."""
     metric = objective(rows["source"])
-    front = plan_front(rows, metric, joined=joined, stated=stated_points(experiment, stream, metric.name))
+    stated = stated_points(experiment, stream, metric.name)
+    front = plan_front(rows, metric, joined=joined, references=references, stated=stated)
     labels = context.labels(rows)
     is_named = stream_in_name(experiment, stream, streams)
     return make_figure(
@@ -118,6 +141,10 @@ def front_caption(front: Front, rows: pd.DataFrame, label_meaning: str) -> str:
     if front.axis.zero is not None:
         parts.append("Runs without communication are plotted in the separate strip at 0.")
     parts.append(seeds_sentence(rows["seeds"]))
+    if front.references:
+        parts.append("Dashed lines: references, which read item ids or all rewards; they are not ranked.")
+    if front.outside:
+        parts.append(f"Outside the plot: {', '.join(front.outside)}.")
     if front.cut_intervals:
         parts.append("Intervals that extend beyond the plot are clipped.")
     if front.left_out:

@@ -29,7 +29,7 @@ class Card:
 def data_cards(results: Results, context: Context) -> list[Card]:
     """Return a card per data set, then one for all simulations."""
     cards = []
-    real = results.runs[results.runs["source"] != "simulated"]
+    real = results.all_runs[results.all_runs["source"] != "simulated"]
     for (dataset, source), runs in real.groupby(["dataset", "source"]):
         manifest = context.manifests.get(str(dataset))
         if manifest is not None and manifest["source"] != source:
@@ -37,7 +37,7 @@ def data_cards(results: Results, context: Context) -> list[Card]:
         entries = _of_runs(runs) if manifest is None else _of_manifest(manifest, runs)
         name = f"{dataset_label(str(dataset))} ({source})"
         cards.append(Card(f"{dataset}-{source}", name, context.label(str(dataset), str(source)), entries))
-    simulated = results.runs[results.runs["source"] == "simulated"]
+    simulated = results.all_runs[results.all_runs["source"] == "simulated"]
     if len(simulated):
         names = ", ".join(sorted(simulated["dataset"].unique()))
         entries = [("streams", names), *_of_runs(simulated), ("licence", "not applicable (generated from seeds)")]

@@ -33,13 +33,13 @@ def page(
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["picture"] = lambda figure: picture(figure, pictures)
     plots = {figure.name: figure.interactive for figure in figures if figure.interactive is not None}
-    return environment.from_string(_asset("report.html")).render(
+    return environment.from_string(asset("report.html")).render(
         title=TITLE,
         headline=headline(results),
         warnings=warnings(results, context),
         sections=make_sections(results, context, tables, figures),
-        style=_asset("page.css"),
-        script=_asset("page.js"),
+        style=asset("page.css"),
+        script=asset("page.js"),
         plots=in_script(json.dumps(plots, allow_nan=False, ensure_ascii=False, separators=(",", ":"))),
         plotly=plotly_script() if plots else "",
         has_plots=bool(plots),
@@ -66,6 +66,7 @@ def plotly_script() -> str:
     return files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a file in the folder `web`."""
     # Not by the package's name: a folder `reports` in the working directory can hide an editable install.
     return (Path(__file__).parent / "web" / name).read_text(encoding="utf-8")

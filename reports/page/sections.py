@@ -68,19 +68,20 @@ def _is_incomplete(context: Context, missing_tables: Sequence[Table]) -> bool:
 
 def headline(results: Results) -> list[tuple[str, str]]:
     """Return the numbers under the title."""
-    runs = results.runs
-    return [
-        (f"{len(runs):,}", "finished runs"),
-        (f"{runs['experiment'].nunique():,}", "experiments"),
-        (f"{runs['dataset'].nunique():,}", "streams"),
-        (f"{runs['algorithm'].nunique():,}", "algorithms"),
-        (f"{runs['seed'].nunique():,}", "seed" if runs["seed"].nunique() == 1 else "seeds"),
-    ]
+    runs = results.all_runs
+    counts = {
+        "finished run": len(runs),
+        "experiment": runs["experiment"].nunique(),
+        "stream": runs["dataset"].nunique(),
+        "algorithm": runs["algorithm"].nunique(),
+        "seed": runs["seed"].nunique(),
+    }
+    return [(f"{count:,}", noun if count == 1 else f"{noun}s") for noun, count in counts.items()]
 
 
 def warnings(results: Results, context: Context) -> list[str]:
     """Return the warnings about the data, which are shown first."""
-    return [*context.labels(results.runs), *results.left_out_sentences()]
+    return [*context.labels(results.all_runs), *results.left_out_sentences()]
 
 
 def _versions(results: Results) -> Section:

@@ -12,6 +12,7 @@ from benchmark.plan.experiment import experiment_names
 from benchmark.records.data_identity import stream_fingerprints
 from data_pipelines.data_label import data_label
 from data_pipelines.prepare.prepared import NotPreparedError, Prepared, data_folder, open_prepared, read_manifest
+from reports.read.experiment_files import fallback_label
 from reports.read.results import Results
 
 
@@ -70,15 +71,22 @@ class Context:
         return data_label(dataset, source, manifest if manifest and manifest["source"] == source else None)
 
     def labels(self, runs: pd.DataFrame) -> tuple[str, ...]:
-        """Return the labels of all data used by these runs, each with the name of its data set."""
+        """Return the labels of all data used by these runs, each with the name of its data set, and of fallbacks."""
         pairs = runs[["dataset", "source"]].drop_duplicates().sort_values(["dataset", "source"])
         labels = ((dataset, self.label(dataset, source)) for dataset, source in pairs.itertuples(index=False))
-        return tuple(f"{dataset}: {label}" for dataset, label in labels if label)
+        return (*fallback_labels(runs), *(f"{dataset}: {label}" for dataset, label in labels if label))
 
     def note_absent(self, sentence: str) -> None:
         """Add a sentence about something missing, once."""
         if sentence not in self.absent:
             self.absent.append(sentence)
+
+
+def fallback_labels(runs: pd.DataFrame) -> tuple[str, ...]:
+    """Return the notices of data sets that experiments use instead of others."""
+    pairs = runs[["experiment", "dataset"]].drop_duplicates().itertuples(index=False)
+    labels = (fallback_label(str(experiment), str(dataset)) for experiment, dataset in pairs)
+    return tuple(dict.fromkeys(label for label in labels if label))
 
 
 def make_context(results: Results, folder: Path | None = None, experiments: Iterable[str] = ()) -> Context:
@@ -87,7 +95,7 @@ def make_context(results: Results, folder: Path | None = None, experiments: Iter
     The report is about the given experiments; without any, about all that are shipped or have runs.
     """
     names = tuple(experiments) or tuple(sorted({*experiment_names(), *results.experiments()}))
-    return Context(data_folder() if folder is None else folder, results.runs, names)
+    return Context(data_folder() if folder is None else folder, results.all_runs, names)
 
 
 def made_from(runs: pd.DataFrame, manifest: Mapping[str, Any]) -> "pd.Series[bool]":

@@ -6,7 +6,7 @@ from typing import Any
 from benchmark.plan.algorithm_names import number_text
 
 PREFIX = "stream_"
-"""Options of the stream have it, so that they do not collide with hyper-parameters."""
+"""Prefix of stream options, so that they do not collide with hyper-parameters."""
 
 
 def differing_names(configurations: Iterable[Mapping[str, Any]], always: Collection[str] = ()) -> list[str]:

@@ -20,6 +20,12 @@ def effects_of(name: str) -> tuple[str, ...]:
 
 
 @cache
+def fallback_label(name: str, dataset: str) -> str:
+    """Return the notice of a data set that a shipped experiment uses instead of another; empty if it does not."""
+    return load_experiment(name).fallback_labels.get(dataset, "") if name in experiment_names() else ""
+
+
+@cache
 def datasets_of(name: str) -> tuple[str, ...]:
     """Return the streams of a shipped experiment; those of any other are unknown."""
     return tuple(stream_names(load_experiment(name))) if name in experiment_names() else ()

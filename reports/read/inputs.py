@@ -23,6 +23,7 @@ def inputs_hash(results: Results, context: Context) -> str:
         "failed": results.failed.astype(str).to_numpy().tolist(),
         "left out": results.left_out_sentences(),
         "superseded": results.superseded,
+        "boards": {board.experiment: digest(board.document) for board in results.boards},
         "uri": results.uri,
         "experiments": context.experiments,
         "data": {name: manifest["arrays"] for name, manifest in context.manifests.items()},

@@ -12,10 +12,10 @@ _recorded: dict[str, MethodCard] = {}
 
 
 def remember_methods(records: Iterable[RunRecord]) -> None:
-    """Keep what runs record about their methods; the latest run of a method counts."""
+    """Store the method cards that runs record; the latest run of a method counts."""
     _recorded.update({record.method.name: record.method.card for record in records})
 
 
 def method(name: str) -> MethodCard:
-    """Return what is known about a method."""
+    """Return the card of a method."""
     return card_of(name, _recorded.get(name))

@@ -1,6 +1,6 @@
 """The runs that an experiment's profile plans, without reading any data, and the recorded runs that match them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from itertools import product
@@ -49,11 +49,14 @@ class PlannedRun:
         return float(value) if isinstance(value, int | float) else nan
 
 
-def planned_runs(experiment: Experiment, profile: str) -> dict[PlannedRun, str]:
-    """Return every run that a profile plans, and how its variant differs from the others of its algorithm."""
+def planned_runs(experiment: Experiment, profile: str, recorded: Collection[str] = ()) -> dict[PlannedRun, str]:
+    """Return every run that a profile plans, and how its variant differs from the others of its algorithm.
+
+    `recorded` are the data sets with recorded runs: an entry's fallback is planned if it was used instead.
+    """
     plan = experiment.profile(profile)
     options: dict[PlannedRun, dict[str, Any]] = {}
-    for stream, entry, parameters in _settings(experiment, plan):
+    for stream, entry, parameters in _settings(experiment, plan, recorded):
         algorithm, complete = with_all_parameters(entry.name, parameters, stream)
         if reason_to_skip(algorithm, outline_of(stream)):
             continue
@@ -65,7 +68,7 @@ def planned_runs(experiment: Experiment, profile: str) -> dict[PlannedRun, str]:
 
 
 def skipped_methods(experiment: Experiment, profile: str) -> dict[tuple[str, str], str]:
-    """Return, for each stream and method that does not take part in it, the reason in one line."""
+    """Return, for each stream and each method that is not run on it, the reason in one line."""
     plan = experiment.profile(profile)
     reasons: dict[tuple[str, str], str] = {}
     for stream, entry, parameters in _settings(experiment, plan):
@@ -75,9 +78,15 @@ def skipped_methods(experiment: Experiment, profile: str) -> dict[tuple[str, str
     return reasons
 
 
-def _settings(experiment: Experiment, plan: Profile) -> Iterator[tuple[StreamSpec, AlgorithmEntry, dict[str, Any]]]:
-    """Yield every stream with every method and every combination of values that is run on it."""
-    for streams, part in experiment.parts(plan):
+def _settings(
+    experiment: Experiment, plan: Profile, recorded: Collection[str] | None = None
+) -> Iterator[tuple[StreamSpec, AlgorithmEntry, dict[str, Any]]]:
+    """Yield every stream with every method and every combination of values that is run on it.
+
+    Given the data sets with recorded runs, fallbacks take the place of streams that they replaced.
+    """
+    for entries, part in experiment.parts(plan):
+        streams = entries.streams if recorded is None else entries.used_by(recorded)
         for stream, entry in product(streams, experiment.algorithms):
             for parameters in expanded(entry.parameters, part, entry.front):
                 yield stream, entry, parameters

@@ -27,6 +27,7 @@ from benchmark.records.reader import read, read_curves, read_sweeps
 from benchmark.records.record import COMMIT, RunRecord
 from benchmark.records.tracking import tracking_uri
 from data_pipelines.prepare.prepared import data_folder
+from reports.read.boards import StoredBoard, of_boards, read_boards
 from reports.read.run_table import as_runs, columns, failures, keep_latest
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ VERSIONS = {
 
 LEFT_OUT = ("experiment", "dataset", "data", "runs")
 CLIENTS = "clients.parquet"
+CHOOSING_SENTENCE = "{:,} runs on seeds for choosing settings are left out of everything but the boards."
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,9 @@ class Results:
         superseded: the number of finished runs that a later one with the same configuration and seed replaces.
         versions: versions, commit and machine: the number of runs with each value.
         counted: caches `synchronisations`.
+        boards: the boards; their runs are in no other figure or table.
+        board_runs: the runs of boards on report seeds, one row each as in `runs`.
+        choosing: the number of runs on seeds for choosing, which are left out of everything but the boards.
     """
 
     runs: pd.DataFrame
@@ -70,28 +75,41 @@ class Results:
     prepared: tuple[str, ...] = ()
     superseded: int = 0
     versions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    boards: tuple[StoredBoard, ...] = ()
+    board_runs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=columns()))
+    choosing: int = 0
     counted: dict[str, int | None] = field(default_factory=dict)
 
     def experiments(self) -> list[str]:
         """Return the names of the experiments that have finished runs."""
-        return sorted(self.runs["experiment"].unique())
+        return sorted({*self.runs["experiment"], *self.board_runs["experiment"]})
+
+    @property
+    def all_runs(self) -> pd.DataFrame:
+        """The runs, and those of boards on report seeds."""
+        return pd.concat([self.runs, self.board_runs], ignore_index=True) if len(self.board_runs) else self.runs
 
     def only(self, experiments: Iterable[str]) -> "Results":
         """Return the results of some experiments."""
         names = set(experiments)
-        frames = (self.runs, self.sweeps, self.failed, self.left_out)
+        frames = (self.runs, self.sweeps, self.failed, self.left_out, self.board_runs)
         parts = (frame[frame["experiment"].isin(names)].reset_index(drop=True) for frame in frames)
-        runs, sweeps, failed, left_out = parts
-        return replace(self, runs=runs, sweeps=sweeps, failed=failed, left_out=left_out)
+        runs, sweeps, failed, left_out, board_runs = parts
+        boards = tuple(board for board in self.boards if board.experiment in names)
+        return replace(
+            self, runs=runs, sweeps=sweeps, failed=failed, left_out=left_out, board_runs=board_runs, boards=boards
+        )
 
     def left_out_sentences(self) -> list[str]:
-        """Return a sentence per data set: the number of runs on other data, which are left out."""
+        """Return a sentence per data set on runs on other data, and one on choosing runs: they are left out."""
         parts = (self.left_out[name] for name in ("dataset", "data", "runs"))
-        return left_out_sentences(zip(*parts, strict=True), self.prepared)
+        sentences = left_out_sentences(zip(*parts, strict=True), self.prepared)
+        return [*sentences, CHOOSING_SENTENCE.format(self.choosing)] if self.choosing else sentences
 
     def client_totals(self, run_id: str) -> pd.DataFrame:
         """Return client, reward, uploads and downloads, one row per client; `FileNotFoundError` without the file."""
-        uri = str(self.runs.loc[self.runs["run_id"] == run_id, "artifact_uri"].iloc[0])
+        frame = self.all_runs
+        uri = str(frame.loc[frame["run_id"] == run_id, "artifact_uri"].iloc[0])
         if urlsplit(uri).scheme in ("", "file"):
             return pd.read_parquet(local_path(uri) / CLIENTS)
         from mlflow.exceptions import MlflowException
@@ -141,17 +159,21 @@ def read_results(uri: str | None = None, folder: Path | None = None) -> Results:
     records = list(read(uri))
     prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
     finished, others = split_by_data([record for record in records if record.status == "FINISHED"], prepared)
-    finished_runs = as_runs(finished)
+    boards, reporting = of_boards(finished), [record for record in finished if record.purpose == "report"]
+    finished_runs = as_runs([record for record in reporting if record.experiment not in boards])
     runs = keep_latest(finished_runs)
     return Results(
         runs=runs[columns()],
         uri=uri,
         sweeps=pd.DataFrame(read_sweeps(uri), columns=["experiment", "profile", "status"]),
-        failed=failures(_unless_on_other_data(records, prepared), finished_runs),
+        failed=failures(_unless_on_other_data(records, prepared), as_runs(finished)),
         left_out=_left_out(others),
         prepared=tuple(sorted(prepared)),
         superseded=len(finished_runs) - len(runs),
         versions=versions_of(finished),
+        boards=read_boards(uri, finished),
+        board_runs=as_runs([record for record in reporting if record.experiment in boards])[columns()],
+        choosing=len(finished) - len(reporting),
     )
 
 

@@ -142,13 +142,13 @@ def variants(runs: pd.DataFrame) -> list[str]:
 def keep_latest(runs: pd.DataFrame) -> pd.DataFrame:
     """Keep the latest run of each configuration and seed: data or engine may have changed since an earlier one."""
     runs = runs.drop_duplicates(["experiment", "key"], keep="last")
-    same = ["experiment", "dataset", "source", "algorithm", "configuration", "seed"]
-    return runs.drop_duplicates(same, keep="last").reset_index(drop=True)
+    identity = ["experiment", "dataset", "source", "algorithm", "configuration", "seed"]
+    return runs.drop_duplicates(identity, keep="last").reset_index(drop=True)
 
 
 def failures(records: Iterable[RunRecord], finished: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that failed and were not finished since."""
-    done = set(zip(finished["experiment"], finished["key"], strict=True))
+    finished_keys = set(zip(finished["experiment"], finished["key"], strict=True))
     rows = {
         (record.experiment, record.key): (
             record.experiment,
@@ -158,7 +158,7 @@ def failures(records: Iterable[RunRecord], finished: pd.DataFrame) -> pd.DataFra
         for record in records
         if record.status == "FAILED"
     }
-    unfinished = [row for key, row in rows.items() if key not in done]
+    unfinished = [row for key, row in rows.items() if key not in finished_keys]
     return pd.DataFrame(unfinished, columns=["experiment", "name", "error"])
 
 

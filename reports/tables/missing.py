@@ -49,7 +49,7 @@ def tables(results: Results, context: Context) -> list[Table]:
 
 
 def _skipped_sentences(experiments: Sequence[str], results: Results) -> list[str]:
-    """Return a sentence per stream and method of the profiles that were run in which the method takes no part."""
+    """Return a sentence for each stream of the profiles that were run and each method that is not run on it."""
     sentences = []
     for name in experiments:
         for profile in _profiles(name, results):
@@ -69,6 +69,11 @@ def _rows(name: str, results: Results) -> list[dict[str, Any]]:
     runs = results.runs[results.runs["experiment"] == name]
     profiles = _profiles(name, results)
     row: dict[str, Any] = {"experiment": name, "profile": "–", "planned": None, "finished": len(runs), "missing": "–"}
+    if name in {*results.board_runs["experiment"]}:
+        is_complete = name in {board.experiment for board in results.boards}
+        finished = int((results.board_runs["experiment"] == name).sum())
+        state = NOTHING if is_complete else f"{UNKNOWN}: the board is not complete; run `fedbandit board` again"
+        return [row | {"finished": finished, "missing": state}]
     if name not in experiment_names():
         return [row | {"missing": f"{UNKNOWN}: this experiment is not part of the package"}]
     if not profiles:
@@ -80,7 +85,7 @@ def _rows(name: str, results: Results) -> list[dict[str, Any]]:
         if profile not in experiment.profiles:
             rows.append(row | {"profile": profile, "missing": f"{UNKNOWN}: the experiment no longer has this profile"})
             continue
-        planned = planned_runs(experiment, profile)
+        planned = planned_runs(experiment, profile, {*runs["dataset"]})
         missing = planned.keys() - set(recorded_as(planned, runs))
         counts = {"profile": profile, "planned": len(planned), "finished": len(planned) - len(missing)}
         rows.append(row | counts | {"missing": _summary(missing, planned) or NOTHING})

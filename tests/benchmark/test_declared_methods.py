@@ -23,7 +23,7 @@ from reports.figures import fronts
 from reports.read.context import make_context
 from reports.read.methods import method, remember_methods
 from reports.read.results import read_results
-from reports.tables import leaderboard, missing
+from reports.tables import missing
 from tests.benchmark.test_list import install
 from tests.benchmark.tiny_sweeps import fedbandit, rows, write_tiny
 from tests.records import run_record
@@ -94,7 +94,7 @@ def parameter(folder: Path, name: str) -> set[str]:
 
 
 def test_a_method_of_another_package_has_its_own_symbol_and_style_everywhere(folder: Path, sweep_output: str):
-    assert re.search(r"patient +best regret [\d.,]+ at κ=\d", sweep_output)
+    assert re.search(r"[\d.,]+ κ=\d", sweep_output)
     assert parameter(folder, "pace") == parameter(folder, "threshold") == {"1", "2", "4"}
     look = style(29)
     colours = rows(folder, "select value from tags where key = 'mlflow.runColor'")
@@ -119,7 +119,7 @@ def test_a_method_of_another_package_has_its_own_symbol_and_style_everywhere(fol
     page = (report / "report.html").read_text()
     for text in ("Patient  (κ)", look.colour, "κ=1"):
         assert text in page or json.dumps(text)[1:-1] in page
-    assert "Patient" in (report / "tables/leaderboard_pace_simulated-uniform.csv").read_text()
+    assert "Patient" in (report / "tables/settings_pace_simulated-uniform.csv").read_text()
 
 
 def test_a_stream_in_which_a_method_takes_no_part_is_shown_with_the_reason(folder: Path, sweep_output: str):
@@ -250,10 +250,3 @@ def test_a_built_in_method_keeps_its_style_beside_one_that_declares_the_same():
     together = distinct_styles([("aaa", 0), ("async-linucb", 0)])
     assert together["async-linucb"] == style(0)
     assert together["aaa"] == style(1)
-
-
-def test_baselines_and_references_are_not_ranked():
-    names = ("async-linucb", "sync-linucb", "random", "async-linucb-as-published")
-    results, context = made_up(run(name, gamma, seed) for name in names for gamma in (1.5, 2.0) for seed in (0, 1))
-    frame = leaderboard.tables(results, context)[0].frame
-    assert sorted(frame["algorithm"]) == ["Async-LinUCB", "Sync-LinUCB"]

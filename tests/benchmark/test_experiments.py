@@ -18,7 +18,14 @@ def values(experiment: str, profile: str, algorithm: str, parameter: str) -> lis
 def test_the_papers_figures_and_the_studies_are_shipped():
     figures = [f"fig_{letter}" for letter in "abcdef"]
     ours = [f"study_{name}" for name in ("lastfm", "scaling", "stale_models", "ties")]
-    assert experiment_names() == [*figures, "low_communication", *ours, "user_groups"]
+    assert experiment_names() == [
+        *figures,
+        "low_communication",
+        "references",
+        "references_matched",
+        *ours,
+        "user_groups",
+    ]
 
 
 @pytest.mark.parametrize("name", experiment_names())
@@ -153,10 +160,7 @@ def test_an_error_names_file_field_value_and_expectation(tmp_path: Path, old, ne
             "pools = 'rated'\nnegatives = 'popularity'",
             "streams.0: negatives = 'popularity' needs pools = 'sampled', got",
         ),
-        (
-            "folder = '/tmp'",
-            "unknown field streams.0.folder (did you mean order?), got '/tmp'; expected one of: dataset, arms",
-        ),
+        ("xyz = '/tmp'", "unknown field streams.0.xyz, got '/tmp'; expected one of: dataset, arms, dimension"),
         ("clients_drawn = 'zipf'", "streams.0.clients_drawn cannot be combined with dataset, got 'zipf'"),
     ],
 )
@@ -192,3 +196,31 @@ def test_an_unknown_option_in_effects_of_is_rejected(tmp_path: Path):
     (tmp_path / "study.toml").write_text(text)
     with pytest.raises(ValueError, match=r"unknown effects_of 'scalin' \(did you mean scaling\?\)"):
         load_experiment(str(tmp_path / "study.toml"))
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        ("[streams.fallback]\ndataset = 'lastfm'", "required field streams.0.fallback.label is missing"),
+        ("[streams.fallback]\nlabel = 'x'", "required field streams.0.fallback.dataset is missing"),
+        ("[streams.fallback]\nlabel = 'x'\ndataset = 'lastfm'\narms = 0", "streams.0.fallback.arms must be"),
+        ("[streams.fallback]\nlabel = 'x'\ndataset = 'lastfm'\nxyz = 0", "unknown field streams.0.fallback.xyz, got 0"),
+        ("fallback = 3", "streams.0.fallback must be"),
+        ("optional = 'yes'", "streams.0.optional must be a valid boolean, got 'yes'"),
+    ],
+)
+def test_an_error_in_a_fallback_names_field_value_and_expectation(tmp_path: Path, table: str, complaint: str):
+    path = tmp_path / "mine.toml"
+    path.write_text((FOLDER / "fig_d.toml").read_text().replace('"lastfm"', f'"lastfm"\n{table}', 1))
+    with pytest.raises(ValueError, match=r"mine\.toml") as caught:
+        load_experiment(str(path))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_simulation_has_no_fallback(tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    fallback = "[streams.fallback]\nlabel = 'x'\ndataset = 'lastfm'\n"
+    path.write_text((FOLDER / "fig_a.toml").read_text().replace("[[algorithms]]", f"{fallback}\n[[algorithms]]", 1))
+    with pytest.raises(ValueError, match="fallback must belong to a data set, got a simulation"):
+        load_experiment(str(path))

@@ -1,21 +1,23 @@
 """`fedbandit list`, and the stand-ins of `make benchmark`."""
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 
 from benchmark.__main__ import main
+from benchmark.answers.tables import run_table, setting_table
 from benchmark.execution.local import LocalExecutor
-from benchmark.plan.plan import Run
-from benchmark.terminal.summary import best_lines
+from benchmark.session import Failure
+from benchmark.terminal.budget_table import budget_lines
+from benchmark.terminal.summary import failure_lines, numbers_by_size
+from benchmark.terminal.text import BOLD, coloured
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import read_manifest
 from data_pipelines.prepare.readiness import make_ready
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.tiny_sweeps import RUNS, sweep, write_tiny
-
-STREAM = SimulatedSpec(steps=40, clients=3)
+from tests.records import run_record
 
 
 @pytest.fixture(autouse=True)
@@ -57,32 +59,55 @@ def test_list_shows_user_experiments_in_columns(tmp_path: Path, capsys, workers:
     assert len({line.index(line.split()[3]) for line in experiments}) == 1  # names begin below each other
 
 
-def run_of(seed: int, stream: SimulatedSpec = STREAM, **parameters: Any) -> Run:
-    return Run("tiny", stream, "own:Own", None, parameters, seed, f"{seed} {parameters}")
-
-
-def test_the_summary_names_the_best_setting_and_its_seeds():
-    measured = [
-        (run_of(0, gamma=3.0, ridge=0.1), {"regret": 1500.0, "communication": 8.0}),
-        (run_of(1, gamma=3.0, ridge=0.1), {"regret": 1600.0, "communication": 8.0}),
-        (run_of(0, gamma=3.0, ridge=1.0), {"regret": 900.0, "communication": 9.0}),
-        (run_of(0, gamma=9.0, ridge=1.0), {"regret": 2900.0, "communication": 1.0}),
+def test_the_summary_shows_the_best_setting_within_each_budget():
+    values = {(3.0, 0): (3.0, 0.0), (3.0, 1): (5.0, 0.0), (2.0, 0): (9.0, 3500.0), (2.0, 1): (9.0, 3500.0)}
+    runs = [
+        run_record(front=gamma, seed=seed, normalised_reward=reward, numbers_per_client=numbers)
+        for (gamma, seed), (reward, numbers) in values.items()
     ]
-    (line,) = best_lines(measured)
-    assert line.endswith("best regret 900 at γ=3, ridge=1.0, 9 transfers (1 seed)")
-    (line,) = best_lines(measured[:2])
-    assert line.endswith("best regret 1,550 at γ=3, 8 transfers (2 seeds)")
-    apart = [run_of(0, gamma=None, gamma_upload=each, gamma_download=3.0) for each in (2.0, 4.0)]
-    (line,) = best_lines([(run, {"regret": run.parameters["gamma_upload"]}) for run in apart])
-    assert "best regret 2 at gamma_upload=2.0, " in line
-    (line,) = best_lines([(run_of(0, period=5), {"regret": 2.0, "communication": 9.0})])
-    assert line.endswith("best regret 2, 9 transfers (1 seed)")
+    header, title, row, caption = budget_lines(setting_table(run_table(runs)))
+    assert header.split() == ["transfers", "per", "client", "none", "≤", "10", "≤", "100", "unlimited"]
+    assert title == "delicious: normalised reward, higher is better (2 seeds)"
+    assert row.split() == ["Async-LinUCB", "4", "γ=3", *["9", "γ=2"] * 3]
+    assert "chosen on these seeds" in caption
+
+
+def test_the_summary_marks_the_best_method_of_each_column_and_fits_80_columns():
+    runs = [
+        run_record(method, front, normalised_reward=reward, numbers_per_client=numbers, settings={"ridge": 123.456})
+        for method, front, reward, numbers in [
+            ("async-linucb", 1234.56, 12.345, 350.0),
+            ("async-linucb", 1e16, 2.0, 0.0),
+            ("async-linucb-as-published", 1.05, 1.0, 0.0),
+            ("sync-linucb", 0.00012345, 13.25, 10_000_000.0),
+        ]
+    ]
+    lines = budget_lines(setting_table(run_table(runs)))
+    assert max(map(len, lines)) <= 80
+    assert [line.count("*") for line in lines[2:-1]] == [3, 0, 1]
+    assert "–" in lines[4]  # nothing within the smaller budgets
 
 
 def test_the_summary_sorts_stream_names_numerically():
-    streams = [SimulatedSpec(global_dim=each) for each in (12, 4, 8)]
-    lines = best_lines([(run_of(0, stream, gamma=5.0), {"regret": 1.0}) for stream in streams])
-    assert [line.split()[0].rpartition("-")[2] for line in lines] == ["4", "8", "12"]
+    names = [SimulatedSpec(global_dim=each).name for each in (12, 4, 8)]
+    assert [name.rpartition("-")[2] for name in sorted(names, key=numbers_by_size)] == ["4", "8", "12"]
+
+
+def test_equal_failures_are_one_line():
+    failures = [Failure("tiny", f"own seed {seed}", "lastfm", "ValueError: no") for seed in range(3)]
+    other = Failure("tiny", "own seed 3", "lastfm", "TypeError: yes")
+    first, second = failure_lines([*failures, other])
+    assert first == "FAILED tiny: own seed 0 on lastfm: ValueError: no (and 2 other runs with this error)"
+    assert second == "FAILED tiny: own seed 3 on lastfm: TypeError: yes"
+
+
+def test_colour_needs_a_terminal_and_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert coloured("text", BOLD) == "text"
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: True))
+    assert coloured("text", BOLD) == "\033[1mtext\033[0m"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert coloured("text", BOLD) == "text"
 
 
 def install(folder: Path, package: str, code: str, points: str) -> None:

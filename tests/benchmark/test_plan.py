@@ -1,6 +1,7 @@
 """From experiments and filters to runs, and the keys of runs."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,12 @@ import pytest
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.options import RunOptions, parse_seeds
-from benchmark.plan.plan import Plan, make_plan
+from benchmark.plan.plan import Plan, fallback_notices, make_plan
 from benchmark.plan.run_key import run_key
 from data_pipelines import load
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.readiness import make_ready
+from tests.reports.hand_made import write_data
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +78,29 @@ def test_a_missing_data_set_is_reported_and_the_rest_is_planned():
     assert {run.experiment for run in made.runs} == {"fig_a"}
     assert sorted(made.missing) == ["delicious", "delicious-tagged", "lastfm", "lastfm-tagged"]
     assert "`fedbandit data lastfm`, with --mirror DIR_OR_URL for a copy or --stand-in" in made.missing["lastfm"]
+
+
+def test_a_fallback_is_used_only_while_the_first_data_set_is_missing_or_a_stand_in(data: Path):
+    assert sorted(plan("fig_f").missing) == ["movielens"]
+    make_ready("movielens", PreparationOptions(folder=data, stand_in="small"))
+    assert {run.stream.source for run in plan("fig_f").runs} == {"stand-in"}
+    assert fallback_notices(plan("fig_f")) == []
+    write_data(data, "movielens-1m")
+    (stream,) = {run.stream for run in plan("fig_f").runs}
+    assert (stream.name, stream.min_interactions) == ("movielens-1m", 600)
+    assert fallback_notices(plan("fig_f")) == [("fig_f", "MovieLens 1M instead of 20M")]
+    assert plan("fig_f", datasets=("movielens",)).runs == plan("fig_f").runs
+    shutil.rmtree(data / "movielens")
+    write_data(data, "movielens")
+    assert {run.stream.name for run in plan("fig_f").runs} == {"movielens"}
+
+
+def test_an_optional_stream_without_data_is_left_out_and_not_missing(data: Path):
+    write_data(data, "lastfm")
+    made = plan("references_matched")
+    assert sorted(made.missing) == ["delicious"]
+    assert sorted(made.left_out) == ["online-retail"]
+    assert {run.stream.name for run in made.runs} == {"lastfm"}
 
 
 def test_experiments_share_the_keys_of_equal_runs(data: Path):

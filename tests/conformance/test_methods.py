@@ -17,7 +17,7 @@ import algorithms
 from algorithms import Trace, kernels, methods
 from algorithms import literal as literals
 from algorithms.literal import literal
-from algorithms.method import CENTRALISED, NO_COMMUNICATION, Declaration, Method
+from algorithms.method import EVERYTHING_SHARED, NO_COMMUNICATION, Declaration, Method
 from algorithms.registry import built_in_methods, module_names
 from algorithms.stream import StreamOutline
 from benchmark import EventStream
@@ -166,7 +166,7 @@ def test_landmarks_are_what_their_names_say(declaration: Declaration, stream: Ev
         if name == NO_COMMUNICATION:
             assert trace.communication == 0
         else:
-            assert name == CENTRALISED
+            assert name == EVERYTHING_SHARED
             assert (trace.uploads == 1).all()
 
 

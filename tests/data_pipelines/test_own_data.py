@@ -16,6 +16,7 @@ from data_pipelines.own_data.text_format import detect_separator
 from data_pipelines.own_data.times import parse_times
 from data_pipelines.prepare.imported import ImportRequest, import_data_set, import_table, profile_table
 from data_pipelines.prepare.prepared import open_prepared, prepared_names
+from data_pipelines.stream_spec import dataset_spec
 
 HEADER = ("customer", "sku", "at", "stars")
 
@@ -230,6 +231,28 @@ def test_features_from_co_occurrence_state_the_leak(tmp_path: Path):
     dense = contents.words.counts.toarray()
     for item, row in enumerate(dense):
         assert set(np.flatnonzero(row)) == set(contents.users[contents.items == item].tolist())
+
+
+def test_a_stream_of_one_hot_features_is_not_scaled_unless_the_user_says_so(tmp_path: Path):
+    folder = tmp_path / "data"
+    import_table(write(tmp_path / "p.csv", purchases()), ImportOptions(features="one-hot"), folder=folder)
+    spec = dataset_spec(dataset="p", arms=5)
+    assert spec.bound(folder).scaling == "pca"
+    assert dataset_spec(dataset="p", arms=5, scaling="standard").bound(folder).scaling == "standard"
+    stream = spec.bound(folder).build(0)
+    assert stream.items.tolist() == np.eye(stream.dimension).tolist()
+    assert (
+        stream.fingerprint == load("p", seed=0, arms=5, folder=folder).fingerprint == spec.bound(folder).fingerprint(0)
+    )
+
+
+def test_an_import_without_own_defaults_has_the_same_fingerprint_as_before(tmp_path: Path):
+    import_table(write(tmp_path / "p.csv", purchases()), ImportOptions(), folder=tmp_path / "data")
+    spec = dataset_spec(dataset="p", arms=2)
+    bound = spec.bound(tmp_path / "data")
+    assert bound.settings() == {"arms": 2, "scaling": "standard", "dimension": bound.dimension}
+    complete = spec.model_copy(update={"dimension": bound.dimension})
+    assert bound.fingerprint(0) == complete.fingerprint(0, bound.prepared())
 
 
 def test_one_hot_features_are_the_identity(tmp_path: Path):

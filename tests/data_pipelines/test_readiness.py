@@ -205,9 +205,13 @@ def test_a_missing_data_set_is_reported_with_each_failed_source_and_three_option
     assert result.manifest is None
     assert "MISSING" in status_table([result])
     text = missing_data_help(result, folder)
-    assert text.count("\n") == 1 + len(result.tried)
-    assert "no connection" in text
-    for option in ("--mirror DIR_OR_URL or FEDBANDIT_MIRROR", str(folder / "ml-20m.zip"), "--stand-in"):
+    assert [line for line in text.splitlines() if line.startswith("  ") and line[2] not in " O"] == [
+        f"  {folder / 'ml-20m.zip'}",
+        "  https://localhost:9/x.zip",
+    ]
+    assert "(not found)" in text
+    assert "(no connection" in text
+    for option in ("use a mirror that has ml-20m.zip (--mirror)", str(folder / "ml-20m.zip"), "--stand-in"):
         assert option in text
 
 

@@ -1,12 +1,15 @@
 """The real packages, if the package index that pip uses has them: exact counts, and the same data as the archives."""
 
 import io
+import math
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from algorithms import AsyncLinUCB, MostPopular, MostSeen, NeverOffered
+from benchmark.execution.replay import replay
 from data_pipelines import load
 from data_pipelines.data_set import Counts
 from data_pipelines.datasets import book_crossing, movielens_1m
@@ -155,3 +158,19 @@ def test_the_official_form_of_movielens_1m_gives_the_same_data_apart_from_ids(in
     expected = dict(open_prepared("movielens-1m", index_data).manifest["arrays"])
     assert arrays.pop("item_ids.npy") != expected.pop("item_ids.npy")
     assert arrays == expected
+
+
+def test_on_lastfm_rules_without_features_and_users_earn_more_than_any_bandit(index_data: Path):
+    stream = load("lastfm", seed=0, folder=index_data)
+    bandits = [AsyncLinUCB(gamma=gamma) for gamma in (1.01, 6001, math.inf)]
+    best = max(replay(bandit, stream, 0).rewards.sum() for bandit in bandits)
+    for rule in (MostPopular(), MostSeen(), NeverOffered()):
+        assert replay(rule, stream, 0).rewards.sum() > 1.2 * best
+
+
+def test_on_lastfm_with_negatives_by_popularity_only_repeated_offers_tell_more_than_a_bandit(index_data: Path):
+    stream = load("lastfm", seed=0, folder=index_data, negatives="popularity")
+    alone = replay(AsyncLinUCB(gamma=math.inf), stream, 0).rewards.sum()
+    assert replay(NeverOffered(), stream, 0).rewards.sum() > 1.5 * alone
+    for rule in (MostPopular(), MostSeen()):
+        assert replay(rule, stream, 0).rewards.sum() < alone

@@ -53,7 +53,7 @@ def test_a_report_is_written_and_logged_and_then_reused(copied: HandMade, capsys
     output = capsys.readouterr().out
     assert "delicious: RECONSTRUCTED DATA (214 of 220 interactions)" in output
     assert re.search(r"^page     file:///.*/reports/output/report\.html$", output, re.MULTILINE)
-    assert "next     " in output
+    assert "choose   fedbandit recommend" in output
     out = copied.folder / "reports/output"
     before = files_in(out)
     for name in ("paper_against_ours", "missing", "bounds", "user_groups_delicious"):
@@ -61,7 +61,7 @@ def test_a_report_is_written_and_logged_and_then_reused(copied: HandMade, capsys
     for name in ("fig_a", "users_delicious", "user_groups_delicious"):
         assert {f"figures/{name}.png", f"figures/{name}.svg"} <= set(before)
     (run_id,) = analysis_runs(copied, "fig_a")
-    assert {"figures/fig_a.png", "tables/leaderboard_fig_a_simulated-uniform.html", "tables/missing.csv"} <= artifacts(
+    assert {"figures/fig_a.png", "tables/settings_fig_a_simulated-uniform.html", "tables/missing.csv"} <= artifacts(
         copied, run_id
     )
     (groups,) = analysis_runs(copied, "user_groups")
@@ -94,7 +94,7 @@ def test_a_report_on_one_experiment_does_not_change_the_full_one(copied: HandMad
     assert f"figures  {Path('reports/output/fig_a/figures')} " in output
     assert re.search(r"^page     file:///.*/reports/output/fig_a/report\.html$", output, re.MULTILINE)
     partial = files_in(out / "fig_a")
-    assert {"report.html", "figures/fig_a.png", "tables/leaderboard_fig_a_simulated-uniform.md"} <= set(partial)
+    assert {"report.html", "figures/fig_a.png", "tables/settings_fig_a_simulated-uniform.md"} <= set(partial)
     assert "tables/user_groups_delicious.md" not in partial
     assert {name: time for name, time in files_in(out).items() if not name.startswith("fig_a/")} == before
 
@@ -157,18 +157,18 @@ def test_files_that_a_report_no_longer_has_are_removed(copied: HandMade):
     build(out=out, only="tables")
     (out / "tables" / "mine.md").write_text("my own")
     build(names=["user_groups"], out=out, only="tables")
-    assert not (out / "tables" / "leaderboard_fig_a_simulated-uniform.md").exists()
+    assert not (out / "tables" / "settings_fig_a_simulated-uniform.md").exists()
     assert (out / "tables" / "mine.md").exists()
 
 
 def test_a_table_that_fails_does_not_stop_the_others(copied: HandMade, monkeypatch: pytest.MonkeyPatch):
-    from reports.tables import leaderboard
+    from reports.tables import settings
 
     with monkeypatch.context() as patch:
-        patch.setattr(leaderboard, "tables", lambda results, context: 1 / 0)
+        patch.setattr(settings, "tables", lambda results, context: 1 / 0)
         report = build(out=copied.folder / "out", only="tables")
     assert report.failures == (
-        "could not create the tables of reports.tables.leaderboard: ZeroDivisionError: division by zero",
+        "could not create the tables of reports.tables.settings: ZeroDivisionError: division by zero",
     )
     assert report.tables > 3
     assert not build(out=copied.folder / "out", only="tables").is_unchanged

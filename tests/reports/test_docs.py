@@ -1,5 +1,6 @@
 """The page of results: its tables are generated from a store, its text stays as it is."""
 
+import math
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from reports.read.context import Context
 from reports.read.results import Results
+from tests.reports.made_up import made_up, run
 from tests.tools.committed import ABOUT, GROUPS, RECORDS, RUNS, read_committed, write
 from tests.tools.renew import BLOCK, DOCS, PICTURES, TEMPLATE, filled, renewed, typed_numbers
 
@@ -86,3 +88,34 @@ def test_the_template_of_the_page_has_a_table_for_each_experiment_of_the_paper()
     names = {block["name"] for block in BLOCK.finditer(TEMPLATE.read_text())}
     assert {"claims", "equal_regret", "study_lastfm", "user_groups_delicious-tagged", "low_communication"} <= names
     assert {f"fig_{letter}" for letter in "abcdef"} <= names
+
+
+def test_the_table_of_leaks_is_generated_from_runs_of_references():
+    records = [
+        run("async-linucb", 2.0, dataset="lastfm", experiment="references", normalised_reward=7.0),
+        run("most-seen", math.nan, dataset="lastfm", experiment="references", normalised_reward=9.5),
+        run("most-seen", math.nan, dataset="delicious", experiment="references", normalised_reward=1.25),
+    ]
+    text = renewed("<!-- renewed: references -->\nold\n<!-- end -->", *made_up(records))
+    assert text.splitlines()[1:-1] == [
+        "| rule | Delicious | LastFM |",
+        "|---|---|---|",
+        "| Most seen | 1.25 | 9.50 |",
+        "| **best of Async-LinUCB** | – | **7.00** (γ=2) |",
+        "",
+        "- Means over 1 seed.",
+    ]
+
+
+def test_the_page_on_data_shows_that_references_earn_more_than_any_bandit_on_lastfm():
+    (block,) = BLOCK.finditer((DOCS / "data.md").read_text())
+    assert block["name"] == "references"
+    header, _, *rows = [line.strip("|").split("|") for line in block.group().splitlines() if "|" in line]
+    column = [name.strip() for name in header].index("LastFM")
+    rewards = {row[0].strip(): float(row[column].strip().strip("*").split("*")[0]) for row in rows}
+    best = rewards.pop("**best of Async-LinUCB**")
+    assert {rule for rule, reward in rewards.items() if reward > best} >= {
+        "Most popular so far",
+        "Most seen",
+        "Never offered before, then most seen",
+    }

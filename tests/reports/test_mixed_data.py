@@ -20,7 +20,7 @@ from data_pipelines.prepare.prepared import data_folder
 from reports.build import build
 from reports.read.context import make_context
 from reports.read.results import read_results
-from reports.tables import leaderboard, missing
+from reports.tables import missing, settings
 from tests.reports.hand_made import HandMade, write_data
 from tests.reports.test_build import as_working_directory
 
@@ -100,13 +100,14 @@ def test_stand_ins_first_and_real_data_later_make_a_report_on_the_real_data(
     drawn = pd.read_csv(out / "figures/fig_d.csv")
     assert set(drawn["source"]) == {"mirror"}
     assert len(drawn) == len(SETTINGS)
-    ranking = pd.read_csv(out / "tables/leaderboard_fig_d_lastfm.csv")
-    assert ranking["algorithm"].nunique() == len(ranking) == 3
-    assert ranking["best"].between(2, 3).all()
+    listed = pd.read_csv(out / "tables/settings_fig_d_lastfm.csv")
+    assert listed["algorithm"].nunique() == 3
+    assert len(listed) == len(SETTINGS)
+    assert listed["normalised reward"].between(2, 3).all()
 
 
 @pytest.mark.parametrize("kind", ["fewer rows", "other words"])
-def test_runs_on_reimported_data_are_not_ranked_against_older_runs(fresh: HandMade, kind: str):
+def test_runs_on_reimported_data_are_not_listed_with_older_runs(fresh: HandMade, kind: str):
     first = write_shop(fresh.folder, 40)
     run_on(fresh, "shop", first, reward=5.0)
     before = read_results(fresh.uri)
@@ -117,9 +118,9 @@ def test_runs_on_reimported_data_are_not_ranked_against_older_runs(fresh: HandMa
     results = read_results(fresh.uri)
     assert results.runs["variant"].unique().tolist() == [""]
     assert results.superseded == 0
-    ranking, pairs = leaderboard.tables(results, make_context(results))
-    assert len(ranking.frame) == len(pairs.frame) == 3
-    assert ranking.frame["best"].max() < 3
+    (listed,) = settings.tables(results, make_context(results))
+    assert listed.frame["algorithm"].nunique() == 3
+    assert listed.frame["normalised reward"].max() < 3
     (sentence,) = results.left_out_sentences()
     assert sentence.startswith("shop: 10 runs on other data (imported, 5 clients, 214 steps) left out")
     assert results.only(["another"]).left_out_sentences() == []

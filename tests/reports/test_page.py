@@ -13,7 +13,7 @@ from reports.page.sections import make_sections
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
 from reports.subjects import BOUNDS, FURTHER, MISSING, Subject
-from reports.tables import bounds, leaderboard, missing
+from reports.tables import bounds, missing, settings
 from reports.write.table import Table
 from tests.reports.hand_made import HandMade
 from tests.reports.made_up import made_up, run
@@ -117,13 +117,13 @@ def test_the_name_of_an_experiment_does_not_choose_its_section(experiment: str):
         for gamma in (1.0, 2.0)
     ]
     results, context = made_up(runs)
-    tables = [*leaderboard.tables(results, context), *bounds.tables(results, context)]
+    tables = [*settings.tables(results, context), *bounds.tables(results, context)]
     sections = make_sections(results, context, tables, fronts.figures(results, context))
     figures = {figure.name: section.title for section in sections for figure in section.figures}
     assert figures == {experiment: "Figures"}
     names = {table.name: section.title for section in sections for table in section.tables}
     assert names == {
-        f"leaderboard_{experiment}_own": "Leaderboard",
+        f"settings_{experiment}_own": "Settings",
         "bounds": "Bounds",
         f"bounds_{experiment}_own": "Bounds",
     }

@@ -6,7 +6,7 @@ import pytest
 
 from reports.read.context import make_context
 from reports.read.results import read_results
-from reports.tables import leaderboard, studies
+from reports.tables import settings, studies
 from tests.reports.hand_made import HandMade
 
 TIES = "study_ties"
@@ -50,7 +50,7 @@ def test_a_study_compares_with_its_baseline_all_else_held_constant(fresh: HandMa
     half = 12.706204736 * math.sqrt(0.125) / math.sqrt(2)
     assert frame["difference_high"].iloc[-1] == pytest.approx(0.75 + half)
     assert any("STAND-IN" in note for note in table.notes)
-    assert leaderboard.tables(results, context) == []
+    assert settings.tables(results, context) == []
 
 
 def test_without_its_baseline_a_study_has_no_differences(fresh: HandMade):

@@ -9,10 +9,9 @@ from benchmark.plan.experiment import load_experiment
 from data_pipelines.prepare.prepared import manifest_bytes, read_manifest, sealed
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
-from reports.tables import bounds, leaderboard, missing, user_groups
+from reports.tables import bounds, missing, settings, user_groups
 from reports.write.table import Table
 from tests.reports.hand_made import HandMade, write_data, write_fig_a
-from tests.reports.made_up import made_up, run
 
 RECONSTRUCTED = "RECONSTRUCTED DATA (214 of 220 interactions)"
 
@@ -80,75 +79,37 @@ def test_data_that_differ_from_the_runs_data_are_not_used(hand_made: HandMade, r
     assert context.label("delicious", "mirror").startswith("UNVERIFIED COPY")
 
 
-def test_the_leaderboard_measures_fronts_on_the_common_range(results: Results, context: Context):
-    tables = leaderboard.tables(results, context)
-    assert [table.name for table in tables] == [
-        "leaderboard_fig_a_simulated-uniform",
-        "leaderboard_fig_a_simulated-uniform_pairs",
-    ]
-    low, high = math.log10(111), math.log10(10_001)
-    first, second = math.log10(1001), math.log10(1101)
-    width = high - low
-    alone = (1000 * (first - low) + 200 * (high - first)) / width
-    together = [
-        (200 * (first - low) + 100 * (high - first)) / width,
-        (210 * (second - low) + 110 * (high - second)) / width,
-    ]
-    frame = tables[0].frame.set_index("algorithm")
-    assert frame.index.tolist() == ["Sync-LinUCB", "Async-LinUCB"]
-    assert frame.loc["Async-LinUCB", "front"] == pytest.approx(alone + 5)
-    assert frame.loc["Sync-LinUCB", "front"] == pytest.approx(np.mean(together))
-    assert frame.loc["Sync-LinUCB", "front_low"] < frame.loc["Sync-LinUCB", "front"]
-    assert frame.loc["Async-LinUCB", ["settings", "seeds", "best", "best setting"]].tolist() == [3, 2, 105, 1]
-    assert frame.loc["Async-LinUCB", "C_T for 95 %"] == pytest.approx(10_000)
-    assert frame.loc["Sync-LinUCB", "C_T for 95 %"] == pytest.approx(math.sqrt(1001 * 1101) - 1)
-    pair = tables[1].frame.iloc[0]
-    assert (pair["first"], pair["second"], pair["seeds"]) == ("Async-LinUCB", "Sync-LinUCB", 2)
-    assert pair["difference"] == pytest.approx(np.mean(together) - alone - 5)
-    assert pair["better"] == "Sync-LinUCB"
+def test_every_setting_is_listed_and_none_is_called_best(results: Results, context: Context):
+    (table,) = settings.tables(results.only(["fig_a"]), context)
+    assert table.name == "settings_fig_a_simulated-uniform"
+    assert "fedbandit board" in table.caption
+    frame = table.frame.set_index(["algorithm", "threshold"])
+    assert frame.loc[("Async-LinUCB", 1.0), "regret"] == 105
+    assert frame.loc[("Async-LinUCB", 1.0), "C_T"] == 10_000
+    assert frame["seeds"].tolist() == [2] * len(frame)
+    assert {"Async-LinUCB", "Sync-LinUCB"} == set(table.frame["algorithm"])
 
 
-def test_a_users_algorithm_is_ranked_and_an_incomplete_seed_is_excluded(fresh: HandMade):
+def test_the_settings_of_a_users_algorithm_are_listed(fresh: HandMade):
     write_fig_a(fresh, seeds=1)
-    for seed, threshold in ((0, 1), (0, 2), (1, 1)):
-        fresh.run("fig_a", "mine:Own", threshold, seed, regret=50 * threshold, communication=300)
+    fresh.run("fig_a", "mine:Own", 1, 0, regret=50, communication=300)
     results = read_results(fresh.uri)
-    table = leaderboard.tables(results, make_context(results, fresh.folder))[0]
-    assert table.frame["algorithm"].tolist()[0] == "Own (mine)"
-    assert table.frame["seeds"].tolist()[0] == 1
-    assert "Own (mine): seed 1 excluded because runs are missing for some settings." in table.notes
-    assert any("share fewer than two seeds" in note for note in table.notes)
+    (table,) = settings.tables(results, make_context(results, fresh.folder))
+    assert "Own (mine)" in table.frame["algorithm"].tolist()
     assert "(one seed)" in table.markdown()
 
 
-def test_variants_of_an_algorithm_without_a_threshold_are_its_settings():
-    runs = []
-    for seed in (0, 1):
-        for period, spent, reward in ((5, 1000.0, 3.0), (50, 100.0, 2.0)):
-            numbers = {"communication": spent, "normalised_reward": reward}
-            runs.append(run("gossip:Gossip", math.nan, seed, settings={"period": period}, **numbers))
-        for ridge in (0.1, 1):
-            runs += [run("async-linucb", gamma, seed, settings={"ridge": ridge}) for gamma in (1.5, 2.0)]
-    frame = leaderboard.tables(*made_up(runs))[0].readable.set_index("algorithm")
-    assert sorted(frame.index) == ["Async-LinUCB ridge=0.1", "Async-LinUCB ridge=1", "Gossip (gossip)"]
-    assert frame.loc["Gossip (gossip)", ["settings", "seeds", "best setting"]].tolist() == ["2", "2", "period=5"]
-    assert frame.loc["Async-LinUCB ridge=1", ["settings", "best setting"]].tolist() == ["2", "1.5"]
-
-
-def test_variants_of_the_stream_are_not_settings():
-    streams = (10, 25)
-    runs = [run("gossip:Gossip", math.nan, settings={"stream_arms": arms}, fingerprint=str(arms)) for arms in streams]
-    frame = leaderboard.tables(*made_up(runs))[0].frame
-    assert sorted(frame["algorithm"]) == ["Gossip (gossip) arms=10", "Gossip (gossip) arms=25"]
-
-
-def test_no_interval_of_transfers_goes_below_zero():
-    spent = {0: 0.0, 1: 0.0, 2: 50.0}
-    runs = [run("async-linucb", 2.0, seed, communication=transfers) for seed, transfers in spent.items()]
-    runs += [run("sync-linucb", 2.0, seed) for seed in spent]
-    frame = leaderboard.tables(*made_up(runs))[0].frame.set_index("algorithm")
-    assert frame.loc["Async-LinUCB", "C_T for 95 %_low"] == 0
-    assert frame.loc["Async-LinUCB", "C_T for 95 %"] > 0
+def test_runs_on_choosing_seeds_are_left_out_and_counted(fresh: HandMade):
+    write_fig_a(fresh, seeds=1)
+    before = read_results(fresh.uri)
+    fresh.run("fig_a", "async-linucb", 1, 10_003, regret=1.0, communication=1)
+    after = read_results(fresh.uri)
+    assert len(after.runs) == len(before.runs)
+    assert after.choosing == 1
+    assert after.left_out_sentences() == [
+        "1 runs on seeds for choosing settings are left out of everything but the boards."
+    ]
+    assert before.left_out_sentences() == []
 
 
 def test_missing_runs_are_listed(fresh: HandMade):

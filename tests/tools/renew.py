@@ -1,8 +1,9 @@
 """Update the pictures and tables in `docs/`: `make docs`.
 
 They are made from the records in docs/records (`make records`) and, while there are none, from the runs in MLflow.
-Tables in docs/results.md are between `<!-- renewed: NAME -->` and `<!-- end -->`; everything else there is written by
-hand. Pictures are in docs/pictures: the figures of the report, and screenshots of the MLflow UI in a headless Chromium.
+Tables in docs/results.md and docs/data.md are between `<!-- renewed: NAME -->` and `<!-- end -->`; everything else
+there is written by hand. Pictures are in docs/pictures: the figures of the report, and screenshots of the MLflow UI in
+a headless Chromium.
 """
 
 import math
@@ -25,7 +26,17 @@ from reports.read.context import Context, make_context
 from reports.read.experiment_files import datasets_of, effects_of
 from reports.read.methods import method
 from reports.read.results import Results, read_results
-from reports.tables import ablations, bounds, claims, equal_regret, paper_against_ours, studies, user_groups
+from reports.tables import (
+    ablations,
+    board,
+    bounds,
+    claims,
+    equal_regret,
+    paper_against_ours,
+    references,
+    studies,
+    user_groups,
+)
 from reports.write.table import Table
 from tests.tools.committed import RECORDS, RUNS, read_committed
 from tests.tools.screenshots import take_screenshots
@@ -33,6 +44,7 @@ from tests.tools.small_pictures import small
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = DOCS / "pictures"
+PAGES = (DOCS / "results.md", DOCS / "data.md")
 FIGURES = (
     *(f"fig_{letter}" for letter in "abcdef"),
     "low_communication",
@@ -70,11 +82,13 @@ def main() -> int:
     results, context = read_committed() if (RECORDS / RUNS).is_file() else _of_store()
     PICTURES.mkdir(exist_ok=True)
     pictures = list(_pictures(results, context))
-    page = DOCS / "results.md"
-    template = TEMPLATE if (RECORDS / RUNS).is_file() else page
-    write_whole(page, filled(renewed(template.read_text(), results, context), results, context).encode())
+    for page in PAGES:
+        is_results = page.name == "results.md" and (RECORDS / RUNS).is_file()
+        template = TEMPLATE if is_results else page
+        write_whole(page, filled(renewed(template.read_text(), results, context), results, context).encode())
+    renew_board(DOCS / "board.md", results, context)
     take_screenshots(PICTURES)
-    print(f"updated: {page}, {len(pictures)} figures in {PICTURES}")
+    print(f"updated: {', '.join(map(str, PAGES))}, {len(pictures)} figures in {PICTURES}")
     return 0
 
 
@@ -120,6 +134,16 @@ def typed_numbers(page: str) -> list[str]:
     return [number for number in NUMBER_TEXT.findall(prose) if number not in tables]
 
 
+def renew_board(page: Path, results: Results, context: Context) -> None:
+    """Update the tables of the boards that are in the store."""
+    tables = {table.name: table for table in board.tables(results, context)}
+
+    def renewed_block(match: "re.Match[str]") -> str:
+        return match[1] + _bare(tables[match["name"]]) + match[3] if match["name"] in tables else match[0]
+
+    write_whole(page, BLOCK.sub(renewed_block, page.read_text()).encode())
+
+
 def renewed(text: str, results: Results, context: Context) -> str:
     """Return a page with updated tables."""
     return BLOCK.sub(lambda match: match[1] + block(match["name"], results, context) + match[3], text)
@@ -136,6 +160,7 @@ def block(name: str, results: Results, context: Context) -> str:
         "sizes": lambda: against_paper(results, context, COUNT),
         "time": lambda: where_the_time_goes(results),
         "made": lambda: how_it_was_made(results),
+        "references": lambda: references_by_stream(results, context),
     }
     if name in makers:
         return _bare(makers[name]())
@@ -170,6 +195,26 @@ def front(results: Results, experiment: str) -> pd.DataFrame:
     ends = [f"{column}{end}" for column in (metric, "communication") for end in ("", "_low", "_high")]
     frame = rows.assign(algorithm=[algorithm_label(name) for name in rows["algorithm"]])[[*first, "seeds", *ends]]
     return frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
+
+
+def references_by_stream(results: Results, context: Context) -> Table:
+    """Return the mean normalised reward of each reference on each stream, and of the best method there."""
+    (table,) = references.tables(results, context)
+    frame = table.frame[table.frame["data"].isin(["LastFM", "Delicious", "MovieLens 1M", "Online Retail"])]
+    streams = frame["data"] + frame["stream"].map(lambda text: "" if text == "default" else f", {text}")
+    is_best = frame["kind"] == "best method"
+    methods = sorted(frame.loc[is_best, "rule"].str.split().str[0].unique())
+    texts = [
+        f"**{value:.2f}** ({rule.split()[-1]})" if best else f"{value:.2f}"
+        for value, rule, best in zip(frame["normalised reward"], frame["rule"], is_best, strict=True)
+    ]
+    rules = frame["rule"].mask(is_best, f"**best of {', '.join(methods)}**")
+    cells = pd.DataFrame({"rule": rules, "stream": streams, "text": texts, "value": frame["normalised reward"]})
+    order = cells.groupby("rule")["value"].max().sort_values(ascending=False).index
+    wide = cells.pivot(index="rule", columns="stream", values="text").loc[order].reset_index()
+    numbers = sorted({*frame["seeds"]})
+    seeds = f"Means over {' or '.join(map(str, numbers))} seed{'s' if numbers != [1] else ''}."
+    return Table("references", "", "", wide, (seeds, *table.notes))
 
 
 def against_paper(results: Results, context: Context, kind: str) -> pd.DataFrame:

@@ -89,12 +89,21 @@ def test_the_shares_of_a_group_add_up_and_swap_with_the_methods(seed: int):
         assert (shares.better, shares.worse) == (reverse.worse, reverse.better)
 
 
+def test_a_user_without_any_reward_in_its_pools_changes_nothing_but_the_resamples():
+    first, second = np.array([[3.0, 4.0, 0.0]] * 2), np.array([[2.0, 2.0, 0.0]] * 2)
+    mean, low, high = bootstrap_over_users(first, second, [1.0, 1.0, 0.0])
+    assert mean == 3 / 2
+    assert 0 <= low <= mean <= high <= 2
+
+
 def test_bad_rewards_are_refused():
     good = np.ones((2, 3))
     with pytest.raises(ValueError, match=r"rewards must be of the same seeds and users, got \(2, 3\) and \(2, 2\)"):
         bootstrap_over_users(good, good[:, :2], np.ones(3))
-    with pytest.raises(ValueError, match="the reward by chance must be above 0 for every user, got"):
-        bootstrap_over_users(good, good, [1.0, 0.0, 1.0])
+    with pytest.raises(ValueError, match=r"the reward by chance must not be negative for any user, got -1\.0"):
+        bootstrap_over_users(good, good, [1.0, -1.0, 1.0])
+    with pytest.raises(ValueError, match="the reward by chance must be above 0 for some user of every seed"):
+        bootstrap_over_users(good, good, [0.0, 0.0, 0.0])
     with pytest.raises(ValueError, match=r"first must have one row per seed and one column per user, got shape \(3,\)"):
         bootstrap_over_users(np.ones(3), good, np.ones(3))
     with pytest.raises(ValueError, match="second must be finite"):

@@ -1,4 +1,4 @@
-"""Fronts and comparisons, against numbers computed by hand."""
+"""Evidence on the paper's directions, against numbers computed by hand."""
 
 import math
 
@@ -6,31 +6,8 @@ import pytest
 
 from reports.analysis.directions import check_direction
 from reports.analysis.evidence import evidence
-from reports.analysis.trade_off import (
-    best_within_budget,
-    least_communication,
-    mean_height,
-)
 from reports.analysis.verdicts import data_caveat
 from tests.reports.made_up import made_up, run
-
-
-def test_the_front_is_a_non_decreasing_step_function():
-    budget, best = best_within_budget([99, 0, 9], [3.0, 1.0, 5.0])
-    assert budget.tolist() == pytest.approx([0, 1, 2])
-    assert best.tolist() == [1, 5, 5]
-
-
-def test_the_mean_height_of_a_front_is_its_area_over_its_width():
-    budget, best = best_within_budget([0, 9, 99], [1.0, 2.0, 4.0])
-    assert mean_height(budget, best, 0, 2) == pytest.approx((1 + 2) / 2)
-    assert mean_height(budget, best, 0.5, 3) == pytest.approx((0.5 * 1 + 1 * 2 + 1 * 4) / 2.5)
-    assert mean_height(budget, best, 1, 1) == 2
-
-
-def test_least_communication_is_that_of_the_cheapest_setting_that_reaches_a_level():
-    assert least_communication([100, 10, 1], [3, 2, 1], 1.9) == 10
-    assert math.isnan(least_communication([100], [3], 4))
 
 
 @pytest.mark.parametrize(

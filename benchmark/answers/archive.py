@@ -1,0 +1,95 @@
+"""Recorded runs by filters, and their archive: MLflow's own mark for deleted runs, which can be taken back."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from benchmark.records.data_identity import data_sets_of, fingerprints_prepared_now, split_by_data
+from benchmark.records.reader import read
+from benchmark.records.record import RunRecord
+from benchmark.records.store import Store
+from benchmark.records.tags import KIND
+from benchmark.records.tracking import absolute_uri, patiently, sqlite_file
+from data_pipelines.prepare.prepared import data_folder
+from data_pipelines.support.secrets import without_user
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which runs to select: names or patterns; None selects all."""
+
+    experiment: str | None = None
+    dataset: str | None = None
+    method: str | None = None
+    older_data: bool = False
+    failed: bool = False
+
+
+def select_runs(
+    filters: Filters, *, archived: bool = False, store: Store | None = None, folder: Path | None = None
+) -> list[RunRecord]:
+    """Return the runs that match, archived or not; a run that is still running is never selected."""
+    store = store or Store()
+    records = _archived(store) if archived else list(read(store.uri))
+    if filters.older_data:
+        prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
+        records = split_by_data(records, prepared)[1]
+    return [record for record in records if _matches(record, filters) and record.status != "RUNNING"]
+
+
+def archive_runs(records: Sequence[RunRecord], store: Store | None = None) -> None:
+    """Mark runs as deleted in MLflow; their files stay."""
+    store = store or Store()
+    for record in records:
+        patiently(store.uri, lambda record=record: store.client.delete_run(record.run_id))  # type: ignore[misc]
+
+
+def restore_runs(records: Sequence[RunRecord], store: Store | None = None) -> None:
+    """Take the mark back."""
+    store = store or Store()
+    for record in records:
+        patiently(store.uri, lambda record=record: store.client.restore_run(record.run_id))  # type: ignore[misc]
+
+
+def gc_command(store: Store | None = None) -> str:
+    """Return the command of MLflow that removes archived runs and their files for good."""
+    uri = (store or Store()).uri
+    return f"mlflow gc --backend-store-uri {shlex.quote(without_user(absolute_uri(uri)))}"
+
+
+def _matches(record: RunRecord, filters: Filters) -> bool:
+    pairs = (
+        (record.experiment, filters.experiment),
+        (record.stream.name, filters.dataset),
+        (record.method.name, filters.method),
+    )
+    is_named = all(pattern is None or fnmatchcase(name, pattern) for name, pattern in pairs)
+    return is_named and (not filters.failed or record.status == "FAILED")
+
+
+def _archived(store: Store) -> list[RunRecord]:
+    """Return the archived runs, through MLflow's search."""
+    file = sqlite_file(store.uri)
+    if file is not None and not file.is_file():
+        return []
+    from mlflow.entities import ViewType
+
+    records = []
+    for name, experiment_id in store.experiment_ids().items():
+        token: str | None = None
+        while True:
+            page = patiently(
+                store.uri,
+                lambda experiment_id=experiment_id, token=token: store.client.search_runs(  # type: ignore[misc]
+                    [experiment_id], f"tags.`{KIND}` = 'run'", ViewType.DELETED_ONLY, 1000, page_token=token
+                ),
+            )
+            for run in page:
+                about = {"run_id": run.info.run_id, "experiment": name, "status": run.info.status}
+                records.append(RunRecord.from_mlflow(run.data.params, run.data.tags, run.data.metrics, **about))
+            token = page.token
+            if not token:
+                break
+    return records

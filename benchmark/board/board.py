@@ -1,0 +1,181 @@
+"""The state of a board: its rows, and the runs that it still needs. It uses neither files nor processes."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchmark.board.entries import Entry, board_filters, make_entry, reference_filters
+from benchmark.board.task import Task
+from benchmark.metrics import SIMULATED
+from benchmark.plan.algorithm_names import AlgorithmFilter
+from benchmark.plan.plan import outline_of
+from benchmark.protocol import BenchmarkProtocol
+from benchmark.statistics.budgets import Scale, regret_score
+from benchmark.statistics.seeds import CHOOSING_SEEDS, require_reporting
+from benchmark.statistics.selection import Selection, results_by_seed, select
+
+COLUMNS = ["configuration", "seed", "score", "numbers_per_client"]
+UNLIMITED = {math.inf: math.inf}
+
+RunName = tuple[str, int]
+"""A run of a board: the name of its configuration, and its seed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a run: its key and its metrics, or its error."""
+
+    key: str
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    error: str = ""
+    run_id: str = ""
+
+
+Outcomes = Mapping[RunName, Outcome]
+
+
+@dataclass(frozen=True)
+class Board:
+    """A task, a protocol and the rows.
+
+    Args:
+        task: the task.
+        protocol: the protocol.
+        entries: the rows: contenders, references and the baseline.
+        seeds: the report seeds.
+        dimension: the number of features, which determines the size of a full transfer.
+        squared_norm: the mean squared norm of the task's items.
+        source: the source of the data, such as `official` or `simulated`.
+        steps: the number of steps of its stream.
+    """
+
+    task: Task
+    protocol: BenchmarkProtocol
+    entries: tuple[Entry, ...]
+    seeds: tuple[int, ...]
+    dimension: int
+    squared_norm: float
+    source: str
+    steps: int
+
+    @property
+    def scale(self) -> Scale:
+        """The kind of score: a normalised reward, or in simulations the share of regret that is avoided."""
+        return "regret" if self.source == SIMULATED else "reward"
+
+    @property
+    def playing(self) -> list[Entry]:
+        """The rows that take part."""
+        return [entry for entry in self.entries if not entry.problem]
+
+    @cached_property
+    def limits(self) -> dict[float, float]:
+        """The numbers per client that each budget allows."""
+        return self.protocol.limits(self.dimension)
+
+    @cached_property
+    def parameters(self) -> dict[str, tuple[str, Mapping[str, object]]]:
+        """The method and the parameters of each configuration."""
+        return {name: (entry.method, values) for entry in self.playing for name, values in entry.configurations.items()}
+
+    @property
+    def baseline(self) -> str | None:
+        """The configuration that results are divided by: a random choice."""
+        return next((name for entry in self.playing if entry.role == "baseline" for name in entry.configurations), None)
+
+
+def plan_board(
+    task: Task,
+    methods: Sequence[AlgorithmFilter],
+    protocol: BenchmarkProtocol,
+    *,
+    seeds: Sequence[int] | None = None,
+    max_configurations: int | None = None,
+) -> Board:
+    """Return the board of a task; raise NotPreparedError if its data are missing.
+
+    Args:
+        task: the task.
+        methods: the contenders, by default all built-in ones; the reference method always takes part.
+        protocol: the protocol.
+        seeds: report seeds, by default the protocol's.
+        max_configurations: fewer configurations per method than the protocol's.
+    """
+    report_seeds = tuple(protocol.seeds.reporting.seeds if seeds is None else seeds)
+    require_reporting(report_seeds)
+    stream = task.stream.bound()
+    example = stream.build(protocol.seeds.choosing.first)
+    norm = mean_squared_norm(example.items)
+    outline, reference = outline_of(stream), protocol.comparison.reference
+    entries = [
+        make_entry(algorithm, protocol, norm, outline, max_configurations)
+        for algorithm in board_filters(methods, reference)
+    ]
+    entries += [make_entry(algorithm, protocol, norm, outline) for algorithm in reference_filters()]
+    return Board(task, protocol, tuple(entries), report_seeds, example.dimension, norm, stream.source, example.steps)
+
+
+def mean_squared_norm(items: NDArray[np.float64]) -> float:
+    """Return the mean of ‖x‖² over items, to three digits, so that it is the same on every machine."""
+    return float(f"{np.einsum('ij,ij->', items, items) / len(items):.3g}")
+
+
+def run_table(board: Board, outcomes: Outcomes) -> pd.DataFrame:
+    """Return one row per run: configuration, seed, score and numbers per client; NaN for a failed run."""
+    rows = [
+        (name, seed, score(board, outcomes, (name, seed)), outcome.metrics.get("numbers_per_client", math.nan))
+        for (name, seed), outcome in outcomes.items()
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def score(board: Board, outcomes: Outcomes, run: RunName) -> float:
+    """Return the score of a run; NaN if it failed."""
+    metrics = outcomes[run].metrics
+    if board.scale == "reward":
+        return metrics.get("normalised_reward", math.nan)
+    by_chance = outcomes.get((board.baseline or "", run[1]))
+    regrets = metrics.get("regret", math.nan), by_chance.metrics.get("regret", math.nan) if by_chance else math.nan
+    return regret_score(*regrets) if regrets[1] > 0 else math.nan
+
+
+def selection_of(board: Board, entry: Entry, runs: pd.DataFrame) -> Selection:
+    """Return the state of the selection among a row's configurations; a reference line has no budgets."""
+    own = runs[runs["configuration"].isin(list(entry.configurations)) & runs["seed"].isin(list(CHOOSING_SEEDS))]
+    limits = board.limits if entry.is_contender else UNLIMITED
+    return select(list(entry.configurations), results_by_seed(own), limits, board.protocol.halving())
+
+
+def chosen_by(board: Board, entry: Entry, runs: pd.DataFrame) -> tuple[list[str], list[RunName]]:
+    """Return the chosen configurations of a row, and the runs needed to choose them.
+
+    A reference line with a single configuration needs none.
+    """
+    if not entry.is_contender and len(entry.configurations) == 1:
+        return list(entry.configurations), []
+    selection = selection_of(board, entry, runs)
+    chosen = [name for name in selection.configurations.values() if name is not None]
+    return list(dict.fromkeys(chosen)), list(selection.pending)
+
+
+def wanted(board: Board, outcomes: Outcomes) -> list[RunName]:
+    """Return the runs to execute next; none if the board is complete."""
+    runs = run_table(board, outcomes)
+    names: dict[RunName, None] = {}
+    for entry in board.playing:
+        chosen, pending = chosen_by(board, entry, runs)
+        names.update(dict.fromkeys(pending))
+        names.update(dict.fromkeys((name, seed) for name in chosen for seed in board.seeds))
+    return [name for name in dict.fromkeys((*_by_chance(board, names), *names)) if name not in outcomes]
+
+
+def _by_chance(board: Board, names: Iterable[RunName]) -> list[RunName]:
+    """Return the runs of the baseline on the same seeds, which scores in simulations are divided by."""
+    if board.scale == "reward" or board.baseline is None:
+        return []
+    return [(board.baseline, seed) for seed in dict.fromkeys(seed for _, seed in names)]

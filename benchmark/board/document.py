@@ -1,0 +1,111 @@
+"""The document of a board in MLflow: its rows, and the runs that form it. The numbers are in the records of runs."""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmark.board.board import Board, Outcome, Outcomes, RunName
+from benchmark.board.entries import Entry
+from benchmark.board.task import Task, board_fingerprint
+from benchmark.plan.experiment import Experiment
+from benchmark.protocol import BenchmarkProtocol
+from benchmark.records.provenance import provenance, sweep_tags
+from benchmark.records.record import RunRecord, encoded
+from benchmark.records.store import Store, storable_texts
+from benchmark.records.tags import KIND
+from benchmark.records.tracking import patiently
+
+BOARD = "board"
+FILE = "board.json"
+
+
+def to_json(board: Board, outcomes: Outcomes) -> str:
+    """Return a board as JSON: its rows, its seeds, and the key or the error of each of its runs."""
+    content = {
+        "fingerprint": board_fingerprint(board.task, board.protocol),
+        "task": board.task.model_dump(),
+        "protocol": board.protocol.model_dump(),
+        "entries": [asdict(entry) for entry in board.entries],
+        "seeds": list(board.seeds),
+        "dimension": board.dimension,
+        "squared_norm": board.squared_norm,
+        "source": board.source,
+        "steps": board.steps,
+        "runs": [[name, seed, outcome.key, outcome.error] for (name, seed), outcome in outcomes.items()],
+    }
+    return json.dumps(_plain(content), allow_nan=False, separators=(",", ":"))
+
+
+def from_json(text: str, records: Mapping[str, RunRecord]) -> tuple[Board, dict[RunName, Outcome]]:
+    """Return a board and its outcomes; `records` are those of its experiment, by key."""
+    content = _restored(json.loads(text))
+    board = Board(
+        task=Task.model_validate(content["task"]),
+        protocol=BenchmarkProtocol.model_validate(content["protocol"]),
+        entries=tuple(_entry(fields) for fields in content["entries"]),
+        seeds=tuple(content["seeds"]),
+        dimension=content["dimension"],
+        squared_norm=content["squared_norm"],
+        source=content["source"],
+        steps=content["steps"],
+    )
+    outcomes: dict[RunName, Outcome] = {}
+    for name, seed, key, error in content["runs"]:
+        record = records.get(key)
+        if error or record is None:
+            outcomes[name, seed] = Outcome(key, error=error or "its record is missing")
+        else:
+            outcomes[name, seed] = Outcome(key, record.metrics, run_id=record.run_id)
+    return board, outcomes
+
+
+def save_board(store: Store, experiment: Experiment, board: Board, outcomes: Outcomes) -> None:
+    """Write the document of a board into its MLflow experiment, unless the latest one is the same."""
+    text = to_json(board, outcomes)
+    if load_board(store, experiment.name) == text:
+        return
+    tags = storable_texts({**sweep_tags(), **provenance(), **experiment.tags, KIND: BOARD})
+    experiment_id, client, uri = store.experiment_id(experiment), store.client, store.uri
+    run = patiently(uri, lambda: client.create_run(experiment_id, tags=tags, run_name=BOARD))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / FILE
+        file.write_text(text, encoding="utf-8")
+        patiently(uri, lambda: client.log_artifact(run.info.run_id, str(file)))
+    patiently(uri, lambda: client.set_terminated(run.info.run_id, "FINISHED"))
+
+
+def load_board(store: Store, experiment: str) -> str | None:
+    """Return the latest document of a board in an MLflow experiment; None without one."""
+    found = store.find(experiment)
+    runs = store.search(found.experiment_id, "FINISHED", BOARD) if found is not None else []
+    if not runs:
+        return None
+    latest = max(runs, key=lambda run: (run.info.end_time or 0, run.info.start_time))
+    with tempfile.TemporaryDirectory() as folder:
+        path = patiently(store.uri, lambda: store.client.download_artifacts(latest.info.run_id, FILE, folder))
+        return Path(path).read_text(encoding="utf-8")
+
+
+def _entry(fields: Mapping[str, Any]) -> Entry:
+    grids = {name: tuple(values) for name, values in fields["grids"].items()}
+    fixed = {name: tuple(values) for name, values in fields["fixed"].items()}
+    return Entry(**{**fields, "grids": grids, "fixed": fixed, "notes": tuple(fields["notes"])})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else encoded(value)
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_restored(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"float"}:
+        return float(value["float"])
+    return {name: _restored(part) for name, part in value.items()}

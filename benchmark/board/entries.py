@@ -1,0 +1,200 @@
+"""The rows of a board: methods, each with the configurations that it is tuned over."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+from algorithms.method import Declaration
+from algorithms.registry import built_in_methods
+from benchmark.method_card import MethodCard
+from benchmark.plan.algorithm_names import AlgorithmFilter, declaration_of, make_algorithm, number_text
+from benchmark.plan.plan import reason_to_skip
+from benchmark.protocol import BenchmarkProtocol
+from data_pipelines.support.messages import one_line
+
+RIDGE = "ridge"
+"""The parameter whose values are multiplied by the mean squared norm of the task's items."""
+
+FRONT_WEIGHT = 2
+"""A thinned grid keeps this many times as many values of the front as of another parameter."""
+
+Grids = Mapping[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of a board.
+
+    Args:
+        name: the method's name, with the values that the user fixed, such as `name[alpha=0.3]`.
+        method: the method's name.
+        label: its name for people.
+        role: `contender`, `reference` or `baseline`.
+        style: the number of its style.
+        front: the parameter of its front; empty without one.
+        symbol: how figures and tables write it.
+        grids: the values of each parameter.
+        configurations: the parameters of each configuration, by its name.
+        fixed: the values that the user fixed; the row is then "not tuned", and not ranked.
+        is_measured: whether the harness measures its communication; otherwise its class declares it.
+        notes: remarks for readers of the row.
+        problem: why it does not take part, in one line; empty if it does.
+    """
+
+    name: str
+    method: str
+    label: str
+    role: str = "contender"
+    style: int = 0
+    front: str = ""
+    symbol: str = ""
+    grids: Grids = field(default_factory=dict)
+    configurations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    fixed: Grids = field(default_factory=dict)
+    is_measured: bool = True
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def is_contender(self) -> bool:
+        """Whether it is compared with the others, and not a reference line."""
+        return self.role == "contender"
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it has a rank: a contender that is tuned."""
+        return self.is_contender and not self.fixed
+
+
+def board_filters(methods: Sequence[AlgorithmFilter], reference: str) -> list[AlgorithmFilter]:
+    """Return the contenders: the named methods, or all built-in ones, the user's classes, and the reference method.
+
+    A method with fixed values is a further row, beside the tuned one.
+    """
+    built_in = [name for name, declaration in built_in_methods().items() if declaration.role == "contender"]
+    named = [algorithm.name for algorithm in methods if not algorithm.is_own and not algorithm.values]
+    tuned = named if any(not algorithm.is_own for algorithm in methods) else built_in
+    names = dict.fromkeys([reference, *(algorithm.name for algorithm in methods if algorithm.values), *tuned])
+    rows = [AlgorithmFilter(name, {}) for name in built_in if name in names]
+    others = [algorithm for algorithm in methods if algorithm.is_own or algorithm.values]
+    return list({entry_name(algorithm): algorithm for algorithm in (*rows, *others)}.values())
+
+
+def reference_filters() -> list[AlgorithmFilter]:
+    """Return the built-in baselines and references without a front, each drawn as one line and never ranked."""
+    methods = built_in_methods().items()
+    return [AlgorithmFilter(name, {}) for name, each in methods if each.role != "contender" and each.front is None]
+
+
+def make_entry(
+    algorithm: AlgorithmFilter,
+    protocol: BenchmarkProtocol,
+    squared_norm: float,
+    outline: Any = None,
+    max_configurations: int | None = None,
+) -> Entry:
+    """Return a row with its configurations; a method that cannot take part has a problem instead.
+
+    Args:
+        algorithm: the method, and values that the user fixed.
+        protocol: limits the number of configurations.
+        squared_norm: the mean squared norm of the task's items.
+        outline: what is known about the stream: a method may decline it.
+        max_configurations: fewer than the protocol's; the grid is thinned, and the row says so.
+    """
+    declaration = declaration_of(algorithm.name)
+    card = MethodCard.of(declaration)
+    entry = Entry(
+        entry_name(algorithm),
+        algorithm.name,
+        card.label + (f" ({_values_text(algorithm.values)})" if algorithm.values else ""),
+        card.role,
+        card.style,
+        card.parameter,
+        card.symbol,
+        fixed=dict(algorithm.values),
+        is_measured=algorithm.name in built_in_methods(),
+    )
+    grids = {**declared_grids(declaration, squared_norm), **algorithm.values}
+    size, allowed = math.prod(len(values) for values in grids.values()), protocol.tuning.max_configurations
+    if max_configurations is None and size > allowed:
+        return replace(entry, problem=f"must have at most {allowed:,} configurations, got {size:,}")
+    thin = thinned(grids, card.parameter, max_configurations or allowed)
+    configurations = {configuration_name(algorithm.name, values): values for values in combinations(thin)}
+    try:
+        made = [make_algorithm(algorithm.name, values) for values in configurations.values()]
+    except ValueError as error:
+        return replace(entry, problem=one_line(str(error)))
+    notes = (*_notes(entry, size, len(configurations), declaration),)
+    reasons = [reason for method in made if outline is not None and (reason := reason_to_skip(method, outline))]
+    return replace(entry, grids=thin, configurations=configurations, notes=notes, problem=reasons[0] if reasons else "")
+
+
+def declared_grids(declaration: Declaration, squared_norm: float) -> dict[str, tuple[Any, ...]]:
+    """Return the values of the front and of the further parameters that a method declares."""
+    grids: dict[str, tuple[Any, ...]] = {}
+    if declaration.front:
+        grids[declaration.front.parameter] = declaration.front.grid
+    for name, values in declaration.tuning.items():
+        grids[name] = tuple(scaled(value, squared_norm) for value in values) if name == RIDGE else tuple(values)
+    return grids
+
+
+def scaled(value: float, squared_norm: float) -> float:
+    """Return a product without the noise of its last digits: it is part of run keys."""
+    return float(f"{value * squared_norm:.10g}")
+
+
+def thinned(grids: Grids, front: str, limit: int) -> dict[str, tuple[Any, ...]]:
+    """Return grids with at most `limit` combinations: as many values of each as possible, evenly spread.
+
+    The front keeps both ends. The same grids and limit always give the same values.
+    """
+    if limit < 1:
+        raise ValueError(f"the number of configurations must be at least 1, got {limit}")
+    counts = {name: len(values) for name, values in grids.items()}
+    while math.prod(counts.values()) > limit:
+        largest = max(counts, key=lambda name: (counts[name] / (FRONT_WEIGHT if name == front else 1), name != front))
+        counts[largest] -= 1
+    return {name: _spread(values, counts[name], with_ends=name == front) for name, values in grids.items()}
+
+
+def _spread(values: tuple[Any, ...], count: int, *, with_ends: bool) -> tuple[Any, ...]:
+    if with_ends and count > 1:
+        return tuple(values[round(place * (len(values) - 1) / (count - 1))] for place in range(count))
+    if with_ends:
+        return values[:1]
+    return tuple(values[int((place + 0.5) * len(values) / count)] for place in range(count))
+
+
+def combinations(grids: Grids) -> list[dict[str, Any]]:
+    """Return every combination of values; without grids, a single empty one."""
+    return [dict(zip(grids, values, strict=True)) for values in product(*grids.values())]
+
+
+def configuration_name(method: str, values: Mapping[str, Any]) -> str:
+    """Return a name as `--algorithm` takes it: `name[gamma=5,alpha=0.3]`."""
+    return f"{method}[{_values_text({name: (value,) for name, value in values.items()})}]" if values else method
+
+
+def entry_name(algorithm: AlgorithmFilter) -> str:
+    """Return the name of a row: the method, with the values that the user fixed."""
+    return f"{algorithm.name}[{_values_text(algorithm.values)}]" if algorithm.values else algorithm.name
+
+
+def _values_text(values: Mapping[str, Sequence[Any]]) -> str:
+    texts = {name: [number_text(value) for value in each] for name, each in values.items()}
+    return ",".join(
+        f"{name}={each[0] if len(each) == 1 else '[' + ','.join(each) + ']'}" for name, each in texts.items()
+    )
+
+
+def _notes(entry: Entry, declared: int, played: int, declaration: Declaration) -> list[str]:
+    notes = [f"not tuned: {_values_text(entry.fixed)} fixed"] if entry.fixed else []
+    if entry.is_contender and declaration.front is None:
+        notes.append("without a front: its communication cannot be chosen")
+    if played < declared:
+        notes.append(f"{played} of {declared} configurations")
+    return notes if entry.is_measured else [*notes, "communication declared by the method, not measured"]

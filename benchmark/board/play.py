@@ -1,0 +1,150 @@
+"""Play a board: tuning by successive halving, then the chosen configurations on the report seeds.
+
+    result = play_board(load_task("lastfm-matched"), [], load_protocol(), Store(), executor)
+
+Every run is recorded in MLflow; finished runs are not repeated, so an interrupted board continues where it stopped.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from algorithms.registry import built_in_methods
+from benchmark import session
+from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
+from benchmark.board.document import save_board
+from benchmark.board.result import BoardResult, evaluate
+from benchmark.board.task import Task, experiment_name, task_of
+from benchmark.execution.executors import Executor
+from benchmark.execution.run_result import RunResult
+from benchmark.observer import Observer, silent
+from benchmark.plan.algorithm_names import AlgorithmFilter
+from benchmark.plan.experiment import Experiment
+from benchmark.plan.plan import Plan, Run, make_run
+from benchmark.protocol import BenchmarkProtocol
+from benchmark.records.store import Store
+from benchmark.records.tags import PROTOCOL, TASK
+from benchmark.statistics.seeds import purpose
+from data_pipelines.stream_spec import StreamSpec
+from data_pipelines.support.messages import one_line
+from data_pipelines.support.secrets import without_secrets
+
+PROFILE = "board"
+UNKNOWN_ERROR = "the run failed"
+
+
+class BoardExperiment(Experiment):
+    """The MLflow experiment of a task; its runs have the fingerprints of task and protocol."""
+
+    protocol: str
+    task: str
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """The fingerprints, as tags."""
+        return {PROTOCOL: self.protocol, TASK: self.task}
+
+
+def play_board(
+    task: Task | StreamSpec,
+    methods: Sequence[AlgorithmFilter],
+    protocol: BenchmarkProtocol,
+    store: Store,
+    executor: Executor,
+    observer: Observer = silent,
+    *,
+    seeds: Sequence[int] | None = None,
+    max_configurations: int | None = None,
+) -> BoardResult:
+    """Play and record what is missing of a board, and compare its methods. It prints nothing.
+
+    Args:
+        task: a task, or any stream.
+        methods: the contenders, by default all built-in ones; own classes are added to them.
+        protocol: the protocol, or a smaller one; a board with another protocol has its own MLflow experiment.
+        store: where runs are recorded.
+        executor: local processes, or a Dask cluster.
+        observer: receives the progress, one sweep per pass.
+        seeds: report seeds, by default the protocol's.
+        max_configurations: fewer configurations per method; each row then says so.
+
+    Raises `NotPreparedError` if the data of the task are missing.
+    """
+    task = task if isinstance(task, Task) else task_of(task)
+    board = plan_board(task, methods, protocol, seeds=seeds, max_configurations=max_configurations)
+    return play(board, store, executor, observer)
+
+
+def play(board: Board, store: Store, executor: Executor, observer: Observer = silent) -> BoardResult:
+    """Execute and record the missing runs of a planned board, and compare its methods."""
+    experiment, outcomes = board_experiment(board), dict[RunName, Outcome]()
+    identities: dict[str, str] = {}
+    while names := wanted(board, outcomes):
+        observer.note(stage_text(board, names))
+        runs = board_runs(board, names, identities)
+        errors = _Errors(observer)
+        plan = Plan((experiment,), PROFILE, tuple({run.key: run for run in runs.values()}.values()))
+        sweep = session.run(plan, store, executor, errors)
+        if sweep.interrupted:
+            return BoardResult(board, outcomes, is_interrupted=True)
+        records = {record.key: record for record in (*sweep.skipped, *sweep.finished)}
+        for name, run in runs.items():
+            record, error = records.get(run.key), errors.by_key.get(run.key, UNKNOWN_ERROR)
+            done = Outcome(run.key, record.metrics, run_id=record.run_id) if record else Outcome(run.key, error=error)
+            outcomes[name] = done
+    save_board(store, experiment, board, outcomes)
+    return evaluate(board, outcomes)
+
+
+def board_experiment(board: Board) -> BoardExperiment:
+    """Return the MLflow experiment of a board."""
+    task, protocol = board.task, board.protocol
+    baseline = next(name for name, declared in built_in_methods().items() if declared.role == "baseline")
+    return BoardExperiment.model_validate(
+        {
+            "name": experiment_name(task, protocol),
+            "title": f"Board: {task.title}",
+            "description": f"{task.description} Protocol version {protocol.version}.".strip(),
+            "streams": [task.stream.model_dump()],
+            "algorithms": [{"name": baseline}],
+            "profiles": {PROFILE: {"seeds": list(board.seeds)}},
+            "protocol": protocol.fingerprint,
+            "task": f"{task.name} version {task.version} {task.fingerprint}",
+        }
+    )
+
+
+def board_runs(board: Board, names: Sequence[RunName], identities: dict[str, str]) -> dict[RunName, Run]:
+    """Return runs of a board with their keys; `identities` caches the identity of each method."""
+    experiment, stream = experiment_name(board.task, board.protocol), board.task.stream.bound()
+    runs = {}
+    for configuration, seed in names:
+        method, values = board.parameters[configuration]
+        runs[configuration, seed] = make_run(experiment, stream, seed, method, dict(values), identities)
+    return runs
+
+
+def stage_text(board: Board, names: Sequence[RunName]) -> str:
+    """Return a line about the runs that come next."""
+    passes = board.protocol.halving()
+    choosing = {seed for _, seed in names if purpose(seed) == "choose"}
+    numbers = [number for number, each in enumerate(passes, start=1) if choosing & {*each.seeds}]
+    part = f"choosing, pass {numbers[0]} of {len(passes)}" if numbers else "reporting"
+    return f"{board.task.name}: {part}, {len(names):,} runs"
+
+
+class _Errors:
+    """An observer that remembers the errors of failed runs, and passes everything on."""
+
+    def __init__(self, observer: Observer) -> None:
+        self.by_key: dict[str, str] = {}
+        self._observer = observer
+
+    def run_done(self, run: Run, result: RunResult, seconds: float, *, is_reused: bool) -> None:
+        """Remember the error of a failed run."""
+        if result.error:
+            self.by_key[run.key] = one_line(without_secrets(result.error))
+        self._observer.run_done(run, result, seconds, is_reused=is_reused)
+
+    def __getattr__(self, name: str) -> Any:
+        """Pass everything else on."""
+        return getattr(self._observer, name)

@@ -1,0 +1,226 @@
+"""The result of a board: choices, scores, verdicts and ranks, computed from the outcomes of its runs."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from benchmark.board.board import Board, Outcomes, chosen_by, run_table, selection_of
+from benchmark.board.entries import Entry
+from benchmark.statistics.budgets import Overruns, Scores, overruns, report_scores, score_table
+from benchmark.statistics.comparison import (
+    NO_COMMUNICATION,
+    PRIMARY,
+    board_pairs,
+    compare,
+    own_end,
+    ranks_from,
+    with_ends,
+    with_primary,
+)
+from benchmark.statistics.paired import Floats, Interval, mean_interval, paired_interval
+from benchmark.statistics.ranks import Rank, verdict_on
+from benchmark.statistics.seeds import CHOOSING_SEEDS
+from benchmark.statistics.selection import Choice, Selection, edges
+from benchmark.statistics.verdicts import Verdict
+
+Budget = float | str
+"""A budget in full transfers per client, or `primary`."""
+
+
+@dataclass(frozen=True)
+class BoardResult:
+    """A board and the results of its runs.
+
+    Args:
+        board: the task, the protocol and the rows.
+        outcomes: its runs.
+        selections: the choices of each contender that takes part.
+        problems: why a row has no scores, by its name.
+        scores: those on report seeds, with tuned "no communication" and the methods' own ends; None without contenders.
+        comparisons: those that `statistics.comparison.compare` returns.
+        ranks: those of the tuned contenders; None where the rank depends on the budget.
+        lines: the score of each reference line, by the name of its row and by seed.
+        is_interrupted: whether a signal ended it; the other results are then empty.
+    """
+
+    board: Board
+    outcomes: Outcomes
+    selections: Mapping[str, Selection] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+    scores: Scores | None = None
+    comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
+    ranks: Mapping[str, Rank | None] = field(default_factory=dict)
+    lines: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    is_interrupted: bool = False
+
+    @property
+    def budgets(self) -> list[float]:
+        """The budgets, in full transfers per client."""
+        return list(self.board.protocol.budgets.all)
+
+    @property
+    def contenders(self) -> list[Entry]:
+        """The rows that have scores and are compared."""
+        return [entry for entry in self.board.entries if entry.name in self.selections]
+
+    @property
+    def references(self) -> list[Entry]:
+        """The reference lines that have scores."""
+        return [entry for entry in self.board.entries if entry.name in self.lines]
+
+    def values(self, name: str, budget: Budget = PRIMARY) -> Floats:
+        """Return the scores of a row on the report seeds, at a budget or at the primary endpoint."""
+        if self.scores is None:
+            return np.full(len(self.board.seeds), math.nan)
+        rows = with_primary(self.scores, name, self.board.protocol.budgets.primary)
+        result: Floats = rows[-1 if isinstance(budget, str) else self.budgets.index(budget)]
+        return result
+
+    def mean(self, name: str, budget: Budget = PRIMARY) -> Interval:
+        """Return the mean score with its interval over seeds; NaN if a run is missing, as a mean would be biased."""
+        values = self.values(name, budget)
+        return mean_interval(values if np.isfinite(values).all() else [])
+
+    def choice(self, name: str, budget: float) -> Choice | None:
+        """Return the configuration of a row at a budget; None if none stays within it."""
+        return self.selections[name].choices[budget]
+
+    def difference(self, first: str, second: str, budget: Budget) -> "pd.Series[float] | None":
+        """Return a row of the comparisons: difference, low, high and verdict; None if the two are not compared."""
+        if self.comparisons.empty:
+            return None
+        table = self.comparisons
+        rows = table[(table["first"] == first) & (table["second"] == second) & (table["budget"] == budget)]
+        return rows.iloc[0] if len(rows) else None
+
+    def verdict(self, name: str, budget: Budget, other: str = NO_COMMUNICATION) -> Verdict:
+        """Return the verdict on a row, compared with another, by default tuned "no communication"."""
+        pairs = {
+            pair: Verdict(str(row["verdict"]))
+            for pair in ((name, other), (other, name))
+            if (row := self.difference(*pair, budget)) is not None
+        }
+        return verdict_on(name, other, pairs) if pairs else Verdict.NONE
+
+    @cached_property
+    def best(self) -> str | None:
+        """The ranked row with the highest mean at the primary endpoint."""
+        means = {name: self.mean(name)[0] for name in self.ranks}
+        known = {name: mean for name, mean in means.items() if not math.isnan(mean)}
+        return max(known, key=lambda name: known[name]) if known else None
+
+    def overruns(self, name: str, budget: float) -> Overruns:
+        """Return the report seeds on which the chosen configuration exceeds the budget."""
+        choice = self.choice(name, budget)
+        numbers = {
+            seed: outcome.metrics["numbers_per_client"]
+            for (configuration, seed), outcome in self.outcomes.items()
+            if choice and configuration == choice.configuration and seed in self.board.seeds
+            if "numbers_per_client" in outcome.metrics
+        }
+        return overruns(numbers, self.board.limits[budget])
+
+    def edges(self, name: str, budget: float) -> tuple[str, ...]:
+        """Return the parameters whose chosen value is at an edge of its grid; the front does not count."""
+        entry, choice = self._entry(name), self.choice(name, budget)
+        if choice is None:
+            return ()
+        numeric = {
+            parameter: [float(value) for value in grid]
+            for parameter, grid in entry.grids.items()
+            if parameter != entry.front and all(isinstance(value, int | float) for value in grid)
+        }
+        values = {key: {each: float(part[each]) for each in numeric} for key, part in entry.configurations.items()}
+        return edges(choice, values, numeric)
+
+    def below(self, name: str) -> list[str]:
+        """Return the reference lines that a row is below, by a paired interval at the primary endpoint."""
+        values = self.values(name)
+        lines = {entry.label: self._line(entry.name) for entry in self.references}
+        return [label for label, line in lines.items() if paired_interval(values, line)[2] < 0]
+
+    def line(self, name: str) -> Interval:
+        """Return the mean score of a reference line, with its interval over seeds."""
+        values = self._line(name)
+        return mean_interval(values if np.isfinite(values).all() else [])
+
+    def notes(self, entry: Entry) -> list[str]:
+        """Return the notes on a row: how it was tuned, failed runs, references that are better."""
+        if entry.name in self.problems:
+            return [self.problems[entry.name]]
+        notes = [*entry.notes, *self._failures(entry)]
+        return notes + [f"below {label}" for label in self.below(entry.name)]
+
+    def _failures(self, entry: Entry) -> list[str]:
+        own = {run: outcome for run, outcome in self.outcomes.items() if run[0] in entry.configurations}
+        table = run_table(self.board, self.outcomes)
+        invalid = table[table["configuration"].isin(list(entry.configurations)) & ~np.isfinite(table["score"])]
+        invalid_seeds = Counter("choosing" if seed in CHOOSING_SEEDS else "report" for seed in invalid["seed"])
+        errors = [outcome.error for outcome in own.values() if outcome.error]
+        reason = f" ({errors[0]})" if errors else " (no score)"
+        return [f"{count} {kind} runs failed{reason}" for kind, count in invalid_seeds.items()]
+
+    def _line(self, name: str) -> Floats:
+        return np.array([self.lines[name].get(seed, math.nan) for seed in self.board.seeds])
+
+    def _entry(self, name: str) -> Entry:
+        return next(entry for entry in self.board.entries if entry.name == name)
+
+
+def evaluate(board: Board, outcomes: Outcomes) -> BoardResult:
+    """Choose configurations on the choosing seeds, and compare them on the report seeds."""
+    runs = run_table(board, outcomes)
+    problems = {entry.name: entry.problem for entry in board.entries if entry.problem}
+    selections: dict[str, Selection] = {}
+    for entry in board.playing:
+        if entry.is_contender:
+            selection = selection_of(board, entry, runs)
+            if any(choice is not None for choice in selection.choices.values()):
+                selections[entry.name] = selection
+            else:
+                problems[entry.name] = _without_choice(selection, outcomes)
+    lines = {entry.name: _line_scores(board, entry, runs) for entry in board.playing if not entry.is_contender}
+    result = BoardResult(
+        board, outcomes, selections, problems, lines={name: line for name, line in lines.items() if line}
+    )
+    return _compared(result, runs)
+
+
+def _compared(result: BoardResult, runs: pd.DataFrame) -> BoardResult:
+    board, reference = result.board, result.board.protocol.comparison.reference
+    if reference not in result.selections:
+        return result
+    choices = {name: selection.configurations for name, selection in result.selections.items()}
+    scores = report_scores(runs, with_ends(choices, reference), board.seeds, board.scale)
+    ranked = [entry.name for entry in result.contenders if entry.is_ranked]
+    others = [entry.name for entry in result.contenders if not entry.is_ranked]
+    pairs = board_pairs(ranked, reference)
+    pairs += [(name, other) for name in others for other in (NO_COMMUNICATION, own_end(name))]
+    comparisons = compare(scores, pairs, board.protocol.rules())
+    return BoardResult(
+        board,
+        result.outcomes,
+        result.selections,
+        result.problems,
+        scores,
+        comparisons,
+        ranks_from(comparisons, ranked) if len(ranked) > 1 else dict.fromkeys(ranked, Rank(1, 1)),
+        result.lines,
+    )
+
+
+def _line_scores(board: Board, entry: Entry, runs: pd.DataFrame) -> dict[int, float]:
+    chosen, _ = chosen_by(board, entry, runs)
+    table = score_table(runs[runs["seed"].isin(list(board.seeds))])
+    return table.get(chosen[0], {}) if chosen else {}
+
+
+def _without_choice(selection: Selection, outcomes: Outcomes) -> str:
+    """Return why no configuration could be chosen at any budget: all of them failed."""
+    errors = [outcomes[run].error for run in selection.failed if outcomes[run].error]
+    return f"every configuration failed: {errors[0]}" if errors else "no configuration has a score"

@@ -1,0 +1,88 @@
+"""`fedbandit recommend` on a terminal: progress, the answer in plain words, one table, the next steps."""
+
+import argparse
+import math
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmark.answers.recommend import Line, Recommendation, limit_text, recommend, score_text
+from benchmark.records.store import Store
+from benchmark.terminal.sweep_display import SweepDisplay
+from benchmark.terminal.text import BOLD, GREEN, YELLOW, coloured, wrapped
+
+
+class StagedDisplay:
+    """The progress of several sweeps, one after the other."""
+
+    def __init__(self) -> None:
+        self._current = SweepDisplay()
+
+    def started(self, runs: int, skipped: int, seconds: float) -> None:
+        """Begin a new display."""
+        self._current = SweepDisplay()
+        self._current.started(runs, skipped, seconds)
+
+    def __getattr__(self, name: str) -> Any:
+        """Pass everything else on to the current display."""
+        return getattr(self._current, name)
+
+
+def recommended(arguments: argparse.Namespace) -> Recommendation | None:
+    """Play what is missing; None if the user interrupted it."""
+    try:
+        return recommend(
+            arguments.data,
+            arguments.budget,
+            arguments.jobs,
+            Store(),
+            observer=StagedDisplay(),
+            configurations=arguments.configurations,
+        )
+    except KeyboardInterrupt:
+        print("Interrupted. Finished runs are saved; run the same command again to continue.", file=sys.stderr)
+        return None
+
+
+def print_recommendation(answer: Recommendation, page: Path) -> None:
+    """Print the answer."""
+    print()
+    if answer.label:
+        print(coloured(wrapped(f"{answer.profile.name}: {answer.label}"), YELLOW))
+    if answer.budget is None:
+        print("\n".join([*budget_lines(answer), ""]))
+        sentences = [answer.certainty().replace("On ", f"At {limit_text(answer.limit)}, on ", 1)]
+    else:
+        print(coloured(wrapped(answer.answer(), ""), BOLD))
+        print("\n".join(["", *lines_of(answer), ""]))
+        sentences = [answer.certainty(), *answer.other_budgets()]
+    for sentence in (*sentences, "", *answer.profile.sentences(), "", answer.plan_text(), ""):
+        print(wrapped(sentence, ""))
+    budget = f" --budget {answer.budget.option}" if answer.budget else ""
+    print(f"repeat   fedbandit recommend {shlex.quote(answer.data)}{budget}")
+    print(f"page     {page}")
+
+
+def lines_of(answer: Recommendation) -> list[str]:
+    """Return the table: the recommendation, the other methods, extremes and references."""
+    header = f"{'':<32}{'score':>19}{'transfers/client':>17}  compared"
+    rows = [_row(line.name, line, line.verdict) for line in answer.lines()]
+    return [coloured(header, BOLD), coloured(rows[0], GREEN), *rows[1:]]
+
+
+def budget_lines(answer: Recommendation) -> list[str]:
+    """Return the table over budgets: the best method and setting at each."""
+    header = f"{'budget':<18}{'score':>19}{'transfers/client':>17}  method"
+    lines = [f"{answer.profile.name}: the best method at each budget; scores are{answer.unit.rstrip()}", ""]
+    lines.append(coloured(header, BOLD))
+    for limit, line in answer.over_budgets():
+        lines.append(_row(limit_text(limit), line, line.name, 18))
+        lines.append(f"{'':<18}{line.setting:>60}")
+    return lines
+
+
+def _row(name: str, line: Line, last: str, width: int = 32) -> str:
+    transfers = "" if math.isnan(line.transfers) else f"{line.transfers:,.3g}"
+    score = line.setting if math.isnan(line.mean) else score_text(line)
+    return f"{name[: width - 1]:<{width}}{score:>19}{transfers:>17}  {last}".rstrip()

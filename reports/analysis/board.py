@@ -1,0 +1,187 @@
+"""The rows of the tables and figures of a board."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmark.board.board import run_table
+from benchmark.board.entries import RIDGE, Entry
+from benchmark.board.result import BoardResult
+from benchmark.statistics.budgets import full_transfers, random_score
+from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY, own_end
+from benchmark.statistics.ranks import rank_text
+from benchmark.statistics.selection import Result, best_within, merge_equal
+from benchmark.statistics.verdicts import Verdict
+
+NONE = "none"
+"""In a cell: no configuration stays within the budget; it is scored as random choice."""
+
+
+def budget_text(budget: float | str) -> str:
+    """Return a budget as text: full transfers per client, or the primary endpoint."""
+    return budget if isinstance(budget, str) else "unlimited" if math.isinf(budget) else f"{budget:,.0f}"
+
+
+def columns_of(result: BoardResult) -> list[float | str]:
+    """Return the columns of a table: the budgets and the primary endpoint."""
+    return [*result.budgets, PRIMARY]
+
+
+def has_verdicts(result: BoardResult) -> bool:
+    """Whether there are enough report seeds, and a reference to compare with."""
+    return len(result.board.seeds) >= result.board.protocol.comparison.min_report_seeds and not result.comparisons.empty
+
+
+def score_rows(result: BoardResult) -> pd.DataFrame:
+    """Return one row per method, including those without scores, and per reference line: ranks, scores, notes."""
+    rows: list[dict[str, Any]] = []
+    for entry in result.board.entries:
+        if not entry.is_contender:
+            continue
+        row: dict[str, Any] = {"method": entry.label, "rank": _rank(result, entry), "against the best": ""}
+        if entry.name in result.selections:
+            row["against the best"] = against_best(result, entry)
+            for budget in columns_of(result):
+                row |= _interval(budget_text(budget), *result.mean(entry.name, budget))
+        row |= {"communication": "measured" if entry.is_measured else "declared"}
+        rows.append(row | {"notes": "; ".join(result.notes(entry)) or "–"})
+    for entry in result.references:
+        line = result.line(entry.name)
+        row = {"method": entry.label, "rank": "reference", "against the best": "", **_interval(PRIMARY, *line)}
+        rows.append(row | {"communication": "–", "notes": "–"})
+    return pd.DataFrame(rows)
+
+
+def against_best(result: BoardResult, entry: Entry) -> str:
+    """Return the verdict on a method at the primary endpoint, compared with the method with the highest mean."""
+    if result.best is None or not entry.is_ranked or not has_verdicts(result):
+        return "–"
+    return "highest mean" if entry.name == result.best else str(result.verdict(entry.name, PRIMARY, result.best))
+
+
+def _rank(result: BoardResult, entry: Entry) -> str:
+    if entry.name not in result.ranks:
+        return "not tuned" if entry.fixed and entry.name in result.selections else "–"
+    return rank_text(result.ranks[entry.name]) if has_verdicts(result) else "no verdict"
+
+
+def choice_rows(result: BoardResult) -> pd.DataFrame:
+    """Return one row per method and budget: the chosen configuration, its means, and its differences."""
+    runs = run_table(result.board, result.outcomes)
+    rows = []
+    for entry, budget in itertools.product(result.contenders, result.budgets):
+        choice = result.choice(entry.name, budget)
+        row: dict[str, Any] = {"method": entry.label, "budget": budget_text(budget)}
+        if choice is None:
+            rows.append(row | {"configuration": NONE, "reporting": random_score(result.board.scale)})
+            continue
+        reporting = runs[(runs["configuration"] == choice.configuration) & runs["seed"].isin(result.board.seeds)]
+        overruns = result.overruns(entry.name, budget)
+        difference = result.difference(entry.name, NO_COMMUNICATION, budget)
+        row |= {
+            "configuration": choice.configuration.partition("[")[2].rstrip("]") or "–",
+            "at an edge": ", ".join(result.edges(entry.name, budget)) or "–",
+            "choosing": choice.score,
+            **_interval("reporting", *result.mean(entry.name, budget)),
+            "transfers per client": full_transfers(
+                float(reporting["numbers_per_client"].mean()), result.board.dimension
+            ),
+            "overruns": f"{len(overruns.seeds)} of {len(result.board.seeds)} seeds" if overruns.seeds else "–",
+        }
+        if difference is not None:
+            band = (float(difference[name]) for name in ("difference", "low", "high"))
+            row |= _band(result, *band) | {"verdict": str(difference["verdict"])}
+            other = own_end(entry.name)
+            compared = result.difference(entry.name, other, budget)
+            row["against own end"] = "–" if compared is None else str(compared["verdict"])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def pair_rows(result: BoardResult) -> pd.DataFrame:
+    """Return the comparisons of every two methods at every budget."""
+    labels = {entry.name: entry.label for entry in result.contenders}
+    table = result.comparisons
+    if table.empty:
+        return table
+    table = table[table["first"].isin(list(labels)) & table["second"].isin(list(labels))]
+    bands = {"difference_low": table["low"], "difference_high": table["high"]} if has_verdicts(result) else {}
+    return pd.DataFrame(
+        {
+            "first": table["first"].map(labels),
+            "second": table["second"].map(labels),
+            "budget": table["budget"].map(budget_text),
+            "seeds": table["seeds"],
+            "difference": table["difference"],
+            **bands,
+            "verdict": table["verdict"].map(str),
+        }
+    )
+
+
+def sensitivity_rows(result: BoardResult) -> pd.DataFrame:
+    """Return the score on the first choosing seed by α and λ: the mean over the primary budgets of the best within."""
+    board = result.board
+    seed = board.protocol.seeds.choosing.first
+    runs = run_table(board, result.outcomes)
+    of_seed = runs[runs["seed"] == seed].set_index("configuration")
+    rows = []
+    for entry in result.contenders:
+        others = [name for name in entry.grids if name != entry.front]
+        for values in itertools.product(*(entry.grids[name] for name in others)):
+            setting = dict(zip(others, values, strict=True))
+            names = [
+                name
+                for name, each in entry.configurations.items()
+                if all(each[key] == value for key, value in setting.items()) and name in of_seed.index
+            ]
+            results = {name: Result(*map(float, of_seed.loc[name, ["score", "numbers_per_client"]])) for name in names}
+            rows.append({"method": entry.label, **setting, "score": _best_mean(result, results)})
+    frame = pd.DataFrame(rows)
+    return frame.rename(columns={"alpha": "α", RIDGE: "λ"})
+
+
+def _best_mean(result: BoardResult, results: dict[str, Result]) -> float:
+    candidates = merge_equal({name: [each] for name, each in results.items() if each.is_valid})
+    best = [best_within(candidates, result.board.limits[budget], 1) for budget in result.board.protocol.budgets.primary]
+    return float(np.mean([within[0].score if within else random_score(result.board.scale) for within in best]))
+
+
+def summary_rows(results: Sequence[BoardResult]) -> pd.DataFrame:
+    """Return one row per task and method: the verdict at each budget, compared with tuned "no communication"."""
+    rows = []
+    for result in results:
+        for entry in result.contenders:
+            names = {"task": result.board.task.name, "method": noted_label(entry)}
+            row: dict[str, Any] = {**names, "rank": _rank(result, entry)}
+            for budget in columns_of(result):
+                row[budget_text(budget)] = cell_text(result, entry, budget)
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def noted_label(entry: Entry) -> str:
+    """Return the label of a method with what a reader must know about its tuning."""
+    return f"{entry.label} ({'; '.join(entry.notes)})" if entry.notes else entry.label
+
+
+def cell_text(result: BoardResult, entry: Entry, budget: float | str) -> str:
+    """Return the verdict at a budget with the score; "none" without a configuration within it."""
+    if not isinstance(budget, str) and result.choice(entry.name, budget) is None:
+        return NONE
+    verdict, mean = result.verdict(entry.name, budget), result.mean(entry.name, budget)[0]
+    score = "failed" if math.isnan(mean) else f"{mean:.3f}"
+    return score if verdict == Verdict.NONE else f"{verdict} ({score})"
+
+
+def _band(result: BoardResult, difference: float, low: float, high: float) -> dict[str, float]:
+    """Return a difference with its band; without verdicts there are no bands."""
+    return _interval("difference", difference, low, high) if has_verdicts(result) else {"difference": difference}
+
+
+def _interval(name: str, mean: float, low: float, high: float) -> dict[str, float]:
+    return {name: mean, f"{name}_low": low, f"{name}_high": high}

@@ -1,0 +1,273 @@
+"""The figures of the boards: differences and scores at each budget, and a summary over all tasks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Patch, Rectangle
+
+from benchmark.board.entries import Entry
+from benchmark.board.result import BoardResult
+from benchmark.statistics.budgets import random_score
+from benchmark.statistics.comparison import NO_COMMUNICATION
+from benchmark.statistics.verdicts import Verdict, equivalence_margin
+from benchmark.styles import Style, distinct_styles
+from reports.analysis.board import NONE, budget_text, columns_of, noted_label
+from reports.drawing.figure import Figure, make_figure
+from reports.drawing.plotly_parts import bars, hover_lines, layout, numbers
+from reports.drawing.style import FAINT, INK, panels
+from reports.read.boards import StoredBoard
+from reports.read.context import Context
+from reports.read.results import Results
+from reports.subjects import BOARD
+from reports.write.table import cell_text, interval_text
+
+ORDER = 5
+COLOURS = {
+    Verdict.BETTER: "#7fb8e0",
+    Verdict.WORSE: "#f0a875",
+    Verdict.EQUIVALENT: "#d9dce1",
+    Verdict.IDENTICAL: "#d9dce1",
+    Verdict.UNDECIDED: "#fbf3c4",
+    Verdict.NONE: "#ffffff",
+}
+"""Blue and orange can be told apart by colour-blind readers; the cells also have texts."""
+
+NAMES = {
+    "better": Verdict.BETTER,
+    "equivalent or identical": Verdict.EQUIVALENT,
+    "undecided": Verdict.UNDECIDED,
+    "worse": Verdict.WORSE,
+}
+AXIS_LABEL = "budget (full transfers per client)"
+SCORES = {"reward": "normalised reward", "regret": "1 − regret / random's regret"}
+
+
+def figures(results: Results, context: Context) -> list[Figure]:
+    """Return two figures per board, and the summary over all tasks by the protocol."""
+    all_figures = []
+    by_protocol = [board for board in results.boards if board.is_by_protocol and board.result.contenders]
+    if by_protocol:
+        all_figures.append(_summary(by_protocol, context))
+    for board in results.boards:
+        if board.result.scores is not None:
+            all_figures += [_differences(board, context), _scores(board, context)]
+    return all_figures
+
+
+def _labels(boards: Sequence[StoredBoard], context: Context) -> tuple[str, ...]:
+    pairs = {(board.result.board.task.stream.name, board.result.board.source) for board in boards}
+    labels = [f"{name}: {label}" for name, source in sorted(pairs) if (label := context.label(name, source))]
+    return (*labels, *dict.fromkeys(warning for board in boards for warning in board.warning))
+
+
+def _styles(result: BoardResult) -> dict[str, Style]:
+    return distinct_styles((entry.name, entry.style) for entry in result.contenders)
+
+
+def difference_rows(result: BoardResult) -> pd.DataFrame:
+    """Return the paired differences to tuned "no communication" at each budget, with simultaneous bands."""
+    rows = []
+    for entry in result.contenders:
+        for budget in result.budgets:
+            row = result.difference(entry.name, NO_COMMUNICATION, budget)
+            if row is not None:
+                values = {name: float(row[name]) for name in ("difference", "low", "high")}
+                rows.append(_named(entry, budget) | values | {"verdict": str(row["verdict"])})
+    columns = ["method", "entry", "budget", "difference", "low", "high", "verdict"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def score_points(result: BoardResult) -> pd.DataFrame:
+    """Return the mean scores at each budget, with intervals over seeds."""
+    rows = []
+    for entry in result.contenders:
+        for budget in result.budgets:
+            mean, low, high = result.mean(entry.name, budget)
+            rows.append(_named(entry, budget) | {"score": mean, "low": low, "high": high})
+    return pd.DataFrame(rows, columns=["method", "entry", "budget", "score", "low", "high"])
+
+
+def _named(entry: Entry, budget: float) -> dict[str, Any]:
+    return {"method": entry.label, "entry": entry.name, "budget": budget_text(budget)}
+
+
+def _differences(board: StoredBoard, context: Context) -> Figure:
+    result, rows = board.result, difference_rows(board.result)
+    alone = float(result.values(NO_COMMUNICATION, 0.0).mean())
+    margin = equivalence_margin(alone, result.board.scale, result.board.protocol.comparison.margin)
+    lines = {entry.label: result.line(entry.name)[0] - alone for entry in result.references}
+    caption = (
+        f"{result.board.task.title}. Mean paired difference in score to tuned “no communication” on "
+        f"{len(result.board.seeds)} report seeds, with simultaneous {result.board.protocol.comparison.confidence:.0%} "
+        f"bands over all pairs of methods and budgets; without bands if there are too few seeds. Grey: the margin of "
+        f"equivalence, ±{margin:.3g}. Dashed: reference lines, which are not ranked."
+    )
+    ylabel = f"difference in {SCORES[result.board.scale]}"
+    return _figure(board, context, "difference to no communication", caption, rows, "difference", ylabel, lines, margin)
+
+
+def _scores(board: StoredBoard, context: Context) -> Figure:
+    result, rows = board.result, score_points(board.result)
+    lines = {entry.label: result.line(entry.name)[0] for entry in result.references}
+    caption = (
+        f"{result.board.task.title}. Mean score on {len(result.board.seeds)} report seeds with 95 % Student t "
+        "intervals, at each budget. A method without a configuration within a budget is scored as random choice there. "
+        "Dashed: reference lines, which are not ranked."
+    )
+    return _figure(board, context, "scores", caption, rows, "score", SCORES[result.board.scale], lines, None)
+
+
+def _figure(
+    board: StoredBoard,
+    context: Context,
+    what: str,
+    caption: str,
+    rows: pd.DataFrame,
+    value: str,
+    ylabel: str,
+    lines: Mapping[str, float],
+    margin: float | None,
+) -> Figure:
+    result, labels = board.result, _labels([board], context)
+    known = {label: level for label, level in lines.items() if np.isfinite(level)}
+    return make_figure(
+        f"{board.experiment}_{'scores' if value == 'score' else 'differences'}",
+        f"Board {result.board.task.name}: {what}",
+        caption,
+        lambda: _draw(result, rows, value, ylabel, known, margin, labels),
+        _plot(result, rows, value, ylabel, known),
+        labels=labels,
+        experiments=[board.experiment],
+        subject=BOARD,
+        data=rows,
+    )
+
+
+def _draw(
+    result: BoardResult,
+    rows: pd.DataFrame,
+    value: str,
+    ylabel: str,
+    lines: Mapping[str, float],
+    margin: float | None,
+    labels: Sequence[str],
+) -> Canvas:
+    canvas, (axes,) = panels(1, labels, height=4.2)
+    budgets = [budget_text(budget) for budget in result.budgets]
+    if margin is not None:
+        axes.axhspan(-margin, margin, color="#eef0f3", zorder=0)
+        axes.axhline(0, color=FAINT, linewidth=0.8)
+    styles = _styles(result)
+    shifts = np.linspace(-0.15, 0.15, len(styles)) if len(styles) > 1 else [0.0]
+    for shift, (entry, part) in zip(shifts, rows.groupby("entry", sort=False), strict=False):
+        style = styles[str(entry)]
+        x = np.array([budgets.index(budget) for budget in part["budget"]]) + shift
+        halves = np.nan_to_num(np.abs([part[value] - part["low"], part["high"] - part[value]]))
+        axes.errorbar(x, part[value], halves, fmt="none", ecolor=style.colour, elinewidth=1.2, capsize=3)
+        label = part["method"].iloc[0]
+        axes.plot(x, part[value], marker=style.marker, color=style.colour, linewidth=1, label=label)
+    for label, level in lines.items():
+        axes.axhline(level, color=FAINT, linewidth=0.9, linestyle="--")
+        axes.annotate(label, (1, level), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7.5)
+    axes.set_xticks(range(len(budgets)), budgets)
+    axes.set(xlabel=AXIS_LABEL, ylabel=ylabel)
+    axes.grid(axis="x", visible=False)
+    canvas.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return canvas
+
+
+def _plot(
+    result: BoardResult, rows: pd.DataFrame, value: str, ylabel: str, lines: Mapping[str, float]
+) -> Mapping[str, Any]:
+    budgets, styles = [budget_text(budget) for budget in result.budgets], _styles(result)
+    traces: list[dict[str, Any]] = []
+    for entry, part in rows.groupby("entry", sort=False):
+        style = styles[str(entry)]
+        texts = [_value_text(*each) for each in zip(part[value], part["low"], part["high"], strict=True)]
+        verdicts = list(part["verdict"]) if "verdict" in part else [""] * len(part)
+        names = zip(part["method"], part["budget"], texts, verdicts, strict=True)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": str(part["method"].iloc[0]),
+                "x": list(part["budget"]),
+                "y": numbers(part[value]),
+                "marker": {"color": style.colour, "symbol": style.symbol, "size": 9},
+                "line": {"color": style.colour, "width": 1.2},
+                "error_y": bars(part["high"] - part[value], style.colour, part[value] - part["low"]),
+                "customdata": [[name, f"budget {budget}", text, verdict] for name, budget, text, verdict in names],
+                "hovertemplate": hover_lines(4),
+            }
+        )
+    for label, level in lines.items():
+        look = {"color": FAINT, "width": 1, "dash": "dash"}
+        line = {"x": budgets, "y": [level] * len(budgets), "line": look, "hoverinfo": "name+y"}
+        traces.append({"type": "scatter", "mode": "lines", "name": label, **line})
+    horizontal = {"type": "category", "categoryorder": "array", "categoryarray": budgets, "title": {"text": AXIS_LABEL}}
+    return {"data": traces, "layout": layout(horizontal, {"title": {"text": ylabel}})}
+
+
+def _value_text(mean: float, low: float, high: float) -> str:
+    return cell_text(mean) if np.isnan(low) else interval_text(mean, low, high)
+
+
+def summary_cells(results: Sequence[BoardResult]) -> pd.DataFrame:
+    """Return one row per task, method and budget, the primary endpoint included: verdict and score."""
+    rows = []
+    for result in results:
+        for entry in result.contenders:
+            for budget in columns_of(result):
+                has_choice = isinstance(budget, str) or result.choice(entry.name, budget) is not None
+                score = result.mean(entry.name, budget)[0] if has_choice else random_score(result.board.scale)
+                verdict = result.verdict(entry.name, budget)
+                text = f"{score:.3g}" if has_choice else NONE
+                names = {"task": result.board.task.name, "method": noted_label(entry), "budget": budget_text(budget)}
+                rows.append(names | {"verdict": str(verdict), "score": score, "text": text})
+    return pd.DataFrame(rows)
+
+
+def _summary(boards: Sequence[StoredBoard], context: Context) -> Figure:
+    rows, labels = summary_cells([board.result for board in boards]), _labels(boards, context)
+    caption = (
+        "Every method on every task, at each budget (full transfers per client) and at the primary endpoint, the mean "
+        "over the budgets 2, 10, 100 and 1,000. The colour is the verdict, compared with tuned “no communication”; the "
+        "number is the mean score."
+    )
+    return make_figure(
+        "board_summary",
+        "Board: which method is better than no communication, and with how much of it",
+        caption,
+        lambda: _draw_summary(rows, labels),
+        None,
+        labels=labels,
+        experiments=[board.experiment for board in boards],
+        subject=BOARD,
+        data=rows.drop(columns="text"),
+    )
+
+
+def _draw_summary(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
+    lines = list(rows[["task", "method"]].drop_duplicates().itertuples(index=False, name=None))
+    budgets = list(dict.fromkeys(rows["budget"]))
+    canvas, (axes,) = panels(1, labels, height=1.2 + 0.3 * len(lines))
+    for row in rows.itertuples(index=False):
+        x, y = budgets.index(str(row.budget)), lines.index((row.task, row.method))
+        colour = COLOURS[Verdict(str(row.verdict))]
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
+        axes.text(x + 0.5, y + 0.5, str(row.text), ha="center", va="center", fontsize=8, color=INK)
+    for number, (task, _) in enumerate(lines):
+        if number and lines[number - 1][0] != task:
+            axes.axhline(number, color=INK, linewidth=0.8)
+    axes.set(xlim=(0, len(budgets)), ylim=(len(lines), 0), xlabel=AXIS_LABEL)
+    axes.set_xticks(np.arange(len(budgets)) + 0.5, budgets)
+    names = [f"{task}   {method}" for task, method in lines]
+    axes.set_yticks(np.arange(len(lines)) + 0.5, names, fontsize=8)
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    handles = [Patch(facecolor=COLOURS[verdict], label=name) for name, verdict in NAMES.items()]
+    canvas.legend(handles=handles, loc="outside lower center", ncols=4)
+    return canvas

@@ -1,0 +1,64 @@
+"""The page of a recommendation: the answer, the table, and the front with a budget slider; one file."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from benchmark.answers.recommend import Recommendation, limit_text, score_text, setting_of
+from benchmark.board.board import run_table
+from benchmark.statistics.budgets import full_transfers
+from benchmark.statistics.seeds import CHOOSING_SEEDS
+from benchmark.styles import style
+from data_pipelines.support.files import write_whole
+from reports.page.page import asset, in_script, plotly_script
+
+
+def write_recommendation(path: Path, answer: Recommendation) -> None:
+    """Write the page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, recommendation_page(answer).encode())
+
+
+def recommendation_page(answer: Recommendation) -> str:
+    """Return the whole page."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    points = front_points(answer)
+    return environment.from_string(asset("recommendation.html")).render(
+        title=f"Which method for {answer.profile.name}?",
+        answer=answer,
+        budgets=[(limit_text(limit), line, score_text(line)) for limit, line in answer.over_budgets()],
+        lines=[(line, score_text(line) if math.isfinite(line.mean) else line.setting) for line in answer.lines()],
+        style=asset("page.css"),
+        points=in_script(json.dumps(points, allow_nan=False, ensure_ascii=False)),
+        limit=answer.limit if math.isfinite(answer.limit) else max(point["cost"] for point in points),
+        plotly=plotly_script(),
+    )
+
+
+def front_points(answer: Recommendation) -> list[dict[str, Any]]:
+    """Return every setting that was tried: its method, transfers per client and mean score over the choosing seeds."""
+    board = answer.result.board
+    runs = run_table(board, answer.result.outcomes)
+    choosing = runs[runs["seed"].isin(list(CHOOSING_SEEDS))].dropna()
+    groups = choosing.groupby("configuration")
+    scores, numbers, seeds = (
+        {str(name): float(value) for name, value in column.items()}
+        for column in (groups["score"].mean(), groups["numbers_per_client"].mean(), groups["seed"].nunique())
+    )
+    return [
+        {
+            "method": entry.label,
+            "colour": style(entry.style).colour,
+            "setting": setting_of(name),
+            "cost": full_transfers(numbers[name], board.dimension),
+            "score": scores[name],
+            "seeds": int(seeds[name]),
+        }
+        for entry in board.playing
+        if entry.is_ranked
+        for name in entry.configurations
+        if name in scores
+    ]

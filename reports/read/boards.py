@@ -1,0 +1,61 @@
+"""The boards of a store: each from the latest document in its MLflow experiment, and from the records of its runs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from benchmark.board.document import from_json, load_board
+from benchmark.board.result import BoardResult, evaluate
+from benchmark.board.task import is_shipped
+from benchmark.protocol import load_protocol
+from benchmark.records.record import RunRecord
+from benchmark.records.store import Store
+from benchmark.records.tags import PROTOCOL
+
+OTHER_PROTOCOL = "NOT THE PROTOCOL: other seeds or fewer passes than the protocol has"
+
+
+@dataclass(frozen=True)
+class StoredBoard:
+    """A board in a store: the name of its MLflow experiment, its document, and the records of its runs by key."""
+
+    experiment: str
+    document: str
+    records: Mapping[str, RunRecord]
+
+    @cached_property
+    def result(self) -> BoardResult:
+        """The board, evaluated."""
+        return evaluate(*from_json(self.document, self.records))
+
+    @property
+    def has_shipped_protocol(self) -> bool:
+        """Whether protocol and report seeds are those that are shipped."""
+        board, shipped = self.result.board, load_protocol()
+        return board.protocol.fingerprint == shipped.fingerprint and board.seeds == shipped.seeds.reporting.seeds
+
+    @property
+    def is_by_protocol(self) -> bool:
+        """Whether the task is a shipped one, too."""
+        return self.has_shipped_protocol and is_shipped(self.result.board.task, self.result.board.protocol)
+
+    @property
+    def warning(self) -> tuple[str, ...]:
+        """What to show with every result if it is not by the protocol."""
+        return () if self.has_shipped_protocol else (OTHER_PROTOCOL,)
+
+
+def of_boards(records: Iterable[RunRecord]) -> set[str]:
+    """Return the experiments that are boards: their runs have the fingerprint of a protocol."""
+    return {record.experiment for record in records if PROTOCOL in record.provenance}
+
+
+def read_boards(uri: str, records: Iterable[RunRecord]) -> tuple[StoredBoard, ...]:
+    """Read the boards of a store that are complete; `records` are its finished runs."""
+    by_experiment: dict[str, dict[str, RunRecord]] = {}
+    for record in records:
+        if PROTOCOL in record.provenance:
+            by_experiment.setdefault(record.experiment, {})[record.key] = record
+    store = Store(uri)
+    documents = {name: load_board(store, name) for name in sorted(by_experiment)}
+    return tuple(StoredBoard(name, text, by_experiment[name]) for name, text in documents.items() if text)

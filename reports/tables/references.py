@@ -1,0 +1,75 @@
+"""References: what rules that read item ids, or all rewards, earn beside the best method on the same streams."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from benchmark.metrics import objective
+from reports.analysis.seeds import over_seeds
+from reports.drawing.labels import algorithm_label, dataset_label, front_text
+from reports.drawing.reference_lines import are_lines, reference_label
+from reports.read.context import Context
+from reports.read.differences import PREFIX, describe
+from reports.read.methods import method
+from reports.read.planned import STREAM_SETTINGS
+from reports.read.results import Results
+from reports.subjects import SETTINGS
+from reports.write.table import Table
+
+ORDER = 25
+NOT_SHOWN = ("arms", "dimension")
+
+
+def tables(results: Results, context: Context) -> list[Table]:
+    """Return one table of all streams on which a reference has run; none without any."""
+    runs = results.runs.assign(stream=[_stream(family) for family in results.runs["family"]])
+    runs = runs.drop_duplicates(["dataset", "source", "algorithm", "configuration", "seed"], keep="last")
+    streams = [part for _, part in runs.groupby(["dataset", "source", "stream"]) if are_lines(part).any()]
+    if not streams:
+        return []
+    rows = [row for part in streams for row in _rows(part)]
+    caption = (
+        "References read item ids (most seen, most popular) or all rewards (in hindsight); they are charged no "
+        "transfers and are not ranked. The best method is the setting with the best mean on the "
+        "same seeds, which favours it. "
+        "Means over seeds with 95 % Student t intervals."
+    )
+    used = pd.concat(streams)
+    experiments = tuple(sorted({*used.loc[are_lines(used), "experiment"]}))
+    frame = pd.DataFrame(rows)
+    notes = context.labels(used[used["experiment"].isin(experiments)])
+    return [Table("references", "Reference lines", caption, frame, notes, experiments, subject=SETTINGS)]
+
+
+def _stream(family: Any) -> str:
+    """Return the options of a stream that differ from the defaults, as text."""
+    names = [f"{PREFIX}{name}" for name in STREAM_SETTINGS if name not in NOT_SHOWN]
+    differing = [n for n in names if n in family and family[n] != STREAM_SETTINGS[n.removeprefix(PREFIX)]]
+    return describe(family, differing)
+
+
+def _rows(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    metric = objective(runs["source"])
+    means = over_seeds(runs.assign(experiment=""), [metric.name])
+    means = means.assign(is_reference=are_lines(means)).sort_values(metric.name, ascending=metric.better == "lower")
+    methods = means[~means["is_reference"]].head(1)
+    level = float(methods[metric.name].iloc[0]) if len(methods) else float("nan")
+    for _, row in means[means["is_reference"] | means.index.isin(methods.index)].iterrows():
+        is_better = row["is_reference"] and metric.sign * row[metric.name] > metric.sign * level
+        yield {
+            "data": dataset_label(str(runs["dataset"].iloc[0])),
+            "stream": runs["stream"].iloc[0] or "default",
+            "rule": _label(row),
+            "kind": method(str(row["algorithm"])).role if row["is_reference"] else "best method",
+            **{f"{metric.label}{end}": float(row[f"{metric.name}{end}"]) for end in ("", "_low", "_high")},
+            "better than the best method": "yes" if is_better else "",
+            "seeds": int(row["seeds"]),
+        }
+
+
+def _label(row: "pd.Series[Any]") -> str:
+    name = str(row["algorithm"])
+    if row["is_reference"]:
+        return reference_label(name, str(row["variant"]))
+    return f"{algorithm_label(name)} {front_text(name, float(row['threshold']))}".strip()

@@ -1,0 +1,42 @@
+"""Every setting of an experiment: means over seeds of the objective and of communication. None is called best."""
+
+import pandas as pd
+
+from benchmark.metrics import objective
+from reports.analysis.seeds import over_seeds
+from reports.drawing.labels import algorithm_label, dataset_label
+from reports.read.context import Context
+from reports.read.experiment_files import effects_of
+from reports.read.results import Results
+from reports.subjects import SETTINGS
+from reports.write.table import Table
+
+ORDER = 20
+CAPTION = (
+    "All settings of the experiment, means over seeds with 95 % Student t intervals. The best one would be chosen "
+    "on these seeds and look better than it is; `fedbandit board` shows which method to use within which budget."
+)
+
+
+def tables(results: Results, context: Context) -> list[Table]:
+    """Return a list of settings for each stream of an experiment; studies have their own tables."""
+    all_tables = []
+    for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
+        if not effects_of(str(experiment)):
+            all_tables.append(_table(str(experiment), str(dataset), runs, context.label(str(dataset), str(source))))
+    return all_tables
+
+
+def _table(experiment: str, dataset: str, runs: pd.DataFrame, label: str) -> Table:
+    metric = objective(runs["source"].unique())
+    rows = over_seeds(runs, [metric.name, "communication"]).sort_values(["algorithm", "variant", "threshold"])
+    columns = {"algorithm": rows["algorithm"].map(algorithm_label), "variant": rows["variant"].replace("", "–")}
+    if rows["global_dim"].notna().any():
+        columns["d_g"] = rows["global_dim"]
+    columns |= {"threshold": rows["threshold"], "seeds": rows["seeds"]}
+    for name, heading in ((metric.name, metric.label), ("communication", "C_T")):
+        columns |= {f"{heading}{end}": rows[f"{name}{end}"] for end in ("", "_low", "_high")}
+    title = f"Settings: {experiment}, {dataset_label(dataset)}" + (f" – {label}" if label else "")
+    notes = (label,) if label else ()
+    name = f"settings_{experiment}_{dataset}"
+    return Table(name, title, CAPTION, pd.DataFrame(columns), notes, (experiment,), subject=SETTINGS)

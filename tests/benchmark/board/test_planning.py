@@ -1,0 +1,233 @@
+"""Rows, configurations and the runs that a board needs, without playing any."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from algorithms.method import CONFIDENCE_TUNING, GAMMA, THRESHOLD
+from algorithms.registry import built_in_methods
+from benchmark.board.board import Board, Outcome, RunName, plan_board, run_table, selection_of, wanted
+from benchmark.board.document import from_json, to_json
+from benchmark.board.entries import Entry, board_filters, make_entry, thinned
+from benchmark.board.result import BoardResult, evaluate
+from benchmark.plan.algorithm_names import parse_filter
+from benchmark.protocol import load_protocol
+from benchmark.statistics.comparison import NO_COMMUNICATION
+from benchmark.statistics.ranks import Rank
+from benchmark.statistics.seeds import CHOOSING_SEEDS, purpose
+from benchmark.statistics.selection import Result, select
+from benchmark.statistics.verdicts import Verdict
+from tests.benchmark.board.tiny_boards import small_protocol, tiny_task
+
+REFERENCE = load_protocol().comparison.reference
+OWN = "tests.benchmark.epsilon_greedy:EpsilonGreedy"
+Play = Callable[[str, int], Outcome]
+
+
+def entry(text: str, squared_norm: float = 25.0, **options: int) -> Entry:
+    return make_entry(parse_filter(text), load_protocol(), squared_norm, **options)
+
+
+def small_board(*methods: str, **options: int) -> Board:
+    filters = [parse_filter(text) for text in methods]
+    return plan_board(tiny_task(), filters, small_protocol(), **{"max_configurations": 8, **options})
+
+
+GAINS = {"async-linucb": 5, "async-linucb-am": 15, "sync-linucb": 25}
+"""How much regret each method saves by communicating."""
+
+
+def made_up(board: Board) -> Play:
+    """Runs whose regret falls with communication, by method, and a little with α."""
+
+    def play(configuration: str, seed: int) -> Outcome:
+        method, values = board.parameters[configuration]
+        front = values.get("gamma", values.get("threshold", math.inf))
+        numbers = 0.0 if front == math.inf else 20.0
+        noise = 0.1 * math.sin(seed * 7 + len(configuration))
+        saved = GAINS.get(method, 0) * (numbers > 0) + float(str(values.get("alpha", 0)))
+        regret = 100.0 if method == "random" else 60 - saved + noise
+        return Outcome(f"{configuration} {seed}", {"regret": regret, "numbers_per_client": numbers})
+
+    return play
+
+
+def played(board: Board, play: Play) -> tuple[BoardResult, list[list[RunName]]]:
+    outcomes: dict[RunName, Outcome] = {}
+    passes = []
+    while names := wanted(board, outcomes):
+        passes.append(names)
+        outcomes |= {name: play(*name) for name in names}
+    return evaluate(board, outcomes), passes
+
+
+@pytest.mark.parametrize("method", [name for name, each in built_in_methods().items() if each.role == "contender"])
+def test_every_built_in_method_has_144_configurations(method: str):
+    made = entry(method)
+    assert len(made.configurations) == 144
+    assert made.notes == ()
+    assert made.is_measured
+
+
+def test_the_grids_of_methods_are_those_of_the_protocol():
+    tuning = load_protocol().tuning
+    assert dict(CONFIDENCE_TUNING) == {"alpha": tuple(tuning.alpha), "ridge": tuple(tuning.ridge_factors)}
+    assert len(GAMMA.grid) == len(THRESHOLD.grid) == tuning.front_values
+
+
+def test_ridge_is_multiplied_by_the_mean_squared_norm_of_items():
+    assert entry(REFERENCE).grids["ridge"] == (0.25, 5.0, 100.0)
+    assert f"{REFERENCE}[gamma=inf,alpha=0.3,ridge=5]" in entry(REFERENCE).configurations
+
+
+def test_values_fixed_by_the_user_make_a_further_row_that_is_not_tuned_and_not_ranked():
+    filters = board_filters([parse_filter(f"{REFERENCE}[alpha=0.3]")], REFERENCE)
+    rows = [make_entry(each, load_protocol(), 25.0) for each in filters]
+    assert [row.name for row in rows] == [REFERENCE, f"{REFERENCE}[alpha=0.3]"]
+    assert [row.is_ranked for row in rows] == [True, False]
+    assert rows[1].notes == ("not tuned: alpha=0.3 fixed",)
+    assert len(rows[1].configurations) == 36
+
+
+def test_own_classes_are_added_to_the_others_and_their_communication_is_declared():
+    names = [each.name for each in board_filters([parse_filter(OWN)], REFERENCE)]
+    assert names[-1] == OWN
+    assert len(names) == 1 + sum(each.role == "contender" for each in built_in_methods().values())
+    own = entry(OWN)
+    assert not own.is_measured
+    assert own.notes == (
+        "without a front: its communication cannot be chosen",
+        "communication declared by the method, not measured",
+    )
+
+
+def test_a_method_by_name_leaves_the_others_out_but_not_the_reference():
+    names = [each.name for each in board_filters([parse_filter("sync-linucb")], REFERENCE)]
+    assert names == [REFERENCE, "sync-linucb"]
+
+
+def test_fewer_configurations_are_spread_over_the_grid_and_the_row_says_so():
+    made = entry(REFERENCE, max_configurations=24)
+    assert made.notes == ("24 of 144 configurations",)
+    assert made.grids["gamma"][0] == math.inf
+    assert made.grids["gamma"][-1] == 1
+    assert {name: len(values) for name, values in made.grids.items()} == {"gamma": 6, "alpha": 2, "ridge": 2}
+    assert thinned(made.grids, "gamma", 24) == made.grids
+    with pytest.raises(ValueError, match="must be at least 1, got 0"):
+        thinned(made.grids, "gamma", 0)
+
+
+def test_a_method_with_more_configurations_than_the_protocol_allows_does_not_take_part():
+    values = ",".join(str(value / 100) for value in range(15))
+    made = entry(f"{REFERENCE}[alpha=[{values}]]")
+    assert made.problem == "must have at most 144 configurations, got 540"
+    assert made.configurations == {}
+
+
+def test_a_value_that_the_method_refuses_is_a_problem_of_its_row():
+    assert "alpha must be" in entry(f"{REFERENCE}[alpha=-1]").problem
+
+
+def test_tuning_uses_choosing_seeds_and_then_the_chosen_configurations_are_reported():
+    board = small_board()
+    _, passes = played(board, made_up(board))
+    assert [{purpose(seed) for _, seed in names} for names in passes[1:]] == [{"choose"}, {"report"}]
+    assert {seed for name, seed in passes[0] if purpose(seed) == "choose"} == {10000}
+    assert {seed for _, seed in passes[1]} == {10001, 10002}
+
+
+def test_a_selection_with_results_on_report_seeds_raises():
+    with pytest.raises(ValueError, match="must not be chosen on seeds that are reported"):
+        select(["a"], {0: {"a": Result(1.0, 0.0)}}, {0.0: 0.0})
+
+
+def test_report_runs_never_change_a_choice():
+    board = small_board()
+    result, _ = played(board, made_up(board))
+    table = run_table(board, result.outcomes)
+    better = table["score"].where(table["seed"].isin(list(CHOOSING_SEEDS)), 99.0)
+    for row in result.contenders:
+        changed = selection_of(board, row, table.assign(score=better))
+        assert changed.configurations == result.selections[row.name].configurations
+
+
+def test_a_made_up_board_gives_ranks_verdicts_and_reference_lines():
+    board = small_board()
+    result, _ = played(board, made_up(board))
+    assert result.ranks == {"async-linucb": Rank(3, 3), "async-linucb-am": Rank(2, 2), "sync-linucb": Rank(1, 1)}
+    assert result.best == "sync-linucb"
+    assert result.verdict("sync-linucb", math.inf) == Verdict.BETTER
+    assert result.verdict("sync-linucb", math.inf, "async-linucb-am") == Verdict.BETTER
+    assert result.verdict("async-linucb", math.inf, "sync-linucb") == Verdict.WORSE
+    assert result.verdict("async-linucb", 0.0, NO_COMMUNICATION) == Verdict.IDENTICAL
+    assert result.line("random")[0] == 0
+    assert result.edges("sync-linucb", 0.0) == ("ridge",)
+    assert result.overruns("sync-linucb", 2.0).seeds == ()
+
+
+def test_a_run_without_a_score_leaves_its_row_without_a_mean_and_is_named():
+    board = small_board()
+    play = made_up(board)
+    chosen, _ = played(board, play)
+    at_unlimited = chosen.selections["sync-linucb"].configurations[math.inf]
+
+    def fail(configuration: str, seed: int) -> Outcome:
+        outcome = play(configuration, seed)
+        is_failing = configuration == at_unlimited and seed == 3
+        return Outcome(outcome.key, {"regret": math.nan, "numbers_per_client": 0.0}) if is_failing else outcome
+
+    result, _ = played(board, fail)
+    assert math.isnan(result.mean("sync-linucb", math.inf)[0])
+    assert result.verdict("sync-linucb", math.inf) == Verdict.NONE
+    row = next(each for each in board.entries if each.name == "sync-linucb")
+    assert "1 report runs failed (no score)" in result.notes(row)
+    assert result.verdict("async-linucb-am", math.inf) == Verdict.BETTER
+
+
+def test_a_method_whose_runs_all_fail_has_a_reason_instead_of_scores_and_the_others_are_compared():
+    board = small_board()
+    play = made_up(board)
+
+    def fail(configuration: str, seed: int) -> Outcome:
+        return Outcome("k", error="ValueError: no") if configuration.startswith("sync") else play(configuration, seed)
+
+    result, _ = played(board, fail)
+    assert result.problems == {"sync-linucb": "every configuration failed: ValueError: no"}
+    assert set(result.ranks) == {"async-linucb", "async-linucb-am"}
+
+
+def test_a_board_whose_reference_fails_has_no_comparisons():
+    board = small_board()
+    play = made_up(board)
+
+    def fail(configuration: str, seed: int) -> Outcome:
+        is_failing = configuration.startswith(f"{REFERENCE}[")
+        return Outcome("k", error="ValueError: no") if is_failing else play(configuration, seed)
+
+    result, _ = played(board, fail)
+    assert result.comparisons.empty
+    assert result.verdict("sync-linucb", math.inf) == Verdict.NONE
+    assert result.ranks == {}
+
+
+def test_fewer_than_ten_report_seeds_give_no_verdict():
+    board = small_board(seeds=range(9))  # type: ignore[arg-type]
+    result, _ = played(board, made_up(board))
+    assert set(result.comparisons["verdict"]) == {Verdict.NONE}
+    assert result.mean("sync-linucb")[0] > 0
+
+
+def test_choosing_seeds_cannot_be_reported():
+    with pytest.raises(ValueError, match="report seeds must be outside 10000 to 10009, got 10003"):
+        small_board(seeds=[0, 10003])  # type: ignore[arg-type]
+
+
+def test_a_board_is_the_same_after_it_was_written_and_read():
+    board = small_board(f"{REFERENCE}[alpha=0.3]")
+    result, _ = played(board, made_up(board))
+    text = to_json(board, result.outcomes)
+    again, outcomes = from_json(text, {})
+    assert again == board
+    assert set(outcomes) == set(result.outcomes)
+    assert {outcome.error for outcome in outcomes.values()} == {"its record is missing"}

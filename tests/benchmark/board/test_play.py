@@ -1,0 +1,99 @@
+"""Boards that are really played, on a tiny simulation."""
+
+import os
+import signal
+from pathlib import Path
+
+from benchmark.board.document import from_json, load_board
+from benchmark.board.result import evaluate
+from benchmark.board.task import board_fingerprint, experiment_name
+from benchmark.execution.local import LocalExecutor
+from benchmark.execution.run_result import RunResult
+from benchmark.observer import Silent
+from benchmark.plan.plan import Run
+from benchmark.records.reader import finished_runs, read
+from benchmark.records.tags import PROTOCOL, TASK
+from benchmark.statistics.verdicts import Verdict
+from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
+
+REFERENCE = small_protocol().comparison.reference
+OWN = "tests.benchmark.epsilon_greedy:EpsilonGreedy"
+
+
+class Counting(Silent):
+    """Counts the runs that are played, and interrupts after some of them."""
+
+    def __init__(self, interrupt_after: int = 0) -> None:
+        self.played: list[str] = []
+        self.notes: list[str] = []
+        self.interrupt_after = interrupt_after
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def run_done(self, run: Run, result: RunResult, seconds: float, *, is_reused: bool) -> None:
+        self.played.append(run.key)
+        if len(self.played) == self.interrupt_after:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_board_is_played_recorded_and_compared(tmp_path: Path, workers: LocalExecutor):
+    observer = Counting()
+    result = play(tmp_path, workers, "sync-linucb", observer=observer)
+    assert [entry.name for entry in result.contenders] == [REFERENCE, "sync-linucb"]
+    assert result.scores is not None
+    assert result.scores.values.shape == (4, 3, 10)
+    assert set(result.comparisons["verdict"]) <= {str(verdict) for verdict in Verdict} - {"no verdict"}
+    assert result.lines["random"] == dict.fromkeys(range(10), 0.0)
+    assert [note.partition(": ")[2].partition(",")[0] for note in observer.notes if note.startswith("tiny")] == [
+        "choosing",
+        "choosing",
+        "reporting",
+    ]
+    store, task, protocol = store_in(tmp_path), tiny_task(), small_protocol()
+    records = finished_runs(store, [experiment_name(task, protocol)])
+    assert len(records) == len(observer.played) == len(result.outcomes)
+    assert {record.provenance[PROTOCOL] for record in records} == {protocol.fingerprint}
+    assert {record.provenance[TASK] for record in records} == {f"tiny version 1 {task.fingerprint}"}
+
+    text = load_board(store, experiment_name(task, protocol))
+    assert text is not None
+    assert board_fingerprint(task, protocol) in text
+    again = evaluate(*from_json(text, {record.key: record for record in records}))
+    assert again.comparisons.equals(result.comparisons)
+
+    once_more = Counting()
+    assert play(tmp_path, workers, "sync-linucb", observer=once_more).comparisons.equals(result.comparisons)
+    assert once_more.played == []
+
+
+def test_an_interrupted_board_plays_only_what_is_missing(tmp_path: Path, workers: LocalExecutor):
+    before, after = Counting(interrupt_after=5), Counting()
+    stopped = play(tmp_path, workers, REFERENCE, observer=before)
+    assert stopped.is_interrupted
+    assert stopped.scores is None
+    result = play(tmp_path, workers, REFERENCE, observer=after)
+    assert not result.is_interrupted
+    assert len(before.played) >= 5
+    assert not {*before.played} & {*after.played}
+    assert {*before.played} | {*after.played} == {outcome.key for outcome in result.outcomes.values()}
+
+
+def test_an_own_class_takes_part_and_its_communication_is_declared(tmp_path: Path, workers: LocalExecutor):
+    result = play(tmp_path, workers, REFERENCE, OWN)
+    own = next(entry for entry in result.contenders if entry.name == OWN)
+    assert OWN in result.ranks
+    assert "communication declared by the method, not measured" in result.notes(own)
+    assert result.choice(OWN, 0.0) is None  # it cannot do without communication
+    assert result.mean(OWN, 0.0)[0] == 0.0  # so it is scored as random choice
+    assert result.choice(OWN, float("inf")) is not None
+
+
+def test_failed_runs_are_named_in_their_row_and_do_not_stop_the_others(tmp_path: Path, workers: LocalExecutor):
+    name = "tests.benchmark.failing:First[fail_at=50]"
+    result = play(tmp_path, workers, REFERENCE, name)
+    assert "RuntimeError" in result.problems[name]
+    assert name not in result.ranks
+    assert result.mean(REFERENCE)[0] > 0
+    failed = [record for record in read(store_in(tmp_path).uri) if record.status == "FAILED"]
+    assert len(failed) == 1  # of the first pass; a configuration that failed is not played again

@@ -1,0 +1,93 @@
+"""`fedbandit export` and `fedbandit runs`: tidy files, filters, archive and restore."""
+
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmark.answers.stored import results
+from tests.benchmark.conftest import Command
+from tests.benchmark.tiny_sweeps import RUNS, rows, sweep, write_tiny
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory, workers: object) -> Path:
+    folder = tmp_path_factory.mktemp("exported")
+    sweep(folder, workers, write_tiny(folder, steps=60))  # type: ignore[arg-type]
+    return folder
+
+
+def test_csv_has_a_header_and_one_row_per_run_as_in_results(swept: Path, fedbandit_here: Command):
+    done = fedbandit_here(swept, "export", "tiny")
+    assert done.returncode == 0, done.stderr
+    table = pd.read_csv(io.StringIO(done.stdout))
+    frame = results("tiny", f"sqlite:///{swept / 'mlflow.db'}").frame
+    assert len(table) == RUNS
+    assert sorted(table["regret"]) == pytest.approx(sorted(frame["regret"]))
+    assert {"experiment", "dataset", "algorithm", "setting", "seed", "gamma", "communication"} <= {*table.columns}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
+def test_every_format_has_the_same_numbers(swept: Path, fedbandit_here: Command, kind: str):
+    file = swept / f"runs.{kind}"
+    assert fedbandit_here(swept, "export", "--out", str(file)).returncode == 0
+    readers = {"csv": pd.read_csv, "parquet": pd.read_parquet}
+    table = readers[kind](file) if kind in readers else pd.DataFrame(json.loads(file.read_text()))
+    plain = pd.read_csv(io.StringIO(fedbandit_here(swept, "export").stdout))
+    assert list(table.columns) == list(plain.columns)
+    assert list(table["regret"]) == pytest.approx(list(plain["regret"]))
+
+
+def test_a_row_per_setting_has_means_and_intervals(swept: Path, fedbandit_here: Command):
+    table = pd.read_csv(io.StringIO(fedbandit_here(swept, "export", "tiny", "--per", "setting").stdout))
+    assert len(table) == RUNS // 2
+    assert set(table["seeds"]) == {2}
+    assert {"mean", "low", "high", "difference"} <= {*table.columns}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["export", "tinny"], "unknown experiment with finished runs 'tinny' (did you mean tiny?)"),
+        (["export", "--format", "parquet"], "--format parquet needs --out FILE"),
+        (["export", "--out", "no/such/folder.csv"], "--out must be a file in an existing folder"),
+        (["runs", "archive"], "needs at least one filter"),
+        (["runs", "delete", "--dry-run"], "needs at least one filter"),
+    ],
+)
+def test_bad_input_is_one_line(swept: Path, fedbandit_here: Command, arguments: list[str], message: str):
+    done = fedbandit_here(swept, *arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr
+
+
+def test_an_empty_store_is_one_line(tmp_path: Path, fedbandit_here: Command):
+    done = fedbandit_here(tmp_path, "export")
+    assert done.returncode == 2
+    assert "there are no finished runs yet" in done.stderr
+
+
+def archived(folder: Path) -> int:
+    return len(rows(folder, "select 1 from runs where lifecycle_stage = 'deleted'"))
+
+
+def test_runs_are_listed_archived_and_restored_by_filters(swept: Path, fedbandit_here: Command):
+    listed = fedbandit_here(swept, "runs", "list", "--method", "sync*")
+    assert listed.stdout.splitlines()[-1] == "6 runs"
+    dry = fedbandit_here(swept, "runs", "archive", "--method", "sync-linucb", "--dry-run")
+    assert "6 runs would be changed; nothing was." in dry.stdout
+    assert archived(swept) == 0
+    assert "6 runs archived." in fedbandit_here(swept, "runs", "archive", "--method", "sync-linucb").stdout
+    assert archived(swept) == 6
+    assert fedbandit_here(swept, "export").stdout.count(",sync-linucb") == 0
+    assert "6 runs restored." in fedbandit_here(swept, "runs", "restore", "--experiment", "tiny").stdout
+    assert archived(swept) == 0
+    deleted = fedbandit_here(swept, "runs", "delete", "--experiment", "tiny", "--method", "sync-linucb")
+    assert "mlflow gc --backend-store-uri sqlite:///" in deleted.stderr
+    assert archived(swept) == 6
+    fedbandit_here(swept, "runs", "restore", "--experiment", "tiny")
+    nothing = fedbandit_here(swept, "runs", "list", "--older-data")
+    assert nothing.stdout == "No recorded run matches.\n"

@@ -1,0 +1,160 @@
+"""`recommend` and `fedbandit recommend`: the answer, its honesty, the page, bad input."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.answers.data_profile import profile_stream
+from benchmark.answers.recommend import Recommendation, recommend, small_protocol, task_from
+from benchmark.execution.local import LocalExecutor
+from benchmark.statistics.seeds import CHOOSING_SEEDS
+from data_pipelines import EventStream
+from data_pipelines.stream_spec import simulated_spec
+from reports.page.page import plotly_script
+from reports.page.recommendation import front_points, recommendation_page
+from tests.benchmark.conftest import Command
+from tests.benchmark.test_compare_command import write_purchases
+from tests.benchmark.tiny_sweeps import write_tiny
+
+SMALL = simulated_spec("uniform", steps=300, clients=10, arms=5, dimension=4)
+
+
+@pytest.fixture(scope="module")
+def answer() -> Recommendation:
+    return recommend(SMALL, "10/client", jobs=2, configurations=6)
+
+
+def test_the_method_is_chosen_on_choosing_seeds_and_reported_on_others(answer: Recommendation):
+    result = answer.result
+    scores = {entry.name: result.choice(entry.name, 10.0) for entry in result.contenders if entry.is_ranked}
+    assert answer.best == max(scores, key=lambda name: scores[name].score)
+    chosen = scores[answer.best].configuration
+    seeds = {seed for name, seed in result.outcomes if name == chosen}
+    assert {*range(10)} <= seeds
+    reported = [result.outcomes[chosen, seed].metrics["regret"] for seed in range(10)]
+    chance = [result.outcomes[result.board.baseline, seed].metrics["regret"] for seed in range(10)]
+    expected = np.mean([1 - own / by_chance for own, by_chance in zip(reported, chance, strict=True)])
+    assert answer.lines()[0].mean == pytest.approx(expected)
+
+
+def test_the_recommended_setting_stays_within_the_budget(answer: Recommendation):
+    assert answer.result.choice(answer.best, 10.0).numbers <= 10 * (4 * 5 / 2 + 4)
+    assert [limit for limit, _ in answer.over_budgets()] == [0.0, 1.0, 10.0, 100.0, math.inf]
+    assert list(answer.table["budget"]) == [0.0, 1.0, 10.0, 100.0, math.inf]
+
+
+def test_the_answer_names_both_extremes_and_how_sure_it_is(answer: Recommendation):
+    names = [line.name for line in answer.lines()]
+    assert {"never communicating", "always communicating"} < {*names}
+    assert "10 seeds that were not used for choosing" in answer.certainty()
+    assert len(answer.other_budgets()) == 2
+    assert "smaller than the benchmark protocol" in answer.plan_text()
+    assert "<table" in answer._repr_html_()
+
+
+def test_the_page_has_every_setting_that_was_tried_and_no_other_host(answer: Recommendation):
+    points = front_points(answer)
+    tried = {name for name, seed in answer.result.outcomes if seed in CHOOSING_SEEDS}
+    ranked = {name for entry in answer.result.board.playing if entry.is_ranked for name in entry.configurations}
+    assert len(points) == len(tried & ranked)
+    page = recommendation_page(answer)
+    embedded = json.loads(re.search(r"const points = (\[.*?\]);", page)[1])
+    assert embedded == points
+    assert 'type="range"' in page
+    assert not re.search(r'(?:src|href)="https?://', page.replace(plotly_script(), ""))
+
+
+def test_popularity_in_hindsight_is_the_reward_of_the_most_rewarded_item():
+    pools = np.array([[0, 1], [0, 2], [0, 1], [1, 2]])
+    rewards = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])  # rewarded: 0 twice, 1 once, 2 once
+    stream = EventStream(items=np.eye(3), clients=[5, 5, 5, 9], pools=pools, rewards=rewards, noise=np.zeros(4))
+    profile = profile_stream(stream)
+    assert profile.popularity == 2 / 2  # right at steps 0 and 1; random choice earns half of four
+    assert (profile.clients, profile.steps, profile.activity) == (2, 4, (1, 1, 1, 3, 3))
+
+
+def test_a_data_set_has_pools_by_popularity_as_in_the_protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
+    task = task_from(str(write_purchases(tmp_path)))
+    assert task.stream.negatives == "popularity"
+    assert task.stream.dataset == "purchases"
+    assert task_from("simulated-zipf").name == "simulated-zipf"
+    assert task_from(SMALL).stream == SMALL
+
+
+def test_the_plan_keeps_choosing_and_reporting_apart():
+    protocol = small_protocol(10.0)
+    assert not {*protocol.seeds.choosing.seeds} & {*protocol.seeds.reporting.seeds}
+    assert protocol.budgets.all == [0.0, 1.0, 10.0, 100.0, math.inf]
+    assert small_protocol(10.0, is_table=True).budgets.all == [0.0, 2.0, 10.0, 100.0, math.inf]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
+    write_tiny(tmp_path)
+    write_purchases(tmp_path)
+    return tmp_path
+
+
+def test_the_command_answers_from_a_file_in_80_columns_and_resumes(folder: Path, fedbandit_here: Command):
+    command = ("recommend", "purchases.csv", "--budget", "10/client", "--jobs", "2", "--configurations", "4")
+    first = fedbandit_here(folder, *command)
+    assert first.returncode == 0, first.stderr
+    assert "For purchases with at most 10 transfers per client, use" in " ".join(first.stdout.split())
+    for text in ("never communicating", "always communicating", "popularity in hindsight", "A larger budget"):
+        assert text in first.stdout
+    assert "repeat   fedbandit recommend purchases.csv --budget 10/client" in first.stdout
+    assert max(map(len, first.stdout.splitlines())) <= 80
+    assert (folder / "recommendations" / "purchases.html").stat().st_size > 100_000
+    again = fedbandit_here(folder, *command)
+    assert again.stdout == first.stdout
+    assert "runs done" not in again.stderr  # nothing is repeated
+
+
+def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_here: Command):
+    done = fedbandit_here(folder, "recommend", "purchases.csv", "--jobs", "2", "--configurations", "4")
+    assert done.returncode == 0, done.stderr
+    for text in ("no communication", "2 per client", "10 per client", "100 per client", "unlimited"):
+        assert text in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["purchases.csv", "--budget", "0"], "budget must be above 0"),
+        (["purchases.csv", "--budget=-5/client"], "budget must be above 0"),
+        (["purchases.csv", "--budget", "1e30"], "budget must be at most"),
+        (["purchases.csv", "--budget", "many"], "budget must be 10/client"),
+        (["purchases.csv", "--jobs", "0"], "--jobs must be at least 1, got 0"),
+        (["folder.csv"], "folder.csv"),
+        (["empty.csv"], "empty.csv"),
+        (["binary.csv"], "binary.csv"),
+        (["missing.csv"], "no such file"),
+        (["lastfmm"], "unknown data set 'lastfmm' (did you mean lastfm"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(
+    folder: Path, fedbandit_here: Command, arguments: list[str], message: str
+):
+    (folder / "folder.csv").mkdir()
+    (folder / "empty.csv").write_text("")
+    (folder / "binary.csv").write_bytes(bytes(range(256)) * 10)
+    done = fedbandit_here(folder, "recommend", *arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr
+    assert not (folder / "recommendations").exists()
+
+
+def test_a_recommendation_is_the_same_with_and_without_a_store(
+    answer: Recommendation, folder: Path, monkeypatch: pytest.MonkeyPatch, workers: LocalExecutor
+):
+    monkeypatch.chdir(folder)
+    stored = recommend(SMALL, "10/client", jobs=2, configurations=6, store=f"sqlite:///{folder / 'mlflow.db'}")
+    assert stored.table.equals(answer.table)

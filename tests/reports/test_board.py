@@ -1,0 +1,124 @@
+"""The board in a report: tables, figures and page from a board that was really played."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmark.board.task import experiment_name
+from benchmark.execution.local import LocalExecutor
+from reports.analysis.board import choice_rows, score_rows, sensitivity_rows, summary_rows
+from reports.build import build
+from reports.figures import board as board_figures
+from reports.figures import fronts
+from reports.read.boards import StoredBoard
+from reports.read.context import make_context
+from reports.read.results import Results, read_results
+from reports.tables import board as board_tables
+from reports.tables import missing, settings
+from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
+
+REFERENCE = small_protocol().comparison.reference
+FIXED = f"{REFERENCE}[alpha=0.3]"
+NAME = experiment_name(tiny_task(), small_protocol())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("board")
+    with LocalExecutor(2) as executor:
+        play(folder, executor, "sync-linucb", FIXED, max_configurations=8)
+    return folder
+
+
+@pytest.fixture
+def results(folder: Path) -> Results:
+    return read_results(store_in(folder).uri)
+
+
+@pytest.fixture
+def stored(results: Results) -> StoredBoard:
+    (board,) = results.boards
+    return board
+
+
+def test_runs_of_a_board_enter_no_other_figure_or_table(results: Results):
+    context = make_context(results)
+    assert results.runs.empty
+    assert results.choosing > 0
+    assert set(results.board_runs["seed"]) == set(range(10))
+    assert fronts.figures(results, context) == []
+    assert settings.tables(results, context) == []
+    (sentence,) = results.left_out_sentences()
+    assert sentence.startswith(f"{results.choosing} runs on seeds for choosing settings are left out")
+    frame = missing.tables(results, context)[0].frame.set_index("experiment")
+    assert frame.loc[NAME, "missing"] == "nothing"
+    assert frame.loc[NAME, "finished"] == len(results.board_runs)
+
+
+def test_scores_have_ranks_notes_and_reference_lines(stored: StoredBoard):
+    frame = score_rows(stored.result).set_index("method")
+    assert list(frame.index)[:3] == ["Async-LinUCB", "Sync-LinUCB", "Async-LinUCB (alpha=0.3)"]
+    assert frame.loc["Async-LinUCB (alpha=0.3)", "rank"] == "not tuned"
+    assert "not tuned: alpha=0.3 fixed" in frame.loc["Async-LinUCB (alpha=0.3)", "notes"]
+    assert frame.loc["Random choice", "rank"] == "reference"
+    assert frame.loc["Random choice", "primary"] == 0
+    assert "highest mean" in set(frame["against the best"])
+    for name in ("0", "2", "unlimited", "primary"):
+        mean = stored.result.mean(REFERENCE, name if name == "primary" else float(name.replace("unlimited", "inf")))[0]
+        assert frame.loc["Async-LinUCB", name] == pytest.approx(mean)
+
+
+def test_choices_show_the_choosing_mean_beside_the_reporting_mean(stored: StoredBoard):
+    frame = choice_rows(stored.result)
+    assert len(frame) == 3 * 3
+    first = frame.iloc[0]
+    choice = stored.result.choice(REFERENCE, 0.0)
+    assert choice is not None
+    assert first["choosing"] == choice.score
+    assert first["reporting"] == pytest.approx(stored.result.mean(REFERENCE, 0.0)[0])
+    assert first["configuration"].startswith("gamma=inf,alpha=")
+    assert first["transfers per client"] == 0
+    assert first["verdict"] == "identical"
+
+
+def test_sensitivity_has_a_score_for_every_alpha_and_lambda(stored: StoredBoard):
+    frame = sensitivity_rows(stored.result)
+    sizes = [len(entry.configurations) // len(entry.grids[entry.front]) for entry in stored.result.contenders]
+    assert len(frame) == sum(sizes)
+    assert frame["score"].between(-1, 1).all()
+    assert {"α", "λ"} <= set(frame)
+
+
+def test_the_summary_has_a_cell_per_task_method_and_budget(stored: StoredBoard):
+    frame = summary_rows([stored.result])
+    assert frame.loc[0, "0"].startswith("identical (0.")
+    cells = board_figures.summary_cells([stored.result])
+    assert len(cells) == 3 * 4
+    assert board_figures._draw_summary(cells, ()).axes
+
+
+def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp_path: Path):
+    report = build(store_in(folder).uri, out=tmp_path / "out")
+    assert report.failures == ()
+    names = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
+    for table in ("", "_choices", "_pairs", "_sensitivity"):
+        assert {f"{NAME}{table}{suffix}" for suffix in (".csv", ".md", ".tex")} <= names
+    pictures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
+    assert {f"{NAME}_differences.svg", f"{NAME}_scores.png"} <= pictures
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Board tiny: scores and ranks" in page
+    assert "NOT THE PROTOCOL" in page
+    drawn = pd.read_csv(tmp_path / "out" / "figures" / f"{NAME}_differences.csv")
+    assert set(drawn["verdict"]) <= {"identical", "equivalent", "better", "worse", "undecided"}
+    assert build(store_in(folder).uri, out=tmp_path / "out").is_unchanged
+
+
+def test_a_board_with_another_protocol_is_not_in_the_summary(results: Results):
+    tables = [table.name for table in board_tables.tables(results, make_context(results))]
+    assert "board_summary" not in tables
+    assert any(
+        "NOT THE PROTOCOL" in note
+        for table in board_tables.tables(results, make_context(results))
+        for note in table.notes
+    )
