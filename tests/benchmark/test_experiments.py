@@ -211,7 +211,10 @@ def test_an_unknown_option_in_effects_of_is_rejected(tmp_path: Path):
 )
 def test_an_error_in_a_fallback_names_field_value_and_expectation(tmp_path: Path, table: str, complaint: str):
     path = tmp_path / "mine.toml"
-    path.write_text((FOLDER / "fig_d.toml").read_text().replace('"lastfm"', f'"lastfm"\n{table}', 1))
+    path.write_text(
+        f"title = 'Mine'\n[[streams]]\ndataset = 'lastfm'\n{table}\n"
+        "[[algorithms]]\nname = 'random'\n[profiles.quick]\nseeds = 1\n"
+    )
     with pytest.raises(ValueError, match=r"mine\.toml") as caught:
         load_experiment(str(path))
     assert complaint in str(caught.value)

@@ -19,6 +19,7 @@ from benchmark.plan.plan import with_all_parameters
 from benchmark.records.record import RunRecord
 from benchmark.records.store import ARTIFACTS, FILES, Store
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PREPARED, SOURCE
+from data_pipelines.catalogue import data_set_names, find_data_set
 from data_pipelines.data_set import Contents
 from data_pipelines.prepare.prepared import prepare
 from data_pipelines.prepare.words import WordCounts
@@ -50,6 +51,7 @@ def write_data(
         item_ids=np.arange(ITEMS),
         words=words,
         rows={},
+        ratings=(np.arange(len(users)) % 5 + 1.0) if has_ratings(name) else None,
     )
     observed = {"users": 5, "items": ITEMS, "interactions": len(users)}
     about = {
@@ -68,8 +70,14 @@ def write_data(
         "groups": "tens",
         "licence": "none",
         "citation": "none",
+        **({"positive_rating": 4} if has_ratings(name) else {}),
     }
     return prepare(contents, about, dimension=DIMENSION, folder=folder / name)
+
+
+def has_ratings(name: str) -> bool:
+    """Whether the data set declares which ratings are positive."""
+    return name in data_set_names() and find_data_set(name).positive_rating is not None
 
 
 @dataclass

@@ -97,7 +97,7 @@ def test_a_baseline_is_a_line_with_its_name():
     runs = [run("async-linucb", gamma, communication=1000 * gamma) for gamma in (2.0, 3.0)]
     (figure,) = figures(*made_up([*runs, run("random", float("nan"), communication=0.0, normalised_reward=1.0)]))
     (axes,) = drawn(figure).axes
-    assert "Random choice " in [text.get_text() for text in axes.texts]
+    assert "Random choice" in [text.get_text() for text in axes.texts]
     assert any(list(line.get_ydata()) == [1.0, 1.0] for line in axes.lines)
 
 
