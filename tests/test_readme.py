@@ -25,11 +25,11 @@ def test_the_algorithm_runs_with_the_others_and_is_listed_with_them(tmp_path: Pa
     (run,) = commands("run fig_a --algorithm", DOCS / "own_method.md")
     done = fedbandit(tmp_path, *run)
     assert done.returncode == 0, done.stderr
-    assert statuses(tmp_path) == {"FINISHED": 2 * (8 + 6 + 2)}  # γ, D, and two periods, on two seeds
+    assert statuses(tmp_path) == {"FINISHED": 2 * (8 + 6 + 1 + 2)}  # γ, D, random choice, and two periods, on two seeds
     (report,) = commands("report fig_a", DOCS / "own_method.md")
     assert fedbandit(tmp_path, *report).returncode == 0
     listed = (tmp_path / "reports" / "output" / "fig_a" / "tables" / "settings_fig_a_simulated-uniform.md").read_text()
-    assert re.search(r"\| Gossip \(gossip\) \| period=50 \| – \| 2 \|", listed)  # two seeds
+    assert re.search(r"\| Gossip \(gossip\) \| period=50 \|\s+\| 2 \|", listed)  # two seeds
     assert "Async-LinUCB" in listed
 
 

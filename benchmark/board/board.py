@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from benchmark.board.entries import Entry, board_filters, make_entry, reference_filters
 from benchmark.board.task import Task
-from benchmark.metrics import SIMULATED
+from benchmark.metrics import objective
 from benchmark.plan.algorithm_names import AlgorithmFilter
 from benchmark.plan.plan import outline_of
 from benchmark.protocol import BenchmarkProtocol
@@ -24,6 +24,9 @@ UNLIMITED = {math.inf: math.inf}
 
 RunName = tuple[str, int]
 """A run of a board: the name of its configuration, and its seed."""
+
+SCALES: Mapping[str, Scale] = {"higher": "reward", "lower": "regret"}
+"""The kind of score, by which values of the objective are better."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Board:
     @property
     def scale(self) -> Scale:
         """The kind of score: a normalised reward, or in simulations the share of regret that is avoided."""
-        return "regret" if self.source == SIMULATED else "reward"
+        return SCALES[objective([self.source]).better]
 
     @property
     def playing(self) -> list[Entry]:

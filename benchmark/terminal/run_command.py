@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchmark.answers.data import data_from
 from benchmark.plan.algorithm_names import parse_filter
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import Experiment, StreamEntry
 from benchmark.plan.options import RunOptions, find_experiments, parse_seeds
 from benchmark.plan.plan import Plan, fallback_notices, make_plan, unfinished
 from benchmark.records.reader import finished_runs, something_is_running
@@ -67,7 +67,8 @@ def on_data(experiments: Sequence[Experiment], data: str) -> list[Experiment]:
     for experiment in experiments:
         fields = {name: getattr(experiment, name) for name in type(experiment).model_fields}
         fields |= {"name": f"{experiment.name}-on-{spec.name}", "title": f"{experiment.title}, on {spec.name}"}
-        moved[experiment.name] = Experiment.model_construct(**{**fields, "stream_entries": [[spec]], "effects_of": []})
+        fields |= {"stream_entries": [StreamEntry.model_construct(streams=[spec])], "effects_of": []}
+        moved[experiment.name] = Experiment.model_construct(**fields)
     return list(moved.values())
 
 

@@ -414,7 +414,8 @@ def test_a_missing_data_set_is_reported_and_the_exit_code_is_1(tmp_path: Path, f
     data = {"FEDBANDIT_DATA": str(tmp_path / "data")}
     done = fedbandit_here(tmp_path, "run", write_tiny(tmp_path), "fig_d", "--seeds", "1", "--jobs", "1", **data)
     assert done.returncode == 1
-    assert f"MISSING: lastfm is not prepared (searched {tmp_path / 'data'}); run `fedbandit data lastfm`" in done.stderr
+    said = " ".join(done.stderr.split())
+    assert f"MISSING: lastfm is not prepared (searched {tmp_path / 'data'}); run `fedbandit data lastfm`" in said
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2}
 
 
@@ -423,13 +424,14 @@ def test_a_misspelt_data_set_in_a_file_gives_a_suggestion(tmp_path: Path, fedban
     data = {"FEDBANDIT_DATA": str(tmp_path / "data")}
     arguments = ("data", "import", "--name", "shop", "--interactions", "p.csv")
     assert fedbandit_here(tmp_path, *arguments, **data).returncode == 0
-    text = (FOLDER / "fig_d.toml").read_text().replace('dataset = "lastfm"', 'dataset = "shopp"')
+    text = (FOLDER / "fig_f.toml").read_text().replace('dataset = "movielens"', 'dataset = "shopp"')
     (tmp_path / "mine.toml").write_text(text)
     done = fedbandit_here(tmp_path, "run", "mine.toml", "--dry-run", **data)
     assert done.returncode == 1
-    assert "MISSING: shopp is not prepared" in done.stderr
-    assert "(did you mean shop?); for your own data, run `fedbandit data import --name shopp" in done.stderr
-    assert "stand-in" not in done.stderr
+    said = " ".join(done.stderr.split())
+    assert "MISSING: shopp is not prepared" in said
+    assert "(did you mean shop?); for your own data, run `fedbandit data import --name shopp" in said
+    assert "stand-in" not in said
 
 
 def test_without_any_data_set_there_is_nothing_to_run(tmp_path: Path, fedbandit_here: Command):
