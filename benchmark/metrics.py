@@ -41,6 +41,7 @@ class Metric:
         curve: its contribution at each step; the running sum is recorded over time, as `NAME_curve`.
         symbol: its symbol in the paper.
         meaning: a longer name for captions, by default the label.
+        by_chance: the value of a random choice, if it is the same on all data.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Metric:
     curve: "Callable[[Trace], NDArray[Any]] | None" = None
     symbol: str = ""
     meaning: str = ""
+    by_chance: float | None = None
 
     @property
     def sign(self) -> int:
@@ -114,6 +116,7 @@ METRICS: tuple[Metric, ...] = (
         "higher",
         normalised_reward,
         meaning="normalised reward (reward divided by that of random choice)",
+        by_chance=1.0,
     ),
     Metric(
         "regret",

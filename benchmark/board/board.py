@@ -72,6 +72,11 @@ class Board:
         return SCALES[objective([self.source]).better]
 
     @property
+    def is_relative(self) -> bool:
+        """Whether scores are relative to the baseline on the same seed, as in simulations."""
+        return objective([self.source]).better == "lower"
+
+    @property
     def playing(self) -> list[Entry]:
         """The rows that take part."""
         return [entry for entry in self.entries if not entry.problem]

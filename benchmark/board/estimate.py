@@ -24,7 +24,7 @@ class Estimate:
 
 def max_runs(board: Board, entry: Entry) -> int:
     """Return the maximum number of runs of a row; usually, several budgets keep the same configurations."""
-    if entry.role == "baseline" and board.scale == "regret":  # scores on every seed are relative to it
+    if entry.role == "baseline" and board.is_relative:
         return len(board.protocol.seeds.choosing.seeds) + len(board.seeds)
     budgets = len(board.limits) if entry.is_contender else 1
     count, total = len(entry.configurations), 0

@@ -159,7 +159,7 @@ def _numbers(results: Results, context: Context) -> Iterator[Judged]:
 
 def margin_of(name: str, stated: float) -> float:
     """Return the margin around a number that the paper states, by its metric."""
-    return reward_margin(stated) if name == "normalised_reward" else communication_margin(stated)
+    return communication_margin(stated) if metric(name).by_chance is None else reward_margin(stated)
 
 
 def judged_number(row: Judged, values: "pd.Series[float]", margin: float, caveat: str, note: str = "") -> Judged:

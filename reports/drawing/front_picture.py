@@ -89,15 +89,16 @@ def _draw_seeds(axes: Any, front: Front, curve: Curve) -> None:
 
 
 def _draw_random(axes: Any, front: Front) -> None:
-    """Mark the normalised reward of a random choice, 1 by definition: a line, or a note if it is below the picture."""
-    if front.metric.name != "normalised_reward" or any(line.is_baseline for line in front.references):
+    """Mark the level of a random choice, if it is known: a line, or a note if it is below the picture."""
+    level = front.metric.by_chance
+    if level is None or any(line.is_baseline for line in front.references):
         return
     style = {"ha": "right", "va": "bottom", "fontsize": 7, "color": FAINT}
-    if front.bottom <= 1 <= front.top:
-        axes.axhline(1, color=FAINT, linewidth=1, linestyle=(0, (5, 2)), zorder=1.5)
-        axes.text(front.axis.right, 1, "random choice ", **style)
+    if front.bottom <= level <= front.top:
+        axes.axhline(level, color=FAINT, linewidth=1, linestyle=(0, (5, 2)), zorder=1.5)
+        axes.text(front.axis.right, level, "random choice ", **style)
     else:
-        axes.text(0.995, 0.008, "random choice: 1, below this picture", transform=axes.transAxes, **style)
+        axes.text(0.995, 0.008, f"random choice: {level:g}, below this picture", transform=axes.transAxes, **style)
 
 
 def _draw_stated(axes: Any, front: Front) -> None:
