@@ -3,12 +3,13 @@
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from benchmark.plan.estimate import duration, expected_seconds
 from benchmark.plan.plan import Plan, Run, prepared_of
 from benchmark.records.data_identity import describe_data, left_out_sentences, split_by_data
-from benchmark.records.record import RunRecord
+from benchmark.records.record import SIZES, RunRecord
 from benchmark.records.store import Store
 from benchmark.records.tracking import sqlite_file
 from benchmark.terminal.budget_table import budget_lines
@@ -63,14 +64,34 @@ def _planned_records(plan: Plan, finished: Sequence[RunRecord]) -> list[RunRecor
 
 
 def _settings(records: Sequence[RunRecord]) -> "pd.DataFrame":
-    """Return the settings of each data set; an experiment that repeats runs of another one adds nothing."""
+    """Return the settings on each stream; an experiment that repeats runs of another one adds nothing.
+
+    References and baselines are not ranked, so they are left out unless there is nothing else.
+    """
     from benchmark.answers.tables import run_table, setting_table
 
     distinct: dict[str, RunRecord] = {}
     for record in records:
         distinct.setdefault(record.key, record)
-    in_order = sorted(distinct.values(), key=lambda record: numbers_by_size(record.stream.name))
-    return setting_table(run_table(in_order))
+    ranked = [record for record in distinct.values() if record.method.card.role == "contender"]
+    named = named_streams(ranked or [*distinct.values()])
+    return setting_table(run_table(sorted(named, key=lambda record: numbers_by_size(record.stream.name))))
+
+
+def named_streams(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Return the records with the options of their streams in the names: other pools are never in one table."""
+    scalings: dict[str, set[Any]] = defaultdict(set)
+    for record in records:
+        scalings[record.stream.name].add(record.stream.options.get("scaling"))
+    named = []
+    for record in records:
+        stream = record.stream
+        hidden = {*SIZES} | ({"scaling"} if len(scalings[stream.name]) == 1 else set())
+        options = [f"{name}={value}" for name, value in sorted(stream.options.items()) if name not in hidden]
+        is_plain = stream.is_simulated or not options
+        name = stream.name if is_plain else f"{stream.name} ({', '.join(options)})"
+        named.append(replace(record, stream=replace(stream, name=name)))
+    return named
 
 
 def failure_lines(failures: Sequence["Failure"]) -> list[str]:

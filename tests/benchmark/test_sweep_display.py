@@ -12,7 +12,9 @@ import pytest
 
 from benchmark.plan.estimate import duration
 from benchmark.terminal import sweep_display
+from benchmark.terminal.summary import named_streams
 from benchmark.terminal.sweep_display import SECONDS_OF_SILENCE, SweepDisplay
+from tests.records import run_record
 
 
 class Clock:
@@ -106,3 +108,15 @@ def test_a_terminal_without_a_size_gets_lines(columns: int, is_bar: bool, monkey
 )
 def test_durations_are_formatted_for_display(seconds: float, text: str):
     assert duration(seconds) == text
+
+
+def test_streams_of_one_data_set_with_other_pools_are_never_in_one_table():
+    records = [run_record(seed=0), run_record(seed=0, settings={"stream_negatives": "popularity"})]
+    names = [record.stream.name for record in named_streams(records)]
+    assert names == ["delicious", "delicious (negatives=popularity)"]
+    scaled = [run_record(settings={"stream_scaling": scaling}) for scaling in ("standard", "unit")]
+    assert [record.stream.name for record in named_streams(scaled)] == [
+        "delicious (scaling=standard)",
+        "delicious (scaling=unit)",
+    ]
+    assert named_streams(scaled[:1])[0].stream.name == "delicious"
