@@ -28,9 +28,6 @@ COMMIT = "mlflow.source.git.commit"
 PROVENANCE = ("fedbandit.version.", "fedbandit.machine", "fedbandit.engine_version", "fedbandit.source_hash", COMMIT)
 """Prefixes of the tags that state which code and machine executed a run."""
 
-CHOOSING_SEEDS = range(10_000, 10_010)
-"""Seeds on which settings are chosen; results are reported on all others."""
-
 MAX_TAG = 8000
 """Characters: MLflow refuses longer tags, or cuts them."""
 MAX_VALUES = (1000, 100)
@@ -214,7 +211,9 @@ class RunRecord:
     @property
     def purpose(self) -> str:
         """`choose` for seeds on which settings are chosen, otherwise `report`; it follows from the seed alone."""
-        return "choose" if self.seed in CHOOSING_SEEDS else "report"
+        from benchmark.statistics.seeds import purpose
+
+        return purpose(self.seed)
 
     @cached_property
     def configuration(self) -> Configuration:

@@ -60,7 +60,7 @@ def sets_by_popularity(weights: Mapping[int, int], count: int) -> dict[tuple[int
 
 
 def others_of(user: int) -> dict[int, int]:
-    """The items that a user never touched, each with the number of other users who did; without those of nobody."""
+    """The items that a user never touched, each with the number of other users who did, unless there are none."""
     own = set(ITEMS[user == USERS].tolist())
     pairs = set(zip(USERS.tolist(), ITEMS.tolist(), strict=True))
     return dict(Counter(item for each, item in pairs if each != user and item not in own))
