@@ -26,8 +26,14 @@ def user_rows(stored: StoredBoard, results: Results, context: Context) -> pd.Dat
     """Return, for each method, budget and activity group, the shares of users that do better and worse than alone.
 
     The row of all users has the difference in normalised reward with an interval over users and seeds. Empty for
-    simulations, without the prepared data, and without the files of runs.
+    simulations, without the prepared data, and without the files of runs. Computed once per report.
     """
+    if stored.experiment not in context.board_users:
+        context.board_users[stored.experiment] = _user_rows(stored, results, context)
+    return context.board_users[stored.experiment]
+
+
+def _user_rows(stored: StoredBoard, results: Results, context: Context) -> pd.DataFrame:
     result = stored.result
     spec = result.board.task.stream
     prepared = context.prepared(spec.name) if isinstance(spec, DatasetSpec) else None

@@ -23,7 +23,8 @@ class Context:
     `experiments` are those that the report is about, whether they have runs or not. `absent` holds sentences about
     anything missing; makers of tables and figures add to it with `note_absent`. `group_totals` caches the results of
     the function of that name, which several tables and figures use; `judged` does so for the paper's claims, and
-    `by_chance` and `centre` for distances of users from the centre of the embedding.
+    `by_chance` and `centre` for distances of users from the centre of the embedding, and `board_users` for the users of
+    a board.
     """
 
     folder: Path
@@ -34,6 +35,7 @@ class Context:
     judged: list[Any] = field(default_factory=list)
     by_chance: dict[str, Any] = field(default_factory=dict)
     centre: dict[str, Any] = field(default_factory=dict)
+    board_users: dict[str, pd.DataFrame] = field(default_factory=dict)
     _opened: dict[str, Prepared | None] = field(default_factory=dict)
 
     @cached_property

@@ -17,6 +17,7 @@ from reports.read.results import Results, read_results
 from reports.tables import board as board_tables
 from reports.tables import missing, settings
 from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
+from tests.tools.committed import read_committed, write
 
 REFERENCE = small_protocol().comparison.reference
 FIXED = f"{REFERENCE}[alpha=0.3]"
@@ -122,3 +123,12 @@ def test_a_board_with_another_protocol_is_not_in_the_summary(results: Results):
         for table in board_tables.tables(results, make_context(results))
         for note in table.notes
     )
+
+
+def test_the_tables_of_a_board_can_be_rebuilt_from_its_records_without_the_store(results: Results, tmp_path: Path):
+    context = make_context(results)
+    write(results, context, tmp_path)
+    again, about = read_committed(tmp_path)
+    expected = {table.name: table.markdown() for table in board_tables.tables(results, context)}
+    assert f"{NAME}_choices" in expected
+    assert {table.name: table.markdown() for table in board_tables.tables(again, about)} == expected

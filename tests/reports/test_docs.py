@@ -10,7 +10,7 @@ import pytest
 from reports.read.context import Context
 from reports.read.results import Results
 from tests.reports.made_up import made_up, run
-from tests.tools.committed import ABOUT, GROUPS, RECORDS, RUNS, read_committed, write
+from tests.tools.committed import ABOUT, BOARD_RUNS, BOARDS, GROUPS, RECORDS, RUNS, read_committed, write
 from tests.tools.renew import BLOCK, DOCS, PICTURES, TEMPLATE, filled, renewed, typed_numbers
 
 
@@ -55,7 +55,7 @@ def test_the_page_can_be_rebuilt_from_its_records_without_the_store(results: Res
 
 def test_the_records_have_no_row_of_a_data_set_and_no_path(results: Results, context: Context, tmp_path: Path):
     write(results, context, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([RUNS, GROUPS, ABOUT])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([RUNS, GROUPS, ABOUT, BOARD_RUNS, BOARDS])
     runs, groups = (pq.read_table(tmp_path / name).to_pandas() for name in (RUNS, GROUPS))
     assert len(runs) == len(results.runs)
     assert len(groups) == 3 * 2 * 4  # thresholds, seeds, groups

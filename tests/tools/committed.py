@@ -1,12 +1,14 @@
-"""The table of run records in `docs/records`, from which `make docs` rebuilds the page of results without the store.
+"""The run records in `docs/records`, from which `make docs` rebuilds the pages of results without the store.
 
-`make records` writes it from the runs in MLflow: one row per run with its record and metrics, the totals of the
-activity groups, and what is known about the data. It has no row of any data set and no identifier of a user.
+`make records` writes them from the runs in MLflow: one row per run with its record and metrics, the totals of the
+activity groups, the documents of the boards, and what is known about the data. There is no row of any data set and no
+identifier of a user.
 """
 
 import json
 import sys
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,10 @@ from benchmark.records.record import RunRecord
 from benchmark.records.tags import RECORD
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_manifest
 from data_pipelines.support.files import write_whole
+from reports.analysis.board_users import user_rows
 from reports.analysis.claims import judged_claims
 from reports.analysis.group_totals import EXPERIMENT, group_totals
+from reports.read.boards import StoredBoard
 from reports.read.context import Context, make_context
 from reports.read.results import VERSIONS, Results, read_results, versions_of
 from reports.read.run_table import as_runs, columns
@@ -27,6 +31,7 @@ from reports.tables import equal_regret
 
 RECORDS = Path(__file__).parents[2] / "docs" / "records"
 RUNS, GROUPS, ABOUT = "runs.parquet", "groups.parquet", "about.json"
+BOARD_RUNS, BOARDS = "board_runs.parquet", "boards.parquet"
 OF_ONE_MACHINE = "machine"
 OF_GROUPS = ["run_id", "group", "least", "users", "interactions", "uploads", "reward"]
 
@@ -34,8 +39,10 @@ OF_GROUPS = ["run_id", "group", "least", "users", "interactions", "uploads", "re
 def main() -> int:
     """Write the records of the current store."""
     results = read_results()
+    results = replace(results, boards=tuple(board for board in results.boards if board.is_by_protocol))
     write(results, make_context(results), RECORDS)
-    print(f"wrote {len(results.runs):,} records to {RECORDS}")
+    boards = sum(len(board.result.outcomes) for board in results.boards)
+    print(f"wrote {len(results.runs):,} records, and {boards:,} of boards, to {RECORDS}")
     return 0
 
 
@@ -46,9 +53,10 @@ def write(results: Results, context: Context, folder: Path = RECORDS) -> None:
     judged_claims(results, context)  # computes what needs the data themselves
     equal_regret.tables(results, context)
     folder.mkdir(parents=True, exist_ok=True)
-    _write_table(folder / RUNS, pd.DataFrame([_row(record) for record in records]))
+    _write_table(folder / RUNS, pd.DataFrame([_row(record) for record in records], columns=_columns()))
     totals = [group_totals(results, context, stream) for stream in _streams_of_groups(results)]
     _write_table(folder / GROUPS, pd.concat(totals)[OF_GROUPS] if totals else pd.DataFrame(columns=OF_GROUPS))
+    _write_boards(results, context, folder)
     about = {
         "manifests": {name: _without_arrays(manifest) for name, manifest in context.manifests.items()},
         "centre": context.centre,
@@ -63,8 +71,17 @@ def read_committed(folder: Path = RECORDS) -> tuple[Results, Context]:
     records = [_record(row) for row in table.to_dict("records")]
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     runs = as_runs(records)[columns()]
-    results = Results(runs, "docs/records", versions=versions_of(records), counted=about["synchronisations"])
+    boards, board_runs = _read_boards(folder)
+    results = Results(
+        runs,
+        "docs/records",
+        versions=versions_of(records),
+        counted=about["synchronisations"],
+        boards=boards,
+        board_runs=board_runs,
+    )
     context = make_context(results)
+    context.board_users.update(_read_users(folder))
     context.manifests = about["manifests"]
     context.centre.update(about["centre"])
     context.withhold(name for name, manifest in about["manifests"].items() if not _is_prepared(name, manifest))
@@ -72,6 +89,48 @@ def read_committed(folder: Path = RECORDS) -> tuple[Results, Context]:
     for stream in _streams_of_groups(results):
         context.group_totals[stream] = groups[groups["stream"] == stream].reset_index(drop=True)
     return results, context
+
+
+def _write_boards(results: Results, context: Context, folder: Path) -> None:
+    """Write the runs, documents and tables of users of the boards."""
+    records = [
+        board.records[outcome.key]
+        for board in results.boards
+        for outcome in board.result.outcomes.values()
+        if outcome.key in board.records
+    ]
+    _write_table(folder / BOARD_RUNS, pd.DataFrame([_row(record) for record in records], columns=_columns()))
+    documents = [
+        {
+            "experiment": board.experiment,
+            "document": board.document,
+            "users": user_rows(board, results, context).to_json(orient="table", index=False),
+        }
+        for board in results.boards
+    ]
+    _write_table(folder / BOARDS, pd.DataFrame(documents, columns=["experiment", "document", "users"]))
+
+
+def _read_boards(folder: Path) -> tuple[tuple[StoredBoard, ...], pd.DataFrame]:
+    """Return the boards, and their runs on report seeds."""
+    records = [_record(row) for row in pd.read_parquet(folder / BOARD_RUNS).to_dict("records")]
+    documents = pd.read_parquet(folder / BOARDS).itertuples(index=False)
+    boards = tuple(
+        StoredBoard(
+            row.experiment, row.document, {each.key: each for each in records if each.experiment == row.experiment}
+        )
+        for row in documents
+    )
+    return boards, as_runs([record for record in records if record.purpose == "report"])[columns()]
+
+
+def _read_users(folder: Path) -> dict[str, pd.DataFrame]:
+    rows = pd.read_parquet(folder / BOARDS).itertuples(index=False)
+    return {row.experiment: pd.read_json(StringIO(row.users), orient="table") for row in rows}
+
+
+def _columns() -> list[str]:
+    return ["experiment", "run_id", "record", *metric_names()]
 
 
 def _row(record: RunRecord) -> dict[str, Any]:
