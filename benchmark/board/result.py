@@ -198,10 +198,10 @@ def _compared(result: BoardResult, runs: pd.DataFrame) -> BoardResult:
     choices = {name: selection.configurations for name, selection in result.selections.items()}
     scores = report_scores(runs, with_ends(choices, reference), board.seeds, board.scale)
     ranked = [entry.name for entry in result.contenders if entry.is_ranked]
-    others = [entry.name for entry in result.contenders if not entry.is_ranked]
-    pairs = board_pairs(ranked, reference)
-    pairs += [(name, other) for name in others for other in (NO_COMMUNICATION, own_end(name))]
-    comparisons = compare(scores, pairs, board.protocol.rules())
+    families = [board_pairs(ranked, reference), _pairs_not_tuned(result, ranked)]
+    # Two families of bands, so that a row with fixed values changes no verdict on the tuned methods.
+    tables = [compare(scores, pairs, board.protocol.rules()) for pairs in families if pairs]
+    comparisons = pd.concat(tables, ignore_index=True)
     return BoardResult(
         board,
         result.outcomes,
@@ -212,6 +212,16 @@ def _compared(result: BoardResult, runs: pd.DataFrame) -> BoardResult:
         ranks_from(comparisons, ranked) if len(ranked) > 1 else dict.fromkeys(ranked, Rank(1, 1)),
         result.lines,
     )
+
+
+def _pairs_not_tuned(result: BoardResult, ranked: list[str]) -> list[tuple[str, str]]:
+    """Return the comparisons of rows with fixed values: with no communication, with their own end, with tuned ones."""
+    pairs = []
+    for entry in result.contenders:
+        if not entry.is_ranked:
+            tuned = [entry.method] if entry.method in ranked else []
+            pairs += [(entry.name, other) for other in (NO_COMMUNICATION, own_end(entry.name), *tuned)]
+    return pairs
 
 
 def _line_scores(board: Board, entry: Entry, runs: pd.DataFrame) -> dict[int, float]:

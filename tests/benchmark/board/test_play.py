@@ -67,6 +67,14 @@ def test_a_board_is_played_recorded_and_compared(tmp_path: Path, workers: LocalE
     assert once_more.played == []
 
 
+def test_a_row_with_fixed_values_changes_no_verdict_on_tuned_methods(tmp_path: Path, workers: LocalExecutor):
+    tuned = play(tmp_path, workers, "sync-linucb").comparisons
+    fixed = f"{REFERENCE}[alpha=0.3]"
+    both = play(tmp_path, workers, "sync-linucb", fixed).comparisons
+    assert both[both["first"] != fixed].equals(tuned)
+    assert REFERENCE in set(both.loc[both["first"] == fixed, "second"])
+
+
 def test_an_interrupted_board_plays_only_what_is_missing(tmp_path: Path, workers: LocalExecutor):
     before, after = Counting(interrupt_after=5), Counting()
     stopped = play(tmp_path, workers, REFERENCE, observer=before)
