@@ -77,7 +77,7 @@ figures: $(READY) ## Build only the figures (PNG, SVG)
 records: $(READY) ## Write docs/records, the table of run records behind docs/results.md, from the runs in MLflow
 	$(BIN)/python -m tests.tools.committed
 
-docs: $(READY) ## Update the figures, screenshots and tables in docs/ from docs/records or, without them, from MLflow
+docs: $(READY) ## Update the figures, screenshots and tables in docs/ from docs/records
 	$(BIN)/python -m tests.tools.renew
 
 site: $(READY) ## Build the documentation as web pages with search, in build/site

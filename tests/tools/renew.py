@@ -1,9 +1,8 @@
 """Update the pictures and tables in `docs/`: `make docs`.
 
-They are made from the records in docs/records (`make records`) and, while there are none, from the runs in MLflow.
-Tables in docs/results.md and docs/data.md are between `<!-- renewed: NAME -->` and `<!-- end -->`; everything else
-there is written by hand. Pictures are in docs/pictures: the figures of the report, and screenshots of the MLflow UI in
-a headless Chromium.
+They are made from the records in docs/records, which `make records` writes. Tables are between
+`<!-- renewed: NAME -->` and `<!-- end -->`; everything else is written by hand. Pictures are in docs/pictures: the
+figures of the report, and screenshots of the MLflow UI in a headless Chromium.
 """
 
 import math
@@ -19,13 +18,14 @@ from reports.analysis.claims import COUNT, DIRECTION, NUMBER
 from reports.analysis.seeds import over_seeds
 from reports.build import OUT
 from reports.drawing.labels import algorithm_label
+from reports.figures import board as board_figures
 from reports.figures import by_global_dim, by_threshold, embedding, fronts
 from reports.figures import claims as claims_figure
 from reports.figures import user_groups as groups_figure
-from reports.read.context import Context, make_context
+from reports.read.context import Context
 from reports.read.experiment_files import datasets_of, effects_of
 from reports.read.methods import method
-from reports.read.results import Results, read_results
+from reports.read.results import Results
 from reports.tables import (
     ablations,
     board,
@@ -38,13 +38,14 @@ from reports.tables import (
     user_groups,
 )
 from reports.write.table import Table
-from tests.tools.committed import RECORDS, RUNS, read_committed
+from tests.tools.committed import read_committed
+from tests.tools.protocol_page import effect_of_choosing, effect_of_fixed_values, effect_of_uniform_negatives
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = DOCS / "pictures"
-PAGES = (DOCS / "results.md", DOCS / "data.md")
+PAGES = ("results.md", "board.md", "protocol.md", "data.md")
 FIGURES = (
     *(f"fig_{letter}" for letter in "abcdef"),
     "low_communication",
@@ -78,30 +79,23 @@ LOW = tuple(10.0**power for power in range(4, 21, 2))
 
 
 def main() -> int:
-    """Update everything; without Chromium, the screenshots of the MLflow UI are not changed."""
-    results, context = read_committed() if (RECORDS / RUNS).is_file() else _of_store()
+    """Update everything; without Chromium or the runs in MLflow, the screenshots of the MLflow UI are not changed."""
+    results, context = read_committed()
     PICTURES.mkdir(exist_ok=True)
     pictures = list(_pictures(results, context))
-    for page in PAGES:
-        is_results = page.name == "results.md" and (RECORDS / RUNS).is_file()
-        template = TEMPLATE if is_results else page
-        write_whole(page, filled(renewed(template.read_text(), results, context), results, context).encode())
-    renew_board(DOCS / "board.md", results, context)
+    for name in PAGES:
+        template = TEMPLATE if name == "results.md" else DOCS / name
+        write_whole(DOCS / name, filled(renewed(template.read_text(), results, context), results, context).encode())
     take_screenshots(PICTURES)
-    print(f"updated: {', '.join(map(str, PAGES))}, {len(pictures)} figures in {PICTURES}")
+    print(f"updated: {', '.join(PAGES)} and {len(pictures)} figures in {DOCS}")
     return 0
-
-
-def _of_store() -> tuple[Results, Context]:
-    results = read_results()
-    return results, make_context(results)
 
 
 def _pictures(results: Results, context: Context) -> Iterator[str]:
     """Write the figures of the page; those that need data which are not here stay as they are."""
-    for maker in (claims_figure, fronts, by_threshold, by_global_dim, groups_figure, embedding):
+    for maker in (claims_figure, board_figures, fronts, by_threshold, by_global_dim, groups_figure, embedding):
         for figure in maker.figures(results, context):
-            if figure.name in FIGURES:
+            if figure.name in FIGURES or maker is board_figures:
                 figure.save(OUT / "figures")
                 write_whole(PICTURES / f"{figure.name}.png", small(OUT / "figures" / f"{figure.name}.png"))
                 yield figure.name
@@ -134,16 +128,6 @@ def typed_numbers(page: str) -> list[str]:
     return [number for number in NUMBER_TEXT.findall(prose) if number not in tables]
 
 
-def renew_board(page: Path, results: Results, context: Context) -> None:
-    """Update the tables of the boards that are in the store."""
-    tables = {table.name: table for table in board.tables(results, context)}
-
-    def renewed_block(match: "re.Match[str]") -> str:
-        return match[1] + _bare(tables[match["name"]]) + match[3] if match["name"] in tables else match[0]
-
-    write_whole(page, BLOCK.sub(renewed_block, page.read_text()).encode())
-
-
 def renewed(text: str, results: Results, context: Context) -> str:
     """Return a page with updated tables."""
     return BLOCK.sub(lambda match: match[1] + block(match["name"], results, context) + match[3], text)
@@ -161,10 +145,13 @@ def block(name: str, results: Results, context: Context) -> str:
         "time": lambda: where_the_time_goes(results),
         "made": lambda: how_it_was_made(results),
         "references": lambda: references_by_stream(results, context),
+        "effect_of_choosing": lambda: effect_of_choosing(results, context),
+        "effect_of_fixed_values": lambda: effect_of_fixed_values(results, context),
+        "effect_of_uniform_negatives": lambda: effect_of_uniform_negatives(results, context),
     }
     if name in makers:
         return _bare(makers[name]())
-    for start, module in (("study_", studies), ("user_groups_", user_groups), ("bounds", bounds)):
+    for start, module in (("study_", studies), ("user_groups_", user_groups), ("bounds", bounds), ("board_", board)):
         if name.startswith(start):
             return _bare(next(table for table in module.tables(results, context) if table.name == name))
     return _bare(front(results, name))

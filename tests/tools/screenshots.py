@@ -41,6 +41,11 @@ def take_screenshots(folder: Path) -> None:
         print("NOT UPDATED: the screenshots of the MLflow UI need chromium and chromedriver")
         return
     store = tracking_uri()
+    try:
+        find_experiment(store, EXPERIMENT)
+    except ValueError as error:
+        print(f"NOT UPDATED: the screenshots of the MLflow UI need the runs of {EXPERIMENT} in MLflow ({error})")
+        return
     with (
         tempfile.TemporaryDirectory() as folder_name,
         running_server(store, free_port(), Path(folder_name) / "log") as server,
