@@ -13,15 +13,18 @@ from pathlib import Path
 
 import pandas as pd
 
+from benchmark.statistics.verdicts import count_verdicts
 from data_pipelines.support.files import write_whole
-from reports.analysis.claims import COUNT, DIRECTION, NUMBER
+from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, judged_claims
 from reports.analysis.seeds import over_seeds
+from reports.analysis.table_2 import judged_cells
 from reports.build import OUT
 from reports.drawing.labels import algorithm_label
 from reports.figures import board as board_figures
 from reports.figures import by_global_dim, by_threshold, embedding, fronts
 from reports.figures import claims as claims_figure
 from reports.figures import user_groups as groups_figure
+from reports.paper import variant_labels
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of, effects_of
 from reports.read.methods import method
@@ -37,7 +40,7 @@ from reports.tables import (
     studies,
     user_groups,
 )
-from reports.write.table import Table
+from reports.write.table import Table, interval_text
 from tests.tools.committed import read_committed
 from tests.tools.protocol_page import effect_of_choosing, effect_of_fixed_values, effect_of_uniform_negatives
 from tests.tools.screenshots import take_screenshots
@@ -66,6 +69,7 @@ NOT_RESULTS = tuple(
         r"\]\([^)]*\)",  # targets of links
         r"[γαλDNTd]_?[gT]? ?= ?[\d.,e]+",  # settings
         r"(?:Table|section|exponents?|Algorithm|figures?) \d[\d.]*(?: and \d+)?",
+        r"\(\d+M\)",  # a version of MovieLens
         r"[\d.]+ %",  # levels of confidence and margins
     )
 )
@@ -137,7 +141,8 @@ def block(name: str, results: Results, context: Context) -> str:
     """Return the table of this name without its heading, as the page has its own."""
     makers: dict[str, Callable[[], pd.DataFrame | Table]] = {
         "claims": lambda: claims.tables(results, context)[0],
-        "equal_regret": lambda: equal_regret.tables(results, context)[0],
+        "verdict_counts": lambda: verdict_counts(results, context),
+        "equal_regret": lambda: by_level(equal_regret.tables(results, context)[0].frame),
         "study_lastfm": lambda: ablations.tables(results, context)[0],
         "directions": lambda: against_paper(results, context, DIRECTION),
         "numbers": lambda: against_paper(results, context, NUMBER),
@@ -182,6 +187,29 @@ def front(results: Results, experiment: str) -> pd.DataFrame:
     ends = [f"{column}{end}" for column in (metric, "communication") for end in ("", "_low", "_high")]
     frame = rows.assign(algorithm=[algorithm_label(name) for name in rows["algorithm"]])[[*first, "seeds", *ends]]
     return frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
+
+
+def verdict_counts(results: Results, context: Context) -> pd.DataFrame:
+    """Return the number of claims with each verdict, by kind of claim and variant of the data."""
+    judged = [*judged_claims(results, context), *judged_cells(results, context)]
+    rows = []
+    for kind in KINDS:
+        for variant, label in variant_labels().items():
+            if members := [claim for claim in judged if (claim.kind, claim.variant) == (kind, variant)]:
+                counts = count_verdicts(claim.verdict for claim in members)
+                rows.append(
+                    {"claims": paper_against_ours.PLURALS[kind], "data": label, "number": len(members), **counts}
+                )
+    return pd.DataFrame(rows).rename(columns=str)
+
+
+def by_level(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the communication at equal regret with a column for each level."""
+    ratios = zip(frame["ratio"], frame["ratio_low"], frame["ratio_high"], strict=True)
+    texts = frame.assign(text=[interval_text(*ratio) for ratio in ratios])
+    wide = texts.pivot(index=["clients", "charge"], columns="above the least", values="text")
+    order = texts[["clients", "charge"]].drop_duplicates()
+    return wide.loc[pd.MultiIndex.from_frame(order), list(dict.fromkeys(frame["above the least"]))].reset_index()
 
 
 def references_by_stream(results: Results, context: Context) -> Table:
