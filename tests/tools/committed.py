@@ -23,6 +23,7 @@ from reports.analysis.group_totals import EXPERIMENT, group_totals
 from reports.read.context import Context, make_context
 from reports.read.results import VERSIONS, Results, read_results, versions_of
 from reports.read.run_table import as_runs, columns
+from reports.read.tuned import tuned_experiment
 from reports.tables import equal_regret
 
 RECORDS = Path(__file__).parents[2] / "docs" / "records"
@@ -35,19 +36,21 @@ def main() -> int:
     """Write the records of the current store."""
     results = read_results()
     write(results, make_context(results), RECORDS)
-    print(f"wrote {len(results.runs):,} records to {RECORDS}")
+    print(f"wrote {len(results.runs) + len(results.tuning):,} records to {RECORDS}")
     return 0
 
 
 def write(results: Results, context: Context, folder: Path = RECORDS) -> None:
     """Write the records of a report."""
-    kept = set(results.runs["run_id"])
+    kept = {*results.runs["run_id"], *results.tuning["run_id"]}
     records = [record for record in read(results.uri) if record.run_id in kept]
     judged_claims(results, context)  # computes what needs the data themselves
     equal_regret.tables(results, context)
     folder.mkdir(parents=True, exist_ok=True)
     _write_table(folder / RUNS, pd.DataFrame([_row(record) for record in records]))
-    totals = [group_totals(results, context, stream) for stream in _streams_of_groups(results)]
+    for stream in _streams_of_groups(results):
+        group_totals(results, context, stream)
+    totals = [*context.group_totals.values()]
     _write_table(folder / GROUPS, pd.concat(totals)[OF_GROUPS] if totals else pd.DataFrame(columns=OF_GROUPS))
     about = {
         "manifests": {name: _without_arrays(manifest) for name, manifest in context.manifests.items()},
@@ -62,15 +65,21 @@ def read_committed(folder: Path = RECORDS) -> tuple[Results, Context]:
     table = pd.read_parquet(folder / RUNS)
     records = [_record(row) for row in table.to_dict("records")]
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    runs = as_runs(records)[columns()]
-    results = Results(runs, "docs/records", versions=versions_of(records), counted=about["synchronisations"])
+    runs, tuning = (
+        as_runs([record for record in records if (record.experiment == tuned_experiment()) == is_tuned])[columns()]
+        for is_tuned in (False, True)
+    )
+    counted, versions = about["synchronisations"], versions_of(records)
+    results = Results(runs, "docs/records", versions=versions, counted=counted, tuning=tuning)
     context = make_context(results)
     context.manifests = about["manifests"]
     context.centre.update(about["centre"])
     context.withhold(name for name, manifest in about["manifests"].items() if not _is_prepared(name, manifest))
-    groups = pd.read_parquet(folder / GROUPS).merge(runs, on="run_id", suffixes=("", "_of_run"))
-    for stream in _streams_of_groups(results):
-        context.group_totals[stream] = groups[groups["stream"] == stream].reset_index(drop=True)
+    groups = pd.read_parquet(folder / GROUPS).merge(results.all_runs, on="run_id", suffixes=("", "_of_run"))
+    studies = results.all_runs[results.all_runs["experiment"].isin([EXPERIMENT, tuned_experiment()])]
+    for experiment, stream in set(zip(studies["experiment"], studies["stream"], strict=True)):
+        part = groups[(groups["experiment"] == experiment) & (groups["stream"] == stream)]
+        context.group_totals[experiment, stream] = part.reset_index(drop=True)
     return results, context
 
 
@@ -84,7 +93,7 @@ def _row(record: RunRecord) -> dict[str, Any]:
 
 
 def _record(row: dict[str, Any]) -> RunRecord:
-    metrics = {name: row[name] for name in metric_names() if name in row and row[name] == row[name]}
+    metrics = {name: row[name] for name in metric_names() if pd.notna(row.get(name))}
     about = {"run_id": row["run_id"], "experiment": row["experiment"]}
     return RunRecord.from_mlflow({}, {RECORD: row["record"]}, metrics, **about)
 
