@@ -53,7 +53,7 @@ class Look:
         return self.text_width + column * (self.cell_width + GAP)
 
 
-FIXED_ONLY, WITH_TUNED = Look(4.9, 1.5, 8, 74, 30), Look(3.55, 0.95, 7, 55, 14)
+FIXED_ONLY, WITH_TUNED = Look(4.9, 1.5, 8, 74, 30), Look(3.55, 0.95, 7, 51, 14)
 
 
 def figures(results: Results, context: Context) -> list[Figure]:
@@ -117,7 +117,7 @@ def _draw(rows: pd.DataFrame, seeds: str, labels: Sequence[str]) -> Canvas:
                 _cell(axes, (look.left(number), y), (look.cell_width, heights[row]), verdict, cells[row][number], look)
             y += heights[row]
     edge = f"; {EDGE}: α at the edge of its grid" if has_tuned(rows) else ""
-    note = f"{seeds}; directions with Holm's correction{edge}; – : no such data"
+    note = f"{seeds}; directions with Holm's correction{edge}; – : does not apply, or no such data"
     axes.text(WIDTH - 0.14, height - 0.1, note, ha="right", va="bottom", fontsize=7.5, color=FAINT)
     return canvas
 
