@@ -67,7 +67,7 @@ def build(
         log: whether to log the tables and figures to MLflow.
     """
     results = read_results(uri)
-    if results.runs.empty and not results.boards:
+    if results.all_runs.empty and not results.boards:
         left_out = results.left_out_sentences()
         condition = f" on the currently prepared data ({'; '.join(left_out)})" if left_out else ""
         raise ValueError(f"no finished runs in {without_user(results.uri)}{condition}; run `fedbandit run` first")

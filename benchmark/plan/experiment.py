@@ -243,6 +243,14 @@ class Experiment(Strict):
         """Tags of all its runs in MLflow; those of the board have some."""
         return {}
 
+    @property
+    def is_tuned(self) -> bool:
+        """Whether a profile lists seeds for choosing: settings are compared only after they have been chosen."""
+        from benchmark.statistics.seeds import purpose  # imports pandas, which takes half a second
+
+        lists = [profile.seeds for profile in self.profiles.values() if isinstance(profile.seeds, list)]
+        return any(purpose(seed) == "choose" for seeds in lists for seed in seeds)
+
     def profile(self, name: str) -> Profile:
         """Return a profile by name."""
         if name not in self.profiles:

@@ -23,17 +23,22 @@ class RunOptions:
     seeds: tuple[int, ...] = ()
 
 
-def find_experiments(names: Sequence[str]) -> list[Experiment]:
-    """Load experiments by name, pattern or path; without names, all experiments that are shipped."""
+def find_experiments(names: Sequence[str], profile: str | None = None) -> list[Experiment]:
+    """Load experiments by name, pattern or path; without names, all experiments that are shipped.
+
+    Given a profile, those that do not have it are left out, unless they are named or none has it.
+    """
     shipped = experiment_names()
-    selection: list[str] = [] if names else shipped
-    for name in names:
+    selection: list[str] = []
+    for name in names or ["*"]:
         matches = [candidate for candidate in shipped if fnmatchcase(candidate, name)]
         if not matches and not name.endswith(".toml"):
             files = [path.name for path in Path.cwd().glob("*.toml") if path.stem == name]
             raise _missing_suffix(name, files[0]) if files else unknown_name("experiment", name, shipped)
         selection += matches or [name]
-    return [load_experiment(name) for name in dict.fromkeys(selection)]
+    experiments = {name: load_experiment(name) for name in dict.fromkeys(selection)}
+    wanted = [each for name, each in experiments.items() if profile in (None, *each.profiles) or name in names]
+    return wanted or [*experiments.values()]
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

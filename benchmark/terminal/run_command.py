@@ -27,7 +27,7 @@ INTERRUPTED = 130
 def run_command(arguments: argparse.Namespace) -> int:
     """Execute the requested runs that are not finished; return the exit code."""
     check_executor(arguments)
-    experiments = find_experiments(arguments.experiments)
+    experiments = find_experiments(arguments.experiments, arguments.profile)
     if arguments.on is not None:
         experiments = on_data(experiments, arguments.on)
     plan = make_plan(experiments, options_of(arguments))

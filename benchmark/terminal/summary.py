@@ -41,7 +41,8 @@ def print_summary(
         text = f"{experiment.name}  {experiment.title}  ({number_of(count, 'run')} finished)"
         print(coloured(wrapped(text), BOLD))
     studies = {experiment.name for experiment in plan.experiments if experiment.effects_of}
-    compared = [record for record in records if record.experiment not in studies and record.purpose == "report"]
+    tuned = {experiment.name for experiment in plan.experiments if experiment.is_tuned}  # see the report
+    compared = [record for record in records if record.purpose == "report" and record.experiment not in studies | tuned]
     lines = budget_lines(_settings(compared))
     print("\n".join(["", *lines, ""] if lines else []))
     for line in (*data_lines(plan.runs), *runs_on_other_data(plan.runs, finished)):

@@ -1,10 +1,12 @@
 """Every claim of paper.toml on every variant of its data, with our value and a verdict.
 
 Directions are judged together, with Holm's correction over all of them; numbers by an equivalence test; counts exactly.
+Directions with a tuned α are judged together too, but apart from those at the paper's α: whether α has been tuned does
+not change the verdicts on what the paper did.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +23,7 @@ from benchmark.statistics.equivalence import (
 from benchmark.statistics.holm import MIN_SEEDS, verdicts_on_directions
 from benchmark.statistics.paired import mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict
-from reports.analysis.directions import check_direction
+from reports.analysis.directions import ABOUT_DATA, check_direction, used_settings
 from reports.analysis.evidence import Evidence
 from reports.analysis.verdicts import RECONSTRUCTED, STAND_IN, data_caveat
 from reports.drawing.labels import algorithm_label, dataset_label, front_text
@@ -29,9 +31,11 @@ from reports.paper import PAPER, paper, stream_of, variant_labels
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of
 from reports.read.results import Results
+from reports.read.tuned import TunedSetting, tuned_experiment, tuned_settings
 
 DIRECTION, NUMBER, COUNT, TABLE_2 = "direction", "number", "count", "Table 2"
-KINDS = (DIRECTION, NUMBER, COUNT, TABLE_2)
+TUNED = "direction, α tuned"
+KINDS = (DIRECTION, TUNED, NUMBER, COUNT, TABLE_2)
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Judged:
 
     `claim` is the text of the claim, the same on all variants; `at` says at which regret, for a claim about several
     levels. `paper` is the number that the paper states. `ours` is a text; `interval` is our mean with its 95 %
-    interval.
+    interval. `is_at_edge` says that a tuned value is at the edge of its grid.
     """
 
     kind: str
@@ -57,12 +61,18 @@ class Judged:
     verdict: ClaimVerdict = ClaimVerdict.NOT_CHECKABLE
     remark: str = ""
     caveat: str = ""
+    is_at_edge: bool = False
 
 
 def judged_claims(results: Results, context: Context) -> list[Judged]:
     """Return all claims about the experiments of a report, judged once for all tables and figures."""
     if not context.judged:
-        kinds = (_directions(results, context), _numbers(results, context), _counts(context))
+        kinds = (
+            _directions(results, context),
+            _tuned_directions(results, context),
+            _numbers(results, context),
+            _counts(context),
+        )
         experiments = (*context.experiments, None)
         context.judged += [claim for kind in kinds for claim in kind if claim.experiment in experiments]
     return context.judged
@@ -106,9 +116,13 @@ def _levels(claim: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
         yield f"{above:.0%} above the least regret", {**claim, "above": above}
 
 
+Tested = tuple[Mapping[str, Any], Judged, Evidence]
+"""A claim, its row without a verdict, and the result of its test."""
+
+
 def _directions(results: Results, context: Context) -> list[Judged]:
     """Test all directions, then judge them together."""
-    rows: list[tuple[Mapping[str, Any], Judged, Evidence]] = []
+    rows: list[Tested] = []
     for claim in paper()["directions"]:
         for variant, stream in _variants(claim):
             runs = runs_on(results, claim["experiment"], stream)
@@ -117,6 +131,45 @@ def _directions(results: Results, context: Context) -> list[Judged]:
             for at, level in _levels(claim):
                 row = Judged(DIRECTION, claim["experiment"], claim["place"], claim["says"], variant, data, at)
                 rows.append((claim, replace(row, caveat=caveat), check_direction(level, runs, results, context)))
+    return _judged_together(rows)
+
+
+def _tuned_directions(results: Results, context: Context) -> list[Judged]:
+    """Test the directions about real data with a tuned α, then judge them together; none if it has not been tuned."""
+    if results.tuning.empty or tuned_experiment() not in context.experiments:
+        return []
+    settings = tuned_settings(results.tuning)
+    rows: list[Tested] = []
+    for claim in paper()["directions"]:
+        if claim["test"] in ABOUT_DATA or stream_of(claim.get("dataset", "")) not in datasets_of(tuned_experiment()):
+            continue
+        for variant, stream in _variants(claim):
+            used = _used(claim, [setting for setting in settings if setting.stream == stream])
+            missing = next((setting for setting in used if setting.missing), None)
+            runs = pd.concat([results.tuning[:0], *(setting.runs for setting in used if setting.runs is not None)])
+            found = check_direction(claim, runs, results, context)
+            if missing is not None:
+                where = f"{algorithm_label(missing.algorithm)} at {front_text(missing.algorithm, missing.threshold)}"
+                found = Evidence(why_not=f"{where}: {missing.missing}")
+            texts = (f"{each.alpha_text} at {front_text(each.algorithm, each.threshold)}" for each in used)
+            found = replace(found, method=f"{found.method}; α: {', '.join(texts)}") if found.values else found
+            row = Judged(
+                TUNED, claim["experiment"], claim["place"], claim["says"], variant, dataset_label(stream or "")
+            )
+            is_at_edge = any(setting.is_at_edge for setting in used) and bool(found.values)
+            rows.append((claim, replace(row, caveat=caveat_of(context, runs), is_at_edge=is_at_edge), found))
+    return _judged_together(rows)
+
+
+def _used(claim: Mapping[str, Any], settings: Sequence[TunedSetting]) -> list[TunedSetting]:
+    """Return the settings that a claim compares."""
+    pairs = [(setting.algorithm, setting.threshold, "") for setting in settings]
+    numbers = used_settings(claim, pd.DataFrame(pairs, columns=["algorithm", "threshold", "variant"])).index
+    return [settings[number] for number in numbers]
+
+
+def _judged_together(rows: Sequence[Tested]) -> list[Judged]:
+    """Judge directions with Holm's correction for their number."""
     tested = {
         str(number): evidence.values
         for number, (claim, row, evidence) in enumerate(rows)

@@ -27,6 +27,10 @@ FREQUENT = "frequent"
 """As a threshold: the lowest γ above 1, or the lowest D, in the runs."""
 
 
+ABOUT_DATA = ("nearer_to_centre", "not_testable")
+"""Tests of claims about the data: no setting of a method changes their result."""
+
+
 def check_direction(claim: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
     """Test one direction of paper.toml on the runs of its experiment on one stream."""
     if runs.empty:
@@ -39,9 +43,7 @@ def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, co
     from scipy.stats import kendalltau  # takes a second to import
 
     along, metric = direction["along"], direction["metric"]
-    low, high = direction.get("between", (-math.inf, math.inf))
-    chosen = runs[(runs["algorithm"] == direction["algorithm"]) & (runs["variant"] == "") & runs[along].notna()]
-    chosen = chosen[(chosen[along] >= low * (1 - 1e-9)) & (chosen[along] <= high * (1 + 1e-9))]
+    chosen = _along(direction, runs)
     points = chosen.groupby("seed")[along].nunique()
     if chosen.empty or points.max() < 3:
         return Evidence(why_not="fewer than three settings were run")
@@ -49,6 +51,15 @@ def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, co
     words = {"threshold": "the threshold", "global_dim": "d_g"}[along]
     method = f"Kendall's τ of {declared_metric(metric).short_name} with {words}, {int(points.max())} settings"
     return evidence(values, direction["sign"], "τ = ", method)
+
+
+def _along(direction: Mapping[str, Any], runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs whose trend is tested."""
+    along = direction["along"]
+    low, high = direction.get("between", (-math.inf, math.inf))
+    chosen = runs[(runs["algorithm"] == direction["algorithm"]) & (runs["variant"] == "") & runs[along].notna()]
+    between: pd.DataFrame = chosen[(chosen[along] >= low * (1 - 1e-9)) & (chosen[along] <= high * (1 + 1e-9))]
+    return between
 
 
 def equal_regret(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
@@ -112,6 +123,20 @@ TESTS: dict[str, Callable[[Mapping[str, Any], pd.DataFrame, Results, Context], E
     "nearer_to_centre": nearer_to_centre,
     "not_testable": not_testable,
 }
+
+
+def used_settings(direction: Mapping[str, Any], settings: pd.DataFrame) -> pd.DataFrame:
+    """Return those rows of a table of settings whose runs a direction compares; for tests on real data."""
+    match direction["test"]:
+        case "trend":
+            return _along(direction, settings)
+        case "contrast":
+            return pd.concat([_setting(settings, direction[side]) for side in ("better", "worse")])
+        case "group_losses":
+            is_used = settings["threshold"].isin([float(direction[end]) for end in ("from", "to")])
+            used: pd.DataFrame = settings[is_used & (settings["algorithm"] == direction["algorithm"])]
+            return used
+    raise ValueError(f"the runs of {direction['test']} are not known")
 
 
 def _setting(runs: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:

@@ -16,19 +16,24 @@ COLUMNS = ("run_id", "dataset", "stream", "source", "algorithm", "family", "vari
 
 
 def group_totals(results: Results, context: Context, stream: str) -> pd.DataFrame:
-    """Return uploads and reward per run of the study on a stream and per group.
+    """Return uploads and reward per run of the study on a stream and per group; for the columns see `totals_of`."""
+    runs = results.runs[(results.runs["experiment"] == EXPERIMENT) & (results.runs["stream"] == stream)]
+    return totals_of(runs, EXPERIMENT, stream, results, context)
+
+
+def totals_of(runs: pd.DataFrame, experiment: str, stream: str, results: Results, context: Context) -> pd.DataFrame:
+    """Return uploads and reward per group and per run of an experiment on a stream; they are read once.
 
     Columns: run_id, dataset, stream, source, algorithm, family, variant, threshold, seed, group (its label), least (its
     least activity), users, interactions, uploads, reward. Empty if the data set or the runs are not available.
     """
-    if stream not in context.group_totals:
-        context.group_totals[stream] = _read(results, context, stream)
-    return context.group_totals[stream]
+    key = (experiment, stream)
+    if key not in context.group_totals:
+        context.group_totals[key] = _read(runs, next(iter(runs["dataset"]), stream), results, context)
+    return context.group_totals[key]
 
 
-def _read(results: Results, context: Context, stream: str) -> pd.DataFrame:
-    runs = results.runs[(results.runs["experiment"] == EXPERIMENT) & (results.runs["stream"] == stream)]
-    dataset = next(iter(runs["dataset"]), stream)
+def _read(runs: pd.DataFrame, dataset: str, results: Results, context: Context) -> pd.DataFrame:
     prepared = context.prepared(dataset)
     parts = []
     if prepared is not None:

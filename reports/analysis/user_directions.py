@@ -12,7 +12,7 @@ from benchmark.statistics.verdicts import ClaimVerdict
 from data_pipelines.prepare.prepared import Prepared
 from reports.analysis.embedding import ASSIGNMENTS, by_chance_of, distances, item_features
 from reports.analysis.evidence import Evidence, evidence
-from reports.analysis.group_totals import group_totals
+from reports.analysis.group_totals import totals_of
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.write.table import cell_text, interval_text
@@ -20,7 +20,8 @@ from reports.write.table import cell_text, interval_text
 
 def group_losses(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
     """The share of reward lost by the less active groups minus that lost by the most active, for each seed."""
-    totals = group_totals(results, context, str(runs["stream"].iloc[0]))
+    experiment, stream = (str(runs[column].iloc[0]) for column in ("experiment", "stream"))
+    totals = totals_of(runs, experiment, stream, results, context)
     totals = totals[totals["algorithm"] == direction["algorithm"]]
     if totals.empty:
         return Evidence(why_not="the data set used by these runs is not available")

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -16,12 +17,12 @@ from reports.drawing.style import FAINT, INK, WIDTH, header_height
 from reports.paper import variant_labels
 from reports.read.context import Context
 from reports.read.results import Results
+from reports.read.tuned import EDGE
 from reports.subjects import PAPER
-from reports.tables.claims import matrix
+from reports.tables.claims import NONE, NOT_TUNED, TUNED_CAPTION, has_tuned, matrix, tuned_labels
 from reports.tables.paper_against_ours import of_kind
 
 ORDER = 5
-NONE = "–"
 COLOURS = {
     ClaimVerdict.REPRODUCED: "#9fd8c4",
     ClaimVerdict.DIFFERENT: "#f5c98a",
@@ -33,9 +34,26 @@ COLOURS = {
 }
 """Light enough for black text; the text says the same, for readers who cannot tell the colours apart."""
 
-TEXT_WIDTH, CELL_WIDTH, CHARACTERS = 4.9, 1.5, 74
-LINE, MARGIN = 0.145, 0.1
-"""Inches: the height of a line of text, and the space around it."""
+LINE, MARGIN, GAP = 0.145, 0.1, 0.04
+"""Inches: the height of a line of text, the space around it, and the space between columns."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The sizes of the picture: inches of the claims and of a cell, points of the cells' text, characters per line."""
+
+    text_width: float
+    cell_width: float
+    font_size: float
+    characters: int
+    cell_characters: int
+
+    def left(self, column: int) -> float:
+        """Return where a column of cells begins."""
+        return self.text_width + column * (self.cell_width + GAP)
+
+
+FIXED_ONLY, WITH_TUNED = Look(4.9, 1.5, 8, 74, 30), Look(3.55, 0.95, 7, 51, 14)
 
 
 def figures(results: Results, context: Context) -> list[Figure]:
@@ -49,8 +67,9 @@ def figures(results: Results, context: Context) -> list[Figure]:
     number = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(*seeds[:1]) or "no"
     caption = (
         f"Verdicts on the directions that the paper states, {number} seeds, α and λ as in the paper, with Holm's "
-        "correction over all tests. Green: as in the paper; red: the opposite; grey: undecided; pale green: could "
-        "hardly fail; purple: the paper leaves open what the result depends on; white: not checkable here."
+        f"correction over all tests. {TUNED_CAPTION if has_tuned(rows) else NOT_TUNED} Green: as in the paper; red: "
+        "the opposite; grey: undecided; pale green: could hardly fail; purple: the paper leaves open what the result "
+        "depends on; white: not checkable here."
     )
     experiments = sorted({claim.experiment for claim in claims if claim.experiment in results.experiments()} - {None})
     return [
@@ -68,11 +87,17 @@ def figures(results: Results, context: Context) -> list[Figure]:
 
 
 def _draw(rows: pd.DataFrame, seeds: str, labels: Sequence[str]) -> Canvas:
-    variants = [*variant_labels().values()]
-    lines = [textwrap.wrap(claim, CHARACTERS) for claim in rows["claim"]]
-    heights = [max(1, len(text)) * LINE + MARGIN for text in lines]
+    look = WITH_TUNED if has_tuned(rows) else FIXED_ONLY
+    variants = [label for label in (*variant_labels().values(), *tuned_labels().values()) if label in rows]
+    lines = [textwrap.wrap(claim, look.characters) for claim in rows["claim"]]
+    cells = [[_wrapped(str(rows[variant].iloc[row]), look) for variant in variants] for row in range(len(rows))]
+    heights = [
+        max(len(text), *(cell.count("\n") + 1 for cell in row)) * LINE + MARGIN
+        for text, row in zip(lines, cells, strict=True)
+    ]
     places = [list(group) for _, group in groupby(range(len(rows)), key=lambda row: rows["place"].iloc[row])]
-    header, total = 0.45, sum(heights) + (LINE + MARGIN) * len(places)
+    header = LINE * max(len(_header(variant, look)) for variant in variants) + 0.16
+    total = sum(heights) + (LINE + MARGIN) * len(places)
     height = total + header + header_height(labels) + 0.3
     canvas = Canvas(figsize=(WIDTH, height))
     axes = canvas.add_axes((0, 0, 1, 1))
@@ -80,33 +105,45 @@ def _draw(rows: pd.DataFrame, seeds: str, labels: Sequence[str]) -> Canvas:
     axes.axis("off")
     y = header_height(labels) + header
     for number, variant in enumerate(variants):
-        text = "\n".join(textwrap.wrap(variant, 16))
-        axes.text(_left(number) + CELL_WIDTH / 2, y - 0.06, text, ha="center", va="bottom", weight="bold", fontsize=8.5)
+        text, x = "\n".join(_header(variant, look)), look.left(number) + look.cell_width / 2
+        axes.text(x, y - 0.06, text, ha="center", va="bottom", weight="bold", fontsize=look.font_size + 0.5)
     for members in places:
         axes.text(0.14, y + LINE, rows["place"].iloc[members[0]], va="center", fontsize=7.5, color=FAINT)
         y += LINE + MARGIN
         for row in members:
             axes.text(0.26, y + heights[row] / 2, "\n".join(lines[row]), va="center", fontsize=8, color=INK)
             for number, variant in enumerate(variants):
-                _cell(axes, _left(number), y, heights[row], str(rows[variant].iloc[row]))
+                verdict = str(rows[variant].iloc[row])
+                _cell(axes, (look.left(number), y), (look.cell_width, heights[row]), verdict, cells[row][number], look)
             y += heights[row]
-    note = f"{seeds}; directions with Holm's correction; – : no such data"
+    edge = f"; {EDGE}: α at the edge of its grid" if has_tuned(rows) else ""
+    note = f"{seeds}; directions with Holm's correction{edge}; – : does not apply, or no such data"
     axes.text(WIDTH - 0.14, height - 0.1, note, ha="right", va="bottom", fontsize=7.5, color=FAINT)
     return canvas
 
 
-def _left(column: int) -> float:
-    return TEXT_WIDTH + column * (CELL_WIDTH + 0.04)
+def _header(variant: str, look: Look) -> list[str]:
+    """Return the lines above a column; whether α is tuned has a line of its own."""
+    data, comma, tuned = variant.partition(", ")
+    return [*textwrap.wrap(data, min(16, look.cell_characters)), *([tuned] if comma else [])]
 
 
-def _cell(axes: Any, x: float, y: float, height: float, text: str) -> None:
-    verdict, _, levels = text.partition(":")
+def _wrapped(text: str, look: Look) -> str:
+    """Return the text in a cell: a verdict, without the levels of regret and without what is missing."""
+    verdict, _, details = text.partition(":")
+    if details and verdict != ClaimVerdict.NOT_CHECKABLE:
+        verdict = "depends on the regret"
+    return "\n".join(textwrap.wrap(verdict.replace("by the paper", "").strip(), look.cell_characters)) or NONE
+
+
+def _cell(axes: Any, corner: tuple[float, float], size: tuple[float, float], text: str, shown: str, look: Look) -> None:
+    (x, y), (width, height) = corner, size
     if text == NONE:
-        axes.text(x + CELL_WIDTH / 2, y + height / 2, NONE, ha="center", va="center", fontsize=8, color=FAINT)
+        axes.text(x + width / 2, y + height / 2, NONE, ha="center", va="center", fontsize=look.font_size, color=FAINT)
         return
+    verdict = text.partition(":")[0].removesuffix(f" {EDGE}")
     edge = "#d1d5db" if verdict == ClaimVerdict.NOT_CHECKABLE else "white"
     colour = COLOURS[ClaimVerdict(verdict)]
-    box = Rectangle((x, y + 0.015), CELL_WIDTH, height - 0.03, facecolor=colour, edgecolor=edge, linewidth=0.7)
+    box = Rectangle((x, y + 0.015), width, height - 0.03, facecolor=colour, edgecolor=edge, linewidth=0.7)
     axes.add_patch(box)
-    shown = "depends on the regret" if levels else verdict.replace("by the paper", "").strip()
-    axes.text(x + CELL_WIDTH / 2, y + height / 2, shown, ha="center", va="center", fontsize=8, color=INK)
+    axes.text(x + width / 2, y + height / 2, shown, ha="center", va="center", fontsize=look.font_size, color=INK)

@@ -21,17 +21,17 @@ class Context:
     """The data sets of these results, and sentences on anything missing.
 
     `experiments` are those that the report is about, whether they have runs or not. `absent` holds sentences about
-    anything missing; makers of tables and figures add to it with `note_absent`. `group_totals` caches the results of
-    the function of that name, which several tables and figures use; `judged` does so for the paper's claims, and
-    `by_chance` and `centre` for distances of users from the centre of the embedding, and `board_users` for the users of
-    a board.
+    anything missing; makers of tables and figures add to it with `note_absent`. `group_totals` caches the totals of
+    activity groups by experiment and stream, which several tables and figures use; `judged` does so for the
+    paper's claims, `by_chance` and `centre` for distances of users from the centre of the embedding, and `board_users`
+    for the users of a board.
     """
 
     folder: Path
     runs: pd.DataFrame
     experiments: tuple[str, ...] = ()
     absent: list[str] = field(default_factory=list)
-    group_totals: dict[str, pd.DataFrame] = field(default_factory=dict)
+    group_totals: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict)
     judged: list[Any] = field(default_factory=list)
     by_chance: dict[str, Any] = field(default_factory=dict)
     centre: dict[str, Any] = field(default_factory=dict)

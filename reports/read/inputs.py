@@ -19,6 +19,7 @@ def inputs_hash(results: Results, context: Context) -> str:
     """Hash all inputs of the tables, figures and page of these results."""
     content = {
         "runs": sorted(zip(results.runs["experiment"], results.runs["key"], results.runs["run_id"], strict=True)),
+        "tuning": sorted(zip(results.tuning["key"], results.tuning["run_id"], strict=True)),
         "sweeps": results.sweeps.astype(str).to_numpy().tolist(),
         "failed": results.failed.astype(str).to_numpy().tolist(),
         "left out": results.left_out_sentences(),

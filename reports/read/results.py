@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import pandas as pd
@@ -26,9 +26,11 @@ from benchmark.records.data_identity import (
 from benchmark.records.reader import read, read_curves, read_sweeps
 from benchmark.records.record import COMMIT, RunRecord
 from benchmark.records.tracking import tracking_uri
+from benchmark.statistics.seeds import split_by_purpose
 from data_pipelines.prepare.prepared import data_folder
 from reports.read.boards import StoredBoard, of_boards, read_boards
 from reports.read.run_table import as_runs, columns, failures, keep_latest
+from reports.read.tuned import tuned_experiment
 
 if TYPE_CHECKING:
     from benchmark.records.store import Store
@@ -45,7 +47,7 @@ VERSIONS = {
 
 LEFT_OUT = ("experiment", "dataset", "data", "runs")
 CLIENTS = "clients.parquet"
-CHOOSING_SENTENCE = "{:,} runs on seeds for choosing settings are left out of everything but the boards."
+CHOOSING_SENTENCE = "{:,} runs on seeds for choosing settings are left out of everything but the choices."
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ class Results:
         counted: caches `synchronisations`.
         boards: the boards; their runs are in no other figure or table.
         board_runs: the runs of boards on report seeds, one row each as in `runs`.
-        choosing: the number of runs on seeds for choosing, which are left out of everything but the boards.
+        tuning: the runs of the experiment in which α is tuned, on seeds of both kinds; they are in no other figure or
+            table than those on the paper's claims.
+        choosing: the number of runs on seeds for choosing, which are used for choosing alone.
     """
 
     runs: pd.DataFrame
@@ -77,28 +81,31 @@ class Results:
     versions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     boards: tuple[StoredBoard, ...] = ()
     board_runs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=columns()))
+    tuning: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=columns()))
     choosing: int = 0
     counted: dict[str, int | None] = field(default_factory=dict)
 
     def experiments(self) -> list[str]:
         """Return the names of the experiments that have finished runs."""
-        return sorted({*self.runs["experiment"], *self.board_runs["experiment"]})
+        return sorted({*self.runs["experiment"], *self.board_runs["experiment"], *self.tuning["experiment"]})
 
     @property
     def all_runs(self) -> pd.DataFrame:
-        """The runs, and those of boards on report seeds."""
-        return pd.concat([self.runs, self.board_runs], ignore_index=True) if len(self.board_runs) else self.runs
+        """The runs, those of boards and those with a tuned α, all on report seeds."""
+        _, tuned = split_by_purpose(self.tuning)
+        further = [frame for frame in (self.board_runs, tuned) if len(frame)]
+        return pd.concat([self.runs, *further], ignore_index=True) if further else self.runs
 
     def only(self, experiments: Iterable[str]) -> "Results":
         """Return the results of some experiments."""
         names = set(experiments)
-        frames = (self.runs, self.sweeps, self.failed, self.left_out, self.board_runs)
-        parts = (frame[frame["experiment"].isin(names)].reset_index(drop=True) for frame in frames)
-        runs, sweeps, failed, left_out, board_runs = parts
+        frames = ("runs", "sweeps", "failed", "left_out", "board_runs", "tuning")
+        parts: dict[str, Any] = {}
+        for name in frames:
+            frame = getattr(self, name)
+            parts[name] = frame[frame["experiment"].isin(names)].reset_index(drop=True)
         boards = tuple(board for board in self.boards if board.experiment in names)
-        return replace(
-            self, runs=runs, sweeps=sweeps, failed=failed, left_out=left_out, board_runs=board_runs, boards=boards
-        )
+        return replace(self, boards=boards, **parts)
 
     def left_out_sentences(self) -> list[str]:
         """Return a sentence per data set on runs on other data, and one on choosing runs: they are left out."""
@@ -160,7 +167,8 @@ def read_results(uri: str | None = None, folder: Path | None = None) -> Results:
     prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
     finished, others = split_by_data([record for record in records if record.status == "FINISHED"], prepared)
     boards, reporting = of_boards(finished), [record for record in finished if record.purpose == "report"]
-    finished_runs = as_runs([record for record in reporting if record.experiment not in boards])
+    tuned = tuned_experiment()
+    finished_runs = as_runs([record for record in reporting if record.experiment not in {*boards, tuned}])
     runs = keep_latest(finished_runs)
     return Results(
         runs=runs[columns()],
@@ -173,6 +181,7 @@ def read_results(uri: str | None = None, folder: Path | None = None) -> Results:
         versions=versions_of(finished),
         boards=read_boards(uri, finished),
         board_runs=as_runs([record for record in reporting if record.experiment in boards])[columns()],
+        tuning=keep_latest(as_runs([record for record in finished if record.experiment == tuned]))[columns()],
         choosing=len(finished) - len(reporting),
     )
 

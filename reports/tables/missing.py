@@ -66,7 +66,8 @@ def _profiles(name: str, results: Results) -> list[str]:
 
 
 def _rows(name: str, results: Results) -> list[dict[str, Any]]:
-    runs = results.runs[results.runs["experiment"] == name]
+    runs = next((runs for runs in (results.runs, results.tuning) if name in {*runs["experiment"]}), results.runs)
+    runs = runs[runs["experiment"] == name]
     profiles = _profiles(name, results)
     row: dict[str, Any] = {"experiment": name, "profile": "–", "planned": None, "finished": len(runs), "missing": "–"}
     if name in {*results.board_runs["experiment"]}:

@@ -9,7 +9,7 @@ import pandas as pd
 from benchmark.statistics.equivalence import COMMUNICATION_SHARE, REWARD_SHARE
 from benchmark.statistics.holm import MIN_SEEDS
 from benchmark.statistics.verdicts import ClaimVerdict, count_verdicts
-from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, TABLE_2, Judged, judged_claims
+from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, TABLE_2, TUNED, Judged, judged_claims
 from reports.analysis.table_2 import judged_cells
 from reports.paper import variant_labels
 from reports.read.context import Context
@@ -18,7 +18,13 @@ from reports.subjects import PAPER
 from reports.write.table import Table
 
 ORDER = 12
-PLURALS = {DIRECTION: "Directions", NUMBER: "Numbers", COUNT: "Counts of the data", TABLE_2: "Cells of Table 2"}
+PLURALS = {
+    DIRECTION: "Directions",
+    TUNED: "Directions with a tuned α",
+    NUMBER: "Numbers",
+    COUNT: "Counts of the data",
+    TABLE_2: "Cells of Table 2",
+}
 
 
 def tables(results: Results, context: Context) -> list[Table]:
@@ -38,8 +44,9 @@ def tables(results: Results, context: Context) -> list[Table]:
 RULES = (
     f"A number is reproduced if the 90 % interval of our mean lies within ±{REWARD_SHARE:.0%} of (reward − 1) or "
     f"±{COMMUNICATION_SHARE:.0%} of a communication around it, and different if the 95 % interval lies outside; a "
-    f"count must be equal. Directions are tested by seed with Holm's correction over all of them; opposite means "
-    f"significant against the paper. With fewer than {MIN_SEEDS} seeds everything is undecided. Mechanical claims "
+    f"count must be equal. Directions are tested by seed with Holm's correction over all of them, and "
+    f"those with a tuned α over all of those; opposite means significant against the paper. With fewer than "
+    f"{MIN_SEEDS} seeds everything is undecided. Mechanical claims "
     f"could hardly fail and are counted separately."
 )
 

@@ -50,8 +50,9 @@ def test_planned_and_recorded_runs_are_matched_one_to_one(
 ):
     monkeypatch.setenv("FEDBANDIT_DATA", str(all_data_sets))
     experiment = load_experiment(name)
-    runs = make_plan([experiment], RunOptions()).runs
-    planned = planned_runs(experiment, "quick", {run.stream.name for run in runs})
+    profile = "quick" if "quick" in experiment.profiles else "paper"
+    runs = make_plan([experiment], RunOptions(profile)).runs
+    planned = planned_runs(experiment, profile, {run.stream.name for run in runs})
     assert len(planned) == len(runs)
     assert set(recorded_as(planned, as_recorded(runs, is_old=is_old))) == set(planned)
     without_one = runs[: len(runs) // 2] + runs[len(runs) // 2 + 1 :]

@@ -107,7 +107,7 @@ def test_runs_on_choosing_seeds_are_left_out_and_counted(fresh: HandMade):
     assert len(after.runs) == len(before.runs)
     assert after.choosing == 1
     assert after.left_out_sentences() == [
-        "1 runs on seeds for choosing settings are left out of everything but the boards."
+        "1 runs on seeds for choosing settings are left out of everything but the choices."
     ]
     assert before.left_out_sentences() == []
 

@@ -27,6 +27,7 @@ from reports.read.boards import StoredBoard
 from reports.read.context import Context, make_context
 from reports.read.results import VERSIONS, Results, read_results, versions_of
 from reports.read.run_table import as_runs, columns
+from reports.read.tuned import tuned_experiment
 from reports.tables import equal_regret
 
 RECORDS = Path(__file__).parents[2] / "docs" / "records"
@@ -41,20 +42,22 @@ def main() -> int:
     results = read_results()
     results = replace(results, boards=tuple(board for board in results.boards if board.is_by_protocol))
     write(results, make_context(results), RECORDS)
-    boards = sum(len(board.result.outcomes) for board in results.boards)
-    print(f"wrote {len(results.runs):,} records, and {boards:,} of boards, to {RECORDS}")
+    runs, boards = len(results.runs) + len(results.tuning), sum(len(board.result.outcomes) for board in results.boards)
+    print(f"wrote {runs:,} records, and {boards:,} of boards, to {RECORDS}")
     return 0
 
 
 def write(results: Results, context: Context, folder: Path = RECORDS) -> None:
     """Write the records of a report."""
-    kept = set(results.runs["run_id"])
+    kept = {*results.runs["run_id"], *results.tuning["run_id"]}
     records = [record for record in read(results.uri) if record.run_id in kept]
     judged_claims(results, context)  # computes what needs the data themselves
     equal_regret.tables(results, context)
     folder.mkdir(parents=True, exist_ok=True)
     _write_table(folder / RUNS, pd.DataFrame([_row(record) for record in records], columns=_columns()))
-    totals = [group_totals(results, context, stream) for stream in _streams_of_groups(results)]
+    for stream in _streams_of_groups(results):
+        group_totals(results, context, stream)
+    totals = [*context.group_totals.values()]
     _write_table(folder / GROUPS, pd.concat(totals)[OF_GROUPS] if totals else pd.DataFrame(columns=OF_GROUPS))
     _write_boards(results, context, folder)
     about = {
@@ -70,7 +73,10 @@ def read_committed(folder: Path = RECORDS) -> tuple[Results, Context]:
     table = pd.read_parquet(folder / RUNS)
     records = [_record(row) for row in table.to_dict("records")]
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    runs = as_runs(records)[columns()]
+    runs, tuning = (
+        as_runs([record for record in records if (record.experiment == tuned_experiment()) == is_tuned])[columns()]
+        for is_tuned in (False, True)
+    )
     boards, board_runs = _read_boards(folder)
     results = Results(
         runs,
@@ -79,15 +85,18 @@ def read_committed(folder: Path = RECORDS) -> tuple[Results, Context]:
         counted=about["synchronisations"],
         boards=boards,
         board_runs=board_runs,
+        tuning=tuning,
     )
     context = make_context(results)
     context.board_users.update(_read_users(folder))
     context.manifests = about["manifests"]
     context.centre.update(about["centre"])
     context.withhold(name for name, manifest in about["manifests"].items() if not _is_prepared(name, manifest))
-    groups = pd.read_parquet(folder / GROUPS).merge(runs, on="run_id", suffixes=("", "_of_run"))
-    for stream in _streams_of_groups(results):
-        context.group_totals[stream] = groups[groups["stream"] == stream].reset_index(drop=True)
+    groups = pd.read_parquet(folder / GROUPS).merge(results.all_runs, on="run_id", suffixes=("", "_of_run"))
+    studies = results.all_runs[results.all_runs["experiment"].isin([EXPERIMENT, tuned_experiment()])]
+    for experiment, stream in set(zip(studies["experiment"], studies["stream"], strict=True)):
+        part = groups[(groups["experiment"] == experiment) & (groups["stream"] == stream)]
+        context.group_totals[experiment, stream] = part.reset_index(drop=True)
     return results, context
 
 
@@ -143,7 +152,7 @@ def _row(record: RunRecord) -> dict[str, Any]:
 
 
 def _record(row: dict[str, Any]) -> RunRecord:
-    metrics = {name: row[name] for name in metric_names() if name in row and row[name] == row[name]}
+    metrics = {name: row[name] for name in metric_names() if pd.notna(row.get(name))}
     about = {"run_id": row["run_id"], "experiment": row["experiment"]}
     return RunRecord.from_mlflow({}, {RECORD: row["record"]}, metrics, **about)
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from benchmark.statistics.verdicts import count_verdicts
 from data_pipelines.support.files import write_whole
-from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, judged_claims
+from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, TUNED, judged_claims
 from reports.analysis.seeds import over_seeds
 from reports.analysis.table_2 import judged_cells
 from reports.build import OUT
@@ -38,6 +38,7 @@ from reports.tables import (
     paper_against_ours,
     references,
     studies,
+    tuned,
     user_groups,
 )
 from reports.write.table import Table, interval_text
@@ -59,7 +60,7 @@ FIGURES = (
 TEMPLATE = Path(__file__).with_name("results_page.md")
 """The text of docs/results.md, without a number of a result: `make docs` adds tables and values."""
 
-INLINE = re.compile(r"\[\[(?P<what>ours|verdict): (?P<data>[^:\]]+): (?P<claim>[^\]]+)\]\]")
+INLINE = re.compile(r"\[\[(?P<what>ours|verdict)(?P<tuned> tuned)?: (?P<data>[^:\]]+): (?P<claim>[^\]]+)\]\]")
 NUMBER_TEXT = re.compile(r"(?<![\w.,])[−-]?\d[\d,]*(?:\.\d+)?(?:e\d+)?")
 NOT_RESULTS = tuple(
     re.compile(pattern, re.DOTALL)
@@ -108,17 +109,19 @@ def _pictures(results: Results, context: Context) -> Iterator[str]:
 def filled(text: str, results: Results, context: Context) -> str:
     """Replace `[[ours: DATA: CLAIM]]` and `[[verdict: DATA: CLAIM]]` by our value or verdict.
 
-    DATA and CLAIM are texts of the table of all claims; those that are not there are an error.
+    `[[ours tuned: DATA: CLAIM]]` is that with a tuned α. DATA and CLAIM are texts of the table of all claims; those
+    that are not there are an error.
     """
     (table,) = paper_against_ours.tables(results, context) if "[[" in text else (None,)
     return INLINE.sub(lambda match: _inline(table, **match.groupdict()), text)
 
 
-def _inline(table: Table | None, what: str, data: str, claim: str) -> str:
+def _inline(table: Table | None, what: str, tuned: str | None, data: str, claim: str) -> str:
     assert table is not None
     rows = table.readable[(table.readable["data"] == data) & (table.readable["claim"] == claim)]
+    rows = rows[(rows["kind"] == TUNED) == bool(tuned)]
     if len(rows) != 1:
-        raise ValueError(f"[[{what}: {data}: {claim}]] must name one claim of the table, got {len(rows)}")
+        raise ValueError(f"[[{what}{tuned or ''}: {data}: {claim}]] must name one claim of the table, got {len(rows)}")
     return str(rows[what].iloc[0])
 
 
@@ -145,6 +148,8 @@ def block(name: str, results: Results, context: Context) -> str:
         "equal_regret": lambda: by_level(equal_regret.tables(results, context)[0].frame),
         "study_lastfm": lambda: ablations.tables(results, context)[0],
         "directions": lambda: against_paper(results, context, DIRECTION),
+        "directions_tuned": lambda: against_paper(results, context, TUNED),
+        "tuned": lambda: tuned.tables(results, context)[0],
         "numbers": lambda: against_paper(results, context, NUMBER),
         "sizes": lambda: against_paper(results, context, COUNT),
         "time": lambda: where_the_time_goes(results),
@@ -235,7 +240,7 @@ def references_by_stream(results: Results, context: Context) -> Table:
 def against_paper(results: Results, context: Context, kind: str) -> pd.DataFrame:
     """Return the directions, numbers or sizes of the paper next to ours; Table 2 has a separate table."""
     (table,) = paper_against_ours.tables(results, context)
-    unused = ["kind", "paper", "place"] if kind == DIRECTION else ["kind"]
+    unused = ["kind", "paper", "place"] if kind in (DIRECTION, TUNED) else ["kind"]
     return table.frame[table.frame["kind"] == kind].drop(columns=unused)
 
 
