@@ -89,7 +89,7 @@ class Results:
         """Return the names of the experiments that have finished runs."""
         return sorted({*self.runs["experiment"], *self.board_runs["experiment"], *self.tuning["experiment"]})
 
-    @property
+    @cached_property
     def all_runs(self) -> pd.DataFrame:
         """The runs, those of boards and those with a tuned α, all on report seeds."""
         _, tuned = split_by_purpose(self.tuning)
