@@ -5,13 +5,14 @@ from pathlib import Path
 
 from PIL import Image
 
-WIDTH, COLOURS = 1100, 255
+MAX_WIDTH, MAX_HEIGHT, COLOURS = 1100, 1300, 64
 
 
 def small(picture: Path) -> bytes:
     """Return a smaller picture with fewer colours, which loads quickly."""
     with Image.open(picture) as image:
-        shape = (WIDTH, round(image.height * WIDTH / image.width))
+        scale = min(MAX_WIDTH / image.width, MAX_HEIGHT / image.height)
+        shape = (round(image.width * scale), round(image.height * scale))
         reduced = (
             image.convert("RGB")
             .resize(shape, Image.Resampling.LANCZOS)
