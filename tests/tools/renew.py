@@ -171,9 +171,9 @@ def front(results: Results, experiment: str) -> pd.DataFrame:
     """Return reward or regret, and C_T, for some thresholds."""
     runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["variant"] == "")]
     runs = runs[[method(name).role == "contender" for name in runs["algorithm"]]]
-    streams = datasets_of(experiment)
-    if runs["global_dim"].isna().any() and streams:  # the figure itself; its variants are in the table of directions
-        runs = runs[runs["stream"] == streams[0]]
+    if runs["global_dim"].isna().any():  # the figure itself, or its fallback; variants are in the table of directions
+        played = [*runs["stream"].unique()]
+        runs = runs[runs["stream"] == next((name for name in datasets_of(experiment) if name in played), played[0])]
     metric = "regret" if (runs["source"] == "simulated").all() else "normalised_reward"
     rows = over_seeds(runs, [metric, "communication"])
     if rows["global_dim"].notna().all():
