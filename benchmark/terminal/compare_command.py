@@ -4,8 +4,9 @@ import argparse
 import sys
 
 from benchmark.answers.budget import as_budget
-from benchmark.answers.compare import compare
+from benchmark.answers.compare import compare, seed_list
 from benchmark.answers.data import data_from
+from benchmark.answers.methods import candidates_of
 from benchmark.answers.results import Results
 from benchmark.plan.options import parse_seeds
 from benchmark.records.store import Store
@@ -20,7 +21,8 @@ def compare_command(arguments: argparse.Namespace) -> int:
     """Compare methods on a data set; return the exit code."""
     _check(arguments)
     budget = as_budget(arguments.budget)
-    seeds = parse_seeds(arguments.seeds)
+    seeds = seed_list(parse_seeds(arguments.seeds))
+    candidates_of(arguments.methods, points=arguments.points)  # a misspelt method is found before a file is imported
     spec = data_from(arguments.dataset)
     try:
         found = compare(
