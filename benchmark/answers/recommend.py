@@ -51,7 +51,7 @@ DEFAULT_BUDGET = 10.0
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the answer: what it is, its setting, its mean score with interval, and its transfers per client."""
+    """A row of the answer: its name and setting, its mean score with interval, and its transfers per client."""
 
     name: str
     setting: str
@@ -64,7 +64,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The answer for one data set and budget, with everything it rests on.
+    """The answer for one data set and budget, and the runs behind it.
 
     Attributes:
         data: as the user named it.

@@ -53,6 +53,7 @@ def front_points(answer: Recommendation) -> list[dict[str, Any]]:
         {
             "method": entry.label,
             "colour": style(entry.style).colour,
+            "symbol": style(entry.style).symbol,
             "setting": setting_of(name),
             "cost": full_transfers(numbers[name], board.dimension),
             "score": scores[name],
