@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 import pkgutil
+import re
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -13,6 +14,9 @@ from benchmark import commands
 from benchmark.commands import data
 from data_pipelines.support.messages import did_you_mean, one_line
 from data_pipelines.support.secrets import without_secrets
+
+NEGATIVE = re.compile(r"-\.?[0-9]")
+"""The start of a negative number."""
 
 
 class Command(Protocol):
@@ -32,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     script = sys.modules["__main__"]
     if getattr(script, "main", None) is main:
         script.__spec__ = __spec__  # as for `python -m benchmark`, so that worker processes do not execute the script
-    argv = sys.argv[1:] if argv is None else [*argv]
+    argv = with_negative_values(sys.argv[1:] if argv is None else argv)
     if argv[:1] == ["data"]:
         argv[1:] = data.with_sub_command(argv[1:])
     parser = _parser()
@@ -56,6 +60,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("fedbandit: interrupted", file=sys.stderr)
         return 130
+
+
+def with_negative_values(argv: Sequence[str]) -> list[str]:
+    """Write `--budget -3/client` as `--budget=-3/client`: argparse takes it for an option otherwise."""
+    joined: list[str] = []
+    for text in argv:
+        if NEGATIVE.match(text) and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+            joined[-1] += f"={text}"
+        else:
+            joined.append(text)
+    return joined
 
 
 def _command_names() -> list[str]:

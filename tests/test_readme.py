@@ -55,7 +55,7 @@ def test_own_tables_are_imported_run_and_compared_within_a_budget(
     (arguments,) = commands("data import", page)
     done = fedbandit(tmp_path, *arguments)
     assert done.returncode == 0, done.stderr
-    assert 'dataset = "shop"' in done.stdout
+    assert "next     fedbandit recommend shop" in done.stdout
     assert "shop" in fedbandit(tmp_path, "list").stdout
     (tmp_path / "shop.toml").write_text(example_file("shop.toml"))
     compare, confirm = commands("run shop.toml", page)

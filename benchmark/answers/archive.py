@@ -1,4 +1,4 @@
-"""Recorded runs by filters, and their archive: MLflow's own mark for deleted runs, which can be taken back."""
+"""Recorded runs by filters, and their archive: MLflow's own mark for deleted runs, which can be undone."""
 
 import shlex
 from collections.abc import Sequence
@@ -47,14 +47,14 @@ def archive_runs(records: Sequence[RunRecord], store: Store | None = None) -> No
 
 
 def restore_runs(records: Sequence[RunRecord], store: Store | None = None) -> None:
-    """Take the mark back."""
+    """Remove the mark again."""
     store = store or Store()
     for record in records:
         patiently(store.uri, lambda record=record: store.client.restore_run(record.run_id))  # type: ignore[misc]
 
 
 def gc_command(store: Store | None = None) -> str:
-    """Return the command of MLflow that removes archived runs and their files for good."""
+    """Return the command of MLflow that permanently removes archived runs and their files."""
     uri = (store or Store()).uri
     return f"mlflow gc --backend-store-uri {shlex.quote(without_user(absolute_uri(uri)))}"
 

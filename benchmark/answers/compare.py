@@ -90,7 +90,7 @@ def named_experiment(name: str, title: str, description: str = "") -> Experiment
 
 
 def in_memory(runs: Sequence[Run], jobs: int | None = None, observer: Observer = silent) -> list[RunRecord]:
-    """Do runs in processes on this machine and return their records, in the order of the runs."""
+    """Execute runs in processes on this machine and return their records, in the order of the runs."""
     from benchmark.execution.local import LocalExecutor
 
     with without_the_script(), LocalExecutor(jobs) as executor:
@@ -98,7 +98,7 @@ def in_memory(runs: Sequence[Run], jobs: int | None = None, observer: Observer =
 
 
 def play(runs: Sequence[Run], executor: Executor, observer: Observer = silent) -> list[RunRecord]:
-    """Do runs without a store, and return their records, in the order of the runs."""
+    """Execute runs without a store, and return their records, in the order of the runs."""
     seconds = expected_seconds(runs, [])
     collector = _Collector(observer, dict(seconds))
     observer.started(len(runs), 0, sum(seconds.values()))
@@ -141,7 +141,7 @@ class _Collector:
 def _recorded(
     runs: Sequence[Run], store: Any, jobs: int | None, observer: Observer
 ) -> tuple[list[RunRecord], list[str]]:
-    """Do the runs that are not in a store yet; return the records of all, and one line per failure."""
+    """Execute the runs that are not in a store yet; return the records of all, and one line per failure."""
     from benchmark import session
     from benchmark.execution.local import LocalExecutor
     from benchmark.records.store import Store

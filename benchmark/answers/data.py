@@ -1,5 +1,6 @@
 """The data that a user names: a prepared data set, or a CSV or Parquet file, which is imported on the fly."""
 
+import shlex
 from pathlib import Path
 
 from benchmark.answers.given_stream import data_set_spec
@@ -27,8 +28,11 @@ def data_from(text: str) -> DatasetSpec:
     path = Path(text).expanduser()
     if not path.exists():
         raise ValueError(one_line(f"data must be a prepared data set or a file, got {text!r}: no such file"))
-    imported = import_table(path)
-    arms = min(imported.profile.max_arms, DEFAULT_ARMS)
-    if arms < MIN_ARMS:
-        raise ValueError(one_line(f"{text}: one user took every item, so no pool has an item that was not taken"))
-    return data_set_spec(imported.name, arms=arms)
+    try:
+        imported = import_table(path, min_arms=MIN_ARMS)
+    except ValueError as error:
+        if "--" not in str(error):
+            raise
+        command = f"fedbandit data import --interactions {shlex.quote(text)}"
+        raise ValueError(one_line(f"{error} (such options are those of `{command}`)")) from None
+    return data_set_spec(imported.name, arms=min(imported.profile.max_arms, DEFAULT_ARMS))

@@ -19,10 +19,10 @@ def exported(names: Sequence[str], per: str = "run", store: str | None = None) -
     uri = store or tracking_uri()
     experiments = experiments_named(names, sorted(experiments_with_runs(Store(uri))))
     records = [record for record in read(uri, experiments) if record.status == "FINISHED"]
-    shown, notes = shown_records(records)
+    records, notes = shown_records(records)
     parts = []
     for experiment in experiments:
-        runs = run_table([record for record in shown if record.experiment == experiment])
+        runs = run_table([record for record in records if record.experiment == experiment])
         parts.append(runs if per == "run" else setting_table(runs).assign(experiment=experiment))
     table = pd.concat([part for part in parts if len(part)], ignore_index=True) if any(map(len, parts)) else parts[0]
     return table[["experiment", *(name for name in table.columns if name != "experiment")]], notes

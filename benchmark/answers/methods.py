@@ -97,8 +97,8 @@ def _run(candidate: Candidate, stream: StreamSpec, seed: int, fingerprint: str, 
 
 def _settings(method: Any, points: int | None) -> list[Candidate]:
     if isinstance(method, str):
-        wanted = parse_filter(method)
-        declaration, values = declaration_of(wanted.name), dict(wanted.values)
+        algorithm = parse_filter(method)
+        declaration, values = declaration_of(algorithm.name), dict(algorithm.values)
     elif isinstance(method, type):
         declaration, values = _declaration(method), {}
     else:

@@ -10,7 +10,7 @@ import pandas as pd
 from algorithms.registry import built_in_methods
 from benchmark.answers.budget import Budget, as_budget
 from benchmark.answers.compare import play, without_the_script
-from benchmark.answers.data import data_from
+from benchmark.answers.data import data_from, is_file_name
 from benchmark.answers.data_profile import DataProfile, profile_stream
 from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
 from benchmark.board.play import board_runs, stage_text
@@ -20,11 +20,14 @@ from benchmark.board.task import Task, load_task, task_names, task_of
 from benchmark.execution.executors import Executor
 from benchmark.observer import Observer, silent
 from benchmark.plan.algorithm_names import AlgorithmFilter
+from benchmark.plan.unknown_name import unknown_name
 from benchmark.protocol import BenchmarkProtocol, load_protocol
 from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.verdicts import Verdict
-from data_pipelines.prepare.prepared import read_manifest
+from data_pipelines.catalogue import data_set_names
+from data_pipelines.event_stream import EventStream
+from data_pipelines.prepare.prepared import prepared_names, read_manifest
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec
 from data_pipelines.support.messages import one_line
 
@@ -48,7 +51,7 @@ DEFAULT_BUDGET = 10.0
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the answer: what it is, its setting, its mean score with interval, and its transfers per client."""
+    """A row of the answer: its name and setting, its mean score with interval, and its transfers per client."""
 
     name: str
     setting: str
@@ -61,7 +64,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The answer for one data set and budget, with everything it rests on.
+    """The answer for one data set and budget, and the runs behind it.
 
     Attributes:
         data: as the user named it.
@@ -154,8 +157,40 @@ class Recommendation:
             "worse": "it earns less than never communicating; the choice did not hold on new seeds",
             "equivalent": "it earns the same as never communicating, within 5 %",
             "identical": "it is the same as never communicating",
-        }.get(str(row["verdict"]), "it is not decided whether it earns more than never communicating")
+        }.get(str(row["verdict"]), "it is not decided whether it earns more or less than never communicating")
         return f"{seeds}, {words}: difference {band}."
+
+    def warnings(self) -> list[str]:
+        """Return a warning if references earn more than the recommended method on the report seeds."""
+        above, undecided = [], []
+        own = self.result.mean(self.best, self.limit)[0]
+        for entry in self.result.references:
+            _, low, _ = self.result.above(entry.name, self.best)
+            line = Line(entry.label, "", *self.result.line(entry.name))
+            if low > 0:
+                above.append(f"{line.name} ({score_text(line)})")
+            elif line.mean > own:
+                undecided.append(f"{line.name} ({score_text(line)})")
+        sentences = []
+        if above:
+            sentences.append(
+                f"WARNING: references earn more than the recommended method on these data: {'; '.join(above)}. "
+                "The recommendation is the best of the federated methods, and not the best rule for these data."
+            )
+        if undecided:
+            sentences.append(f"It is not decided whether these references earn more: {'; '.join(undecided)}.")
+        if sentences and self.has_sampled_pools:
+            sentences.append(
+                "A rule that remembers items can use how the pools are drawn: an item that is offered to a client for "
+                "the second time is rarely the rewarded one. With real users, this part of its reward may be missing."
+            )
+        return sentences
+
+    @property
+    def has_sampled_pools(self) -> bool:
+        """Whether the other items of each pool were drawn at random from the data."""
+        stream = self.result.board.task.stream
+        return isinstance(stream, DatasetSpec) and stream.pools == "sampled"
 
     def other_budgets(self) -> list[str]:
         """Return what a smaller and a larger budget would change."""
@@ -173,15 +208,8 @@ class Recommendation:
         return sentences
 
     def plan_text(self) -> str:
-        """Return the plan that was played, in one sentence."""
-        board = self.result.board
-        counts = sorted({len(entry.configurations) for entry in board.playing if entry.is_ranked}, reverse=True)
-        choosing = sum(len(each.seeds) for each in board.protocol.halving())
-        return (
-            f"Plan: up to {counts[0] if counts else 0} settings per method on {choosing} seeds for choosing; those "
-            f"chosen on {len(board.seeds)} other seeds, which are reported. {len(self.result.outcomes):,} runs. "
-            "This is smaller than the benchmark protocol."
-        )
+        """Return the plan that was played."""
+        return f"{plan_text(self.result.board)} {len(self.result.outcomes):,} runs."
 
     def answer(self) -> str:
         """Return the recommendation in one or two sentences."""
@@ -191,7 +219,7 @@ class Recommendation:
         )
         return (
             f"For {self.profile.name} with {limit}, use {line.name} with {line.setting or 'its defaults'}. It earns "
-            f"{score_text(line)}{self.unit}, with {line.transfers:,.3g} transfers per client."
+            f"{score_text(line)}{self.unit}, with {transfers_text(line.transfers)} transfers per client."
         )
 
     @property
@@ -202,8 +230,8 @@ class Recommendation:
         )
 
     def __str__(self) -> str:
-        """Return the answer, how sure it is, and what other budgets change."""
-        return "\n".join([self.answer(), self.certainty(), *self.other_budgets()])
+        """Return the answer, how sure it is, warnings, and what other budgets change."""
+        return "\n".join([self.answer(), self.certainty(), *self.warnings(), *self.other_budgets()])
 
     def _repr_html_(self) -> str:
         import html
@@ -249,8 +277,10 @@ def recommend(
 
     limit = None if budget is None else as_budget(budget)
     task = task_from(data)
-    profile = profile_stream(task.stream.bound().build(FIRST_CHOOSING_SEED))
-    board, per_client = plan_recommendation(task, limit, profile, configurations)
+    example = task.stream.bound().build(FIRST_CHOOSING_SEED)
+    profile = profile_stream(example)
+    board, per_client = plan_recommendation(task, limit, profile, configurations, example)
+    observer.note(plan_text(board))
     with without_the_script(), LocalExecutor(jobs) as executor:
         result = _played(board, store, executor, observer)
     if result.is_interrupted:
@@ -273,6 +303,9 @@ def task_from(data: Any) -> Task:
         data = str(data)
     if data in task_names():
         return load_task(data)
+    known = {*task_names(), *data_set_names(), *prepared_names()}
+    if not is_file_name(data) and data not in known:
+        raise unknown_name("data set or task", data, known)
     spec = data_from(data).bound()
     has_ratings = read_manifest(spec.data.folder / spec.dataset).get("positive_rating") is not None
     options = {"pools": "rated"} if has_ratings else {"negatives": "popularity"}
@@ -281,7 +314,11 @@ def task_from(data: Any) -> Task:
 
 
 def plan_recommendation(
-    task: Task, budget: Budget | None, profile: DataProfile, configurations: int | None = None
+    task: Task,
+    budget: Budget | None,
+    profile: DataProfile,
+    configurations: int | None = None,
+    example: EventStream | None = None,
 ) -> tuple[Board, float]:
     """Return the board to play, and the budget in full transfers per client."""
     limit = DEFAULT_BUDGET if budget is None else budget.per_client(profile.clients, profile.dimension)
@@ -289,7 +326,19 @@ def plan_recommendation(
     if configurations is None:
         configurations = CONFIGURATIONS_OF_MANY_STEPS if profile.steps > MANY_STEPS else CONFIGURATIONS
     methods = contenders(protocol.comparison.reference)
-    return plan_board(task, methods, protocol, max_configurations=configurations), limit
+    board = plan_board(task, methods, protocol, max_configurations=configurations, example=example)
+    return board, limit
+
+
+def plan_text(board: Board) -> str:
+    """Return the plan of a board in words."""
+    methods = [entry for entry in board.playing if entry.is_ranked]
+    settings = max((len(entry.configurations) for entry in methods), default=0)
+    choosing = sum(len(each.seeds) for each in board.protocol.halving())
+    return (
+        f"Plan: {len(methods)} methods with up to {settings} settings each, chosen on {choosing} seeds; the chosen "
+        f"settings on {len(board.seeds)} other seeds, which are reported. This is smaller than the benchmark protocol."
+    )
 
 
 def small_protocol(limit: float, *, is_table: bool = False) -> BenchmarkProtocol:
@@ -351,6 +400,11 @@ def score_text(line: Line) -> str:
     return f"{line.mean:.3g}{interval}"
 
 
+def transfers_text(transfers: float) -> str:
+    """Write a number of transfers."""
+    return f"{transfers:,.0f}" if abs(transfers) >= 100 else f"{transfers:.3g}"
+
+
 def as_limit(limit: float) -> Budget:
     """Return a number of transfers per client as a budget."""
     return Budget(limit)
@@ -360,4 +414,4 @@ def limit_text(limit: float) -> str:
     """Write a budget in transfers per client."""
     if not limit:
         return "no communication"
-    return "unlimited" if math.isinf(limit) else f"{limit:,.3g} per client"
+    return "unlimited" if math.isinf(limit) else f"{transfers_text(limit)} per client"

@@ -86,17 +86,17 @@ class Results:
 
     def only(self, *, dataset: str | None = None, method: str | None = None) -> "Results":
         """Return the results on one data set, or of one method (its name or its label)."""
-        wanted = [
+        records = [
             record
             for record in self.records
             if dataset in (None, record.stream.name) and method in (None, record.method.name, record.method.card.label)
         ]
-        if not wanted:
+        if not records:
             names = {record.stream.name for record in self.records}
             if dataset is not None and dataset not in names:
                 raise unknown_name("dataset", dataset, names)
             raise unknown_name("method", str(method), {record.method.name for record in self.records})
-        return Results(tuple(wanted), self.budget, self.notes, self.failures)
+        return Results(tuple(records), self.budget, self.notes, self.failures)
 
     def best(self, budget: Any = None) -> Best:
         """Return the best setting within a budget: `"10/client"`, 5000 transfers in total, `"1MB"`; None: no limit.
@@ -109,7 +109,7 @@ class Results:
         settings = best_within(self._settings, allowed)
         if settings.empty:
             least = self._settings[COST].min()
-            raise ValueError(f"no setting stays within {limit}; the least is {least:,.4g} transfers per client")
+            raise ValueError(f"no setting stays within {limit}; the lowest is {least:,.4g} transfers per client")
         row = settings.iloc[0]
         return Best(
             method=row["method"],
@@ -157,9 +157,9 @@ class Results:
         return f"<Results: {runs}; {', '.join(counts)}>" + "".join(f"\n{note}" for note in self._all_notes())
 
     def _repr_html_(self) -> str:
-        shown = self._settings.drop(columns=["dataset"] if self._settings["dataset"].nunique() == 1 else [])
+        settings = self._settings.drop(columns=["dataset"] if self._settings["dataset"].nunique() == 1 else [])
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._all_notes())
-        return f"{notes}{shown.to_html(index=False, float_format='{:.4g}'.format, na_rep='–', border=0)}"
+        return f"{notes}{settings.to_html(index=False, float_format='{:.4g}'.format, na_rep='–', border=0)}"
 
     def _all_notes(self) -> list[str]:
         return [*self.notes, *(f"FAILED {failure}" for failure in self.failures)]
@@ -168,8 +168,8 @@ class Results:
         """Return a run of the only data set."""
         names = sorted({record.stream.name for record in self.records})
         if len(names) != 1:
-            found = f"{len(names)} ({', '.join(names)}); choose one with only(dataset=…)" if names else "no runs"
-            raise ValueError(f"results must be of one data set, got {found}")
+            count = f"{len(names)} ({', '.join(names)}); choose one with only(dataset=…)" if names else "no runs"
+            raise ValueError(f"results must be of one data set, got {count}")
         return self.records[0]
 
     def _parameters(self, row: "pd.Series[Any]") -> dict[str, Any]:

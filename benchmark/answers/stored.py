@@ -35,8 +35,8 @@ def results(experiment: str, store: str | None = None, folder: Path | None = Non
     records = [record for record in read(uri, [experiment]) if record.status == "FINISHED"]
     if not records:
         raise unknown_name("experiment with finished runs", experiment, experiments_with_runs(Store(uri)))
-    shown, notes = shown_records(records, folder)
-    return results_of(shown, notes=notes)
+    records, notes = shown_records(records, folder)
+    return results_of(records, notes=notes)
 
 
 def shown_records(records: Iterable[RunRecord], folder: Path | None = None) -> tuple[list[RunRecord], list[str]]:

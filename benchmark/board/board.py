@@ -18,6 +18,7 @@ from benchmark.protocol import BenchmarkProtocol
 from benchmark.statistics.budgets import Scale, regret_score
 from benchmark.statistics.seeds import CHOOSING_SEEDS, require_reporting
 from benchmark.statistics.selection import Selection, results_by_seed, select
+from data_pipelines.event_stream import EventStream
 
 COLUMNS = ["configuration", "seed", "score", "numbers_per_client"]
 UNLIMITED = {math.inf: math.inf}
@@ -104,6 +105,7 @@ def plan_board(
     *,
     seeds: Sequence[int] | None = None,
     max_configurations: int | None = None,
+    example: EventStream | None = None,
 ) -> Board:
     """Return the board of a task; raise NotPreparedError if its data are missing.
 
@@ -113,11 +115,12 @@ def plan_board(
         protocol: the protocol.
         seeds: report seeds, by default the protocol's.
         max_configurations: fewer configurations per method than the protocol's.
+        example: its stream of the first choosing seed, if it is already built.
     """
     report_seeds = tuple(protocol.seeds.reporting.seeds if seeds is None else seeds)
     require_reporting(report_seeds)
     stream = task.stream.bound()
-    example = stream.build(protocol.seeds.choosing.first)
+    example = stream.build(protocol.seeds.choosing.first) if example is None else example
     norm = mean_squared_norm(example.items)
     outline, reference = outline_of(stream), protocol.comparison.reference
     entries = [
@@ -172,13 +175,18 @@ def chosen_by(board: Board, entry: Entry, runs: pd.DataFrame) -> tuple[list[str]
 
 
 def wanted(board: Board, outcomes: Outcomes) -> list[RunName]:
-    """Return the runs to execute next; none if the board is complete."""
+    """Return the runs to execute next; none if the board is complete.
+
+    Nothing is reported before everything is chosen, so that the stream of each report seed is built only once.
+    """
     runs = run_table(board, outcomes)
-    names: dict[RunName, None] = {}
+    chosen: dict[str, None] = {}
+    choosing: dict[RunName, None] = {}
     for entry in board.playing:
-        chosen, pending = chosen_by(board, entry, runs)
-        names.update(dict.fromkeys(pending))
-        names.update(dict.fromkeys((name, seed) for name in chosen for seed in board.seeds))
+        configurations, pending = chosen_by(board, entry, runs)
+        chosen.update(dict.fromkeys(configurations))
+        choosing.update(dict.fromkeys(pending))
+    names = choosing or dict.fromkeys((name, seed) for seed in board.seeds for name in chosen)
     return [name for name in dict.fromkeys((*_by_chance(board, names), *names)) if name not in outcomes]
 
 

@@ -140,9 +140,12 @@ class BoardResult:
 
     def below(self, name: str) -> list[str]:
         """Return the reference lines that a row is below, by a paired interval at the primary endpoint."""
-        values = self.values(name)
-        lines = {entry.label: self._line(entry.name) for entry in self.references}
-        return [label for label, line in lines.items() if paired_interval(values, line)[2] < 0]
+        lines = {entry.label: self.above(entry.name, name) for entry in self.references}
+        return [label for label, (_, low, _) in lines.items() if low > 0]
+
+    def above(self, reference: str, name: str) -> Interval:
+        """Return the paired difference of a reference line to a row at the primary endpoint, with its interval."""
+        return paired_interval(self._line(reference), self.values(name))
 
     def line(self, name: str) -> Interval:
         """Return the mean score of a reference line, with its interval over seeds."""

@@ -17,6 +17,7 @@ The exit code is 2 for bad input, 130 after Ctrl-C.
 """
 
 import argparse
+import os
 from pathlib import Path
 
 
@@ -44,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError(f"--{option} must be at least 1, got {value}")
     if arguments.budget is not None:
         as_budget(arguments.budget)
+    if arguments.out is not None:
+        _check_page(Path(arguments.out).expanduser())
     recommendation = recommended(arguments)
     if recommendation is None:
         return 130
@@ -53,3 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
     write_recommendation(page, recommendation)
     print_recommendation(recommendation, page)
     return 0
+
+
+def _check_page(path: Path) -> None:
+    """Find out before the runs whether the page can be written after them."""
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise ValueError(f"--out must be a file that can be written, got {str(path)!r}")

@@ -7,9 +7,9 @@ Examples:
   fedbandit runs restore --experiment fig_d
   fedbandit runs delete --dataset shop --older-data
 
-An archived run is marked as deleted in MLflow: nothing shows it any more, and
-`restore` brings it back. `delete` archives, and prints the command of MLflow,
-`mlflow gc`, that removes archived runs and their files for good.
+An archived run is marked as deleted in MLflow: it is no longer shown, until
+`restore` removes the mark. `delete` archives, and prints the command of MLflow,
+`mlflow gc`, that permanently removes archived runs and their files.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     (restore_runs if arguments.action == "restore" else archive_runs)(selected)
     print(f"{count} {'restored' if arguments.action == 'restore' else 'archived'}.")
     if arguments.action == "delete":
-        print(f"To remove archived runs and their files for good, run:\n  {gc_command()}", file=sys.stderr)
+        print(f"To remove archived runs and their files permanently, run:\n  {gc_command()}", file=sys.stderr)
     return 0
 
 

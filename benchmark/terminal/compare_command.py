@@ -4,8 +4,9 @@ import argparse
 import sys
 
 from benchmark.answers.budget import as_budget
-from benchmark.answers.compare import compare
+from benchmark.answers.compare import compare, seed_list
 from benchmark.answers.data import data_from
+from benchmark.answers.methods import candidates_of
 from benchmark.answers.results import Results
 from benchmark.plan.options import parse_seeds
 from benchmark.records.store import Store
@@ -20,10 +21,11 @@ def compare_command(arguments: argparse.Namespace) -> int:
     """Compare methods on a data set; return the exit code."""
     _check(arguments)
     budget = as_budget(arguments.budget)
-    seeds = parse_seeds(arguments.seeds)
+    seeds = seed_list(parse_seeds(arguments.seeds))
+    candidates_of(arguments.methods, points=arguments.points)  # bad methods are refused before a file is imported
     spec = data_from(arguments.dataset)
     try:
-        found = compare(
+        comparison = compare(
             arguments.methods,
             spec,
             seeds,
@@ -36,19 +38,19 @@ def compare_command(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("Interrupted. Finished runs are saved; run the same command again to continue.", file=sys.stderr)
         return INTERRUPTED
-    print_comparison(found, f"compare-{spec.name}")
-    return 1 if found.failures else 0
+    print_comparison(comparison, f"compare-{spec.name}")
+    return 1 if comparison.failures else 0
 
 
-def print_comparison(found: Results, experiment: str) -> None:
+def print_comparison(comparison: Results, experiment: str) -> None:
     """Print the table, the best setting within the budget, failures and the next steps."""
-    print("\n".join(["", *budget_lines(found.summary()), ""]))
-    for note in found.notes:
+    print("\n".join(["", *budget_lines(comparison.summary()), ""]))
+    for note in comparison.notes:
         print(coloured(wrapped(note), YELLOW))
-    for failure, count in _counted(found.failures).items():
+    for failure, count in _counted(comparison.failures).items():
         print(coloured(wrapped(f"FAILED {failure}{count}"), RED))
-    if found.records:
-        print(wrapped(f"best     {found.best()}", " " * 9))
+    if comparison.records:
+        print(wrapped(f"best     {comparison.best()}", " " * 9))
     print(f"view     fedbandit ui {experiment}")
     print(f"report   fedbandit report {experiment}")
     print(f"export   fedbandit export {experiment} --out runs.csv")

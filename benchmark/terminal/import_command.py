@@ -136,6 +136,6 @@ def _import(arguments: argparse.Namespace) -> int:
     print("\n".join(profile.lines))
     counts = (profile.users, "user"), (profile.items, "item"), (profile.interactions, "interaction")
     print(f"\n{imported.name}: imported, {', '.join(number_of(*count) for count in counts)}")
-    print(f"Stored in {data_folder() / imported.name}. To use it in an experiment file, write")
-    print(f'dataset = "{imported.name}" under [[streams]] (see "Add an experiment" in README.md).')
+    print(f"Stored in {data_folder() / imported.name}.")
+    print(f"next     fedbandit recommend {imported.name} --budget 10/client")
     return 0

@@ -7,10 +7,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmark.answers.recommend import Line, Recommendation, limit_text, recommend, score_text
+from benchmark.answers.recommend import (
+    Line,
+    Recommendation,
+    limit_text,
+    recommend,
+    score_text,
+    transfers_text,
+)
 from benchmark.records.store import Store
 from benchmark.terminal.sweep_display import SweepDisplay
-from benchmark.terminal.text import BOLD, GREEN, YELLOW, coloured, wrapped
+from benchmark.terminal.text import BOLD, GREEN, WIDTH, YELLOW, coloured, wrapped
+
+LABEL_WIDTH, BUDGET_WIDTH, SCORE_WIDTH, TRANSFERS_WIDTH = 36, 17, 21, 10
 
 
 class StagedDisplay:
@@ -23,6 +32,10 @@ class StagedDisplay:
         """Begin a new display."""
         self._current = SweepDisplay()
         self._current.started(runs, skipped, seconds)
+
+    def note(self, text: str) -> None:
+        """Print a text that stays."""
+        self._current.note(wrapped(text, ""))
 
     def __getattr__(self, name: str) -> Any:
         """Pass everything else on to the current display."""
@@ -57,6 +70,8 @@ def print_recommendation(answer: Recommendation, page: Path) -> None:
         print(coloured(wrapped(answer.answer(), ""), BOLD))
         print("\n".join(["", *lines_of(answer), ""]))
         sentences = [answer.certainty(), *answer.other_budgets()]
+    for warning in answer.warnings():
+        print(coloured(wrapped(warning, ""), YELLOW))
     for sentence in (*sentences, "", *answer.profile.sentences(), "", answer.plan_text(), ""):
         print(wrapped(sentence, ""))
     budget = f" --budget {answer.budget.option}" if answer.budget else ""
@@ -66,23 +81,23 @@ def print_recommendation(answer: Recommendation, page: Path) -> None:
 
 def lines_of(answer: Recommendation) -> list[str]:
     """Return the table: the recommendation, the other methods, extremes and references."""
-    header = f"{'':<32}{'score':>19}{'transfers/client':>17}  compared"
+    header = f"{'':<{LABEL_WIDTH}}{'score':>{SCORE_WIDTH}}{'transfers':>{TRANSFERS_WIDTH}}  compared"
     rows = [_row(line.name, line, line.verdict) for line in answer.lines()]
-    return [coloured(header, BOLD), coloured(rows[0], GREEN), *rows[1:]]
+    caption = f"score:{answer.unit}, with a 95 % interval; transfers: per client; compared: with the first row"
+    return [coloured(header, BOLD), coloured(rows[0], GREEN), *rows[1:], wrapped(caption, "")]
 
 
 def budget_lines(answer: Recommendation) -> list[str]:
     """Return the table over budgets: the best method and setting at each."""
-    header = f"{'budget':<18}{'score':>19}{'transfers/client':>17}  method"
-    lines = [f"{answer.profile.name}: the best method at each budget; scores are{answer.unit.rstrip()}", ""]
-    lines.append(coloured(header, BOLD))
+    header = f"{'budget':<{BUDGET_WIDTH}}{'score':>{SCORE_WIDTH}}{'transfers':>{TRANSFERS_WIDTH}}  method"
+    lines = [f"{answer.profile.name}: the best method at each budget", "", coloured(header, BOLD)]
     for limit, line in answer.over_budgets():
-        lines.append(_row(limit_text(limit), line, line.name, 18))
-        lines.append(f"{'':<18}{line.setting:>60}")
-    return lines
+        lines.append(_row(limit_text(limit), line, line.name, BUDGET_WIDTH))
+        lines.append(f"{'':<{BUDGET_WIDTH}}{line.setting:>{WIDTH - BUDGET_WIDTH}}")
+    return [*lines, wrapped(f"score:{answer.unit}, with a 95 % interval; transfers: per client", "")]
 
 
-def _row(name: str, line: Line, last: str, width: int = 32) -> str:
-    transfers = "" if math.isnan(line.transfers) else f"{line.transfers:,.3g}"
+def _row(name: str, line: Line, last: str, width: int = LABEL_WIDTH) -> str:
+    transfers = "" if math.isnan(line.transfers) else transfers_text(line.transfers)
     score = line.setting if math.isnan(line.mean) else score_text(line)
-    return f"{name[: width - 1]:<{width}}{score:>19}{transfers:>17}  {last}".rstrip()
+    return f"{name[:width]:<{width}}{score:>{SCORE_WIDTH}}{transfers:>{TRANSFERS_WIDTH}}  {last}".rstrip()

@@ -18,6 +18,7 @@ from data_pipelines.prepare.prepared import (
     read_sealed_manifest,
 )
 from data_pipelines.support.files import locked, sha256_of
+from data_pipelines.support.messages import one_line
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 RESERVED = ("archives", "import", "pictures", "show", "stand-ins")
@@ -43,18 +44,26 @@ class ImportedTable:
 
 
 def import_table(
-    path: Path, options: ImportOptions | None = None, *, name: str | None = None, folder: Path | None = None
+    path: Path,
+    options: ImportOptions | None = None,
+    *,
+    name: str | None = None,
+    folder: Path | None = None,
+    min_arms: int = 0,
 ) -> ImportedTable:
     """Import a table of interactions into the data folder, without printing anything.
 
     Without a name, the data set is named after the file; if other data already have that name, a hash follows it.
-    Bad input raises a `ValueError` with one line, and nothing is written.
+    Bad input raises a `ValueError` with one line, and nothing is written. `min_arms` refuses data whose pools would be
+    smaller, because a user took nearly every item.
     """
     options = options or ImportOptions()
     folder = data_folder() if folder is None else folder
     if name is not None:
         check_name(name)
     own_data = read_own_data(path, options)
+    if own_data.profile.max_arms < min_arms:
+        raise ValueError(one_line(f"{path}: one user took every item, so there is no other item to offer to this user"))
     members = _members(path, options)
     name = name or _free_name(path, members, folder)
     with locked(folder, name):

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from benchmark.answers.recommend import Recommendation, limit_text, score_text, setting_of
+from benchmark.answers.recommend import Recommendation, limit_text, score_text, setting_of, transfers_text
 from benchmark.board.board import run_table
 from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.seeds import CHOOSING_SEEDS
@@ -31,6 +31,7 @@ def recommendation_page(answer: Recommendation) -> str:
         answer=answer,
         budgets=[(limit_text(limit), line, score_text(line)) for limit, line in answer.over_budgets()],
         lines=[(line, score_text(line) if math.isfinite(line.mean) else line.setting) for line in answer.lines()],
+        transfers_text=transfers_text,
         style=asset("page.css"),
         points=in_script(json.dumps(points, allow_nan=False, ensure_ascii=False)),
         limit=answer.limit if math.isfinite(answer.limit) else max(point["cost"] for point in points),
@@ -52,6 +53,7 @@ def front_points(answer: Recommendation) -> list[dict[str, Any]]:
         {
             "method": entry.label,
             "colour": style(entry.style).colour,
+            "symbol": style(entry.style).symbol,
             "setting": setting_of(name),
             "cost": full_transfers(numbers[name], board.dimension),
             "score": scores[name],

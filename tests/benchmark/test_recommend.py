@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,8 +53,29 @@ def test_the_answer_names_both_extremes_and_how_sure_it_is(answer: Recommendatio
     assert {"never communicating", "always communicating"} < {*names}
     assert "10 seeds that were not used for choosing" in answer.certainty()
     assert len(answer.other_budgets()) == 2
+    assert answer.plan_text().startswith("Plan: ")
     assert "smaller than the benchmark protocol" in answer.plan_text()
     assert "<table" in answer._repr_html_()
+
+
+def with_references_at(answer: Recommendation, *scores: float) -> Recommendation:
+    """Return the same answer, with references that have these scores on the report seeds, in turn."""
+    seeds = answer.result.board.seeds
+    line = {seed: scores[place % len(scores)] for place, seed in enumerate(seeds)}
+    return replace(answer, result=replace(answer.result, lines=dict.fromkeys(answer.result.lines, line)))
+
+
+def test_a_reference_that_earns_more_than_the_recommendation_is_a_warning(answer: Recommendation):
+    mean = answer.lines()[0].mean
+    better = with_references_at(answer, mean + 10.0, mean + 11.0)
+    (warning,) = better.warnings()
+    assert warning.startswith("WARNING: references earn more than the recommended method on these data: ")
+    assert all(entry.label in warning for entry in answer.result.references)
+    assert warning in str(better)
+    assert warning in recommendation_page(better)
+    undecided = with_references_at(answer, mean + 10.0, mean - 9.0)
+    assert undecided.warnings()[0].startswith("It is not decided whether these references earn more: ")
+    assert not with_references_at(answer, mean - 10.0, mean - 11.0).warnings()
 
 
 def test_the_page_has_every_setting_that_was_tried_and_no_other_host(answer: Recommendation):
@@ -128,7 +150,7 @@ def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_
     ("arguments", "message"),
     [
         (["purchases.csv", "--budget", "0"], "budget must be above 0"),
-        (["purchases.csv", "--budget=-5/client"], "budget must be above 0"),
+        (["purchases.csv", "--budget", "-5/client"], "budget must be above 0, got '-5/client'"),
         (["purchases.csv", "--budget", "1e30"], "budget must be at most"),
         (["purchases.csv", "--budget", "many"], "budget must be 10/client"),
         (["purchases.csv", "--jobs", "0"], "--jobs must be at least 1, got 0"),
@@ -136,7 +158,12 @@ def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_
         (["empty.csv"], "empty.csv"),
         (["binary.csv"], "binary.csv"),
         (["missing.csv"], "no such file"),
-        (["lastfmm"], "unknown data set 'lastfmm' (did you mean lastfm"),
+        (["purchases.csv", "--out", "folder.csv"], "--out must be a file that can be written, got 'folder.csv'"),
+        (["purchases.csv", "--out", "empty.csv/page.html"], "--out must be a file that can be written"),
+        (["bad_rows.csv"], "(such options are those of `fedbandit data import --interactions bad_rows.csv`)"),
+        (["one_user.csv"], "one user took every item"),
+        (["lastfmm"], "unknown data set or task 'lastfmm' (did you mean lastfm"),
+        (["simulated-zip"], "unknown data set or task 'simulated-zip' (did you mean simulated-zipf"),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(
@@ -145,11 +172,14 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     (folder / "folder.csv").mkdir()
     (folder / "empty.csv").write_text("")
     (folder / "binary.csv").write_bytes(bytes(range(256)) * 10)
+    (folder / "bad_rows.csv").write_text("user,item\n1,2\n,3\n")
+    (folder / "one_user.csv").write_text("user,item\n1,2\n1,3\n")
+    files = {*folder.rglob("*")}
     done = fedbandit_here(folder, "recommend", *arguments)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert message in done.stderr
-    assert not (folder / "recommendations").exists()
+    assert {*folder.rglob("*")} == files
 
 
 def test_a_recommendation_is_the_same_with_and_without_a_store(

@@ -46,6 +46,7 @@ from tests.tools.committed import read_committed
 from tests.tools.protocol_page import effect_of_choosing, effect_of_fixed_values, effect_of_uniform_negatives
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
+from tests.tools.transcripts import renew_transcripts
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = DOCS / "pictures"
@@ -91,6 +92,7 @@ def main() -> int:
     for name in PAGES:
         template = TEMPLATE if name == "results.md" else DOCS / name
         write_whole(DOCS / name, filled(renewed(template.read_text(), results, context), results, context).encode())
+    renew_transcripts(DOCS / "answers.md")
     take_screenshots(PICTURES)
     print(f"updated: {', '.join(PAGES)} and {len(pictures)} figures in {DOCS}")
     return 0
