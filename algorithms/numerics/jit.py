@@ -15,6 +15,7 @@ import numba
 import numpy as np
 from numba.core.caching import UserProvidedCacheLocator
 
+from algorithms.kernel_cache import CACHE_FOLDER
 from algorithms.numerics.linking import LinkedCompiler
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -26,18 +27,6 @@ OPTIONS: dict[str, Any] = {
     "_nrt": False,  # no reference counting, which took a third of the time; kernels must not allocate
     "no_cfunc_wrapper": True,  # no C code calls kernels
 }
-
-
-def cache_folder(package: Path) -> Path:
-    """Return the folder for compiled kernels, named after the contents of a package."""
-    digest = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "fedbandit" / f"kernels-{digest.hexdigest()[:16]}"
-
-
-CACHE_FOLDER = cache_folder(Path(__file__).parents[1])
 
 
 def _can_write(folder: Path) -> bool:
@@ -58,6 +47,10 @@ class KernelLocator(UserProvidedCacheLocator):
         self._py_file = py_file
         self._lineno = py_func.__code__.co_firstlineno
         self._cache_path = str(CACHE_FOLDER / py_func.__module__)
+
+    def get_source_stamp(self) -> str:
+        """Return the hash of the file: a stored kernel is valid for the same content, whatever the file's date."""
+        return hashlib.sha256(Path(self._py_file).read_bytes()).hexdigest()
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> "KernelLocator":

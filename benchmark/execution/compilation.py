@@ -7,12 +7,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
+from urllib.parse import quote
 
+from filelock import FileLock
 from numba.core import event
 
 from algorithms.compiled_run import CompiledRun
+from algorithms.kernel_cache import CACHE_FOLDER
 from algorithms.method import Declaration
 from algorithms.numerics.jit import OPTIONS
 from algorithms.stream import Stream
@@ -133,6 +136,24 @@ def is_compiled(method: CompiledMethod, short: Stream) -> bool:
     finally:
         _listener.thread.refuses = False
     return True
+
+
+def compile_once(method: CompiledMethod, short: Stream) -> None:
+    """Compile the kernels of a method, unless another process does: then wait for it, and load them.
+
+    The system releases the lock of a process that is killed, and Numba stores a kernel only as a whole.
+    """
+    if not OPTIONS["cache"]:
+        compile_method(method, short)
+        return
+    name = "-".join([method.name, *(setting for setting, value in kernel_settings(method).items() if value)])
+    lock = FileLock(CACHE_FOLDER / f"{quote(name, safe='')}.lock")
+    with suppress(OSError, NotImplementedError):  # on a file system without locks, both compile
+        lock.acquire()
+    try:
+        compile_method(method, short)
+    finally:
+        lock.release()
 
 
 def compile_method(method: CompiledMethod, short: Stream) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import cloudpickle
 
-from benchmark.execution.compilation import CompiledMethod, compile_method, is_compiled
+from benchmark.execution.compilation import CompiledMethod, compile_once, is_compiled
 from benchmark.execution.executors import one_thread_each, usable_cores
 from benchmark.execution.pool import Pool
 from benchmark.execution.run_result import RunResult, run_algorithm
@@ -177,7 +177,7 @@ def _is_compiled(folder: Path, method: CompiledMethod) -> bool:
 
 
 def _compile(folder: Path, method: CompiledMethod) -> None:
-    compile_method(method, _read_stream(folder))
+    compile_once(method, _read_stream(folder))
 
 
 def _remove_folders_of_dead_processes() -> None:

@@ -35,7 +35,12 @@ def compile_kernels(compiler: Compiler, runs: Iterable[Run], observer: Observer,
 
 def methods_of(runs: Iterable[Run]) -> list[CompiledMethod]:
     """Return the methods that declare how long they take to compile, one per set of kernels, the longest first."""
-    algorithms = [run.algorithm for run in runs if is_announced(run.algorithm)]
+    return one_per_kernel(run.algorithm for run in runs)
+
+
+def one_per_kernel(candidates: Iterable[object]) -> list[CompiledMethod]:
+    """Return the methods among these that declare how long they take to compile, as `methods_of` does."""
+    algorithms = [candidate for candidate in candidates if is_announced(candidate)]
     kernels = {(type(algorithm), tuple(kernel_settings(algorithm).items())) for algorithm in algorithms}
     methods = [with_defaults(method, **dict(settings)) for method, settings in kernels]
     return sorted(methods, key=lambda method: (-method.compile_seconds, announcement(method)))

@@ -60,7 +60,8 @@ def _machine() -> Iterator[Check]:
 
 
 def _kernels() -> Iterator[Check]:
-    from algorithms.numerics.jit import CACHE_FOLDER, OPTIONS
+    from algorithms.kernel_cache import CACHE_FOLDER
+    from algorithms.numerics.jit import OPTIONS
     from algorithms.registry import built_in_methods
     from benchmark.execution.compilation import is_compiled, with_defaults
     from benchmark.execution.warm_up import SHORT

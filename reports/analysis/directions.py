@@ -83,14 +83,16 @@ def equal_regret(direction: Mapping[str, Any], runs: pd.DataFrame, results: Resu
 def paired_fronts(runs: pd.DataFrame, one: str, other: str) -> tuple[list[Front], list[Front]]:
     """Return communication and regret of the settings of two methods, one front per common seed."""
     plain = runs[runs["variant"] == ""]
-    sides = [plain[plain["algorithm"] == name] for name in (one, other)]
-    common = sorted(set(sides[0]["seed"]) & set(sides[1]["seed"]))
-    first, second = ([_front(side[side["seed"] == seed]) for seed in common] for side in sides)
-    return first, second
+    first, second = (_fronts(plain[plain["algorithm"] == name]) for name in (one, other))
+    common = sorted(first.keys() & second.keys())
+    return [first[seed] for seed in common], [second[seed] for seed in common]
 
 
-def _front(runs: pd.DataFrame) -> Front:
-    return runs["communication"].to_numpy(), runs["regret"].to_numpy()
+def _fronts(runs: pd.DataFrame) -> dict[int, Front]:
+    """Return communication and regret of the settings of a method, by seed."""
+    columns = runs[["seed", "communication", "regret"]]
+    parts = ((seed, part.to_numpy().T) for seed, part in columns.groupby("seed"))
+    return {int(str(seed)): (values[1], values[2]) for seed, values in parts}
 
 
 def contrast(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:

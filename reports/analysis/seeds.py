@@ -16,13 +16,14 @@ def over_seeds(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     and `m_seeds`, its values in the order of `seed_list`.
     """
     rows = []
-    for values, part in runs.groupby([*GROUP], dropna=False, sort=True):
-        seeds = tuple(sorted(int(seed) for seed in part["seed"]))
-        row = {**dict(zip(GROUP, values, strict=True)), "variant": part["variant"].iloc[0]}
+    for values, unsorted in runs.groupby([*GROUP], dropna=False, sort=True):
+        part = unsorted.sort_values("seed")
+        seeds = tuple(int(seed) for seed in part["seed"])
+        row = {**dict(zip(GROUP, values, strict=True)), "variant": unsorted["variant"].iloc[0]}
         row |= {"seeds": len(seeds), "seed_list": seeds}
         for metric in metrics:
-            row[metric], row[f"{metric}_low"], row[f"{metric}_high"] = mean_interval(part[metric].to_numpy())
-            row[f"{metric}_seeds"] = tuple(part.sort_values("seed")[metric])
+            row[metric], row[f"{metric}_low"], row[f"{metric}_high"] = mean_interval(unsorted[metric].to_numpy())
+            row[f"{metric}_seeds"] = tuple(part[metric])
         rows.append(row)
     ends = [f"{metric}{end}" for metric in metrics for end in ("", "_low", "_high", "_seeds")]
     return pd.DataFrame(rows, columns=[*GROUP, "variant", "seeds", "seed_list", *ends])

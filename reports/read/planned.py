@@ -96,6 +96,7 @@ def recorded_as(planned: Iterable[PlannedRun], runs: pd.DataFrame) -> Iterator[P
     """Yield the planned run that each recorded run matches; for an unplanned run, a placeholder that matches none."""
     planned = list(planned)
     names = {(run.dataset, run.algorithm): [name for name, _ in run.parameters] for run in planned}
+    defaults = {algorithm: _defaults(algorithm) for _, algorithm in names}
     dimensions = {run.dataset: set[Any]() for run in planned}
     for run in planned:
         dimensions[run.dataset].add(dict(run.stream).get("dimension", ANY_OTHER))
@@ -103,7 +104,7 @@ def recorded_as(planned: Iterable[PlannedRun], runs: pd.DataFrame) -> Iterator[P
     for dataset, algorithm, configuration, source, fingerprint, seed in runs[columns].itertuples(index=False):
         if (dataset, algorithm) not in names:
             continue
-        values = {**_defaults(algorithm), **configuration}
+        values = {**defaults[algorithm], **configuration}
         parameters = tuple((name, values.get(name)) for name in names[dataset, algorithm])
         if source == "simulated":
             yield PlannedRun(dataset, algorithm, parameters, (), fingerprint, seed)

@@ -146,9 +146,9 @@ def keep_latest(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.drop_duplicates(identity, keep="last").reset_index(drop=True)
 
 
-def failures(records: Iterable[RunRecord], finished: pd.DataFrame) -> pd.DataFrame:
+def failures(records: Iterable[RunRecord], finished: Iterable[RunRecord]) -> pd.DataFrame:
     """Return the runs that failed and were not finished since."""
-    finished_keys = set(zip(finished["experiment"], finished["key"], strict=True))
+    finished_keys = {(record.experiment, record.key) for record in finished}
     rows = {
         (record.experiment, record.key): (
             record.experiment,

@@ -9,8 +9,9 @@ from pathlib import Path
 import numba
 
 import algorithms
+from algorithms.kernel_cache import CACHE_FOLDER, cache_folder
 from algorithms.numerics.elimination import eliminate, new_system
-from algorithms.numerics.jit import CACHE_FOLDER, OPTIONS, cache_folder
+from algorithms.numerics.jit import OPTIONS
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
 
@@ -32,7 +33,12 @@ def test_kernels_are_cached_on_disk() -> None:
 def test_a_copy_in_another_folder_compiles_nothing(tmp_path: Path) -> None:
     replay(algorithms.SyncLinUCB(threshold=2), simulate(seed=0, steps=5, clients=2, arms=2, dimension=2))
     package = Path(algorithms.__file__).parent
-    shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(  # with new dates, as a second clone has them
+        package,
+        tmp_path / package.name,
+        ignore=shutil.ignore_patterns("__pycache__"),
+        copy_function=shutil.copyfile,
+    )
     script = """
 import algorithms
 from algorithms.kernels.sync_linucb import _run

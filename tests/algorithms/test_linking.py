@@ -6,7 +6,8 @@ import numba
 import numpy as np
 from numba.core.codegen import CPUCodeLibrary
 
-from algorithms.numerics.jit import CACHE_FOLDER, OPTIONS, compiled, entry_point
+from algorithms.kernel_cache import CACHE_FOLDER
+from algorithms.numerics.jit import OPTIONS, compiled, entry_point
 
 
 @compiled
