@@ -18,10 +18,10 @@ def is_file_name(text: str) -> bool:
     return "/" in text or text.lower().endswith(SUFFIXES) or Path(text).is_file()
 
 
-def data_from(text: str) -> DatasetSpec:
+def data_from(text: str, *, max_interactions: int | None = None) -> DatasetSpec:
     """Return the specification of a prepared data set, or of a file that is imported now.
 
-    A file is imported once: the same file gives the same data set.
+    A file is imported once: the same file gives the same data set. One with more than `max_interactions` is refused.
     """
     if not is_file_name(text):
         return data_set_spec(text)
@@ -29,7 +29,7 @@ def data_from(text: str) -> DatasetSpec:
     if not path.exists():
         raise ValueError(one_line(f"data must be a prepared data set or a file, got {text!r}: no such file"))
     try:
-        imported = import_table(path, min_arms=MIN_ARMS)
+        imported = import_table(path, min_arms=MIN_ARMS, max_interactions=max_interactions)
     except ValueError as error:
         if "--" not in str(error):
             raise

@@ -45,6 +45,9 @@ PASSES = [
 REPORT_SEEDS = 10
 MANY_STEPS = 50_000
 CONFIGURATIONS, CONFIGURATIONS_OF_MANY_STEPS = 48, 16
+MAX_DECISIONS = 2_000_000
+"""On more decisions, the plan takes hours, and each stream several GB of disk."""
+
 DEFAULT_BUDGET = 10.0
 """Transfers per client at which the table names its winner, if the user gives no budget."""
 
@@ -146,8 +149,8 @@ class Recommendation:
         choice = self.result.choice(self.best, self.limit)
         if choice is not None and choice.numbers == 0:
             return (
-                "It does not communicate: on the seeds for choosing, no setting that does so within the budget earned "
-                "more."
+                "It does not communicate: on the seeds for choosing, no setting that communicates within the budget "
+                "earned more."
             )
         if row is None or math.isnan(row["difference"]):
             return f"{seeds}: runs are missing, so the difference to never communicating is not known."
@@ -277,6 +280,7 @@ def recommend(
 
     limit = None if budget is None else as_budget(budget)
     task = task_from(data)
+    _check_size(task)
     example = task.stream.bound().build(FIRST_CHOOSING_SEED)
     profile = profile_stream(example)
     board, per_client = plan_recommendation(task, limit, profile, configurations, example)
@@ -306,11 +310,25 @@ def task_from(data: Any) -> Task:
     known = {*task_names(), *data_set_names(), *prepared_names()}
     if not is_file_name(data) and data not in known:
         raise unknown_name("data set or task", data, known)
-    spec = data_from(data).bound()
+    spec = data_from(data, max_interactions=MAX_DECISIONS).bound()
     has_ratings = read_manifest(spec.data.folder / spec.dataset).get("positive_rating") is not None
     options = {"pools": "rated"} if has_ratings else {"negatives": "popularity"}
     changed = {**spec.model_dump(exclude_defaults=True), **options, "dataset": spec.dataset}
     return task_of(DatasetSpec.model_validate(changed))
+
+
+def _check_size(task: Task) -> None:
+    """Refuse a data set with more decisions than a small plan can handle."""
+    stream = task.stream.bound()
+    if not isinstance(stream, DatasetSpec):
+        return
+    count = read_manifest(stream.data.folder / stream.dataset)["counts"]["observed"]["interactions"]
+    decisions = count // stream.arms if stream.pools == "rated" else count
+    if decisions > MAX_DECISIONS:
+        raise ValueError(
+            f"{stream.name} must have at most {MAX_DECISIONS:,} decisions for a recommendation, got {decisions:,}; "
+            "import the interactions of some users only, or use `fedbandit compare`"
+        )
 
 
 def plan_recommendation(

@@ -65,7 +65,7 @@ def print_recommendation(answer: Recommendation, page: Path) -> None:
         print(coloured(wrapped(f"{answer.profile.name}: {answer.label}"), YELLOW))
     if answer.budget is None:
         print("\n".join([*budget_lines(answer), ""]))
-        sentences = [answer.certainty().replace("On ", f"At {limit_text(answer.limit)}, on ", 1)]
+        sentences = [f"At {limit_text(answer.limit)}: {answer.certainty()}"]
     else:
         print(coloured(wrapped(answer.answer(), ""), BOLD))
         print("\n".join(["", *lines_of(answer), ""]))

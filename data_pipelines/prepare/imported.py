@@ -50,12 +50,13 @@ def import_table(
     name: str | None = None,
     folder: Path | None = None,
     min_arms: int = 0,
+    max_interactions: int | None = None,
 ) -> ImportedTable:
     """Import a table of interactions into the data folder, without printing anything.
 
     Without a name, the data set is named after the file; if other data already have that name, a hash follows it.
     Bad input raises a `ValueError` with one line, and nothing is written. `min_arms` refuses data whose pools would be
-    smaller, because a user took nearly every item.
+    smaller, because a user took nearly every item; `max_interactions` refuses more interactions.
     """
     options = options or ImportOptions()
     folder = data_folder() if folder is None else folder
@@ -64,6 +65,13 @@ def import_table(
     own_data = read_own_data(path, options)
     if own_data.profile.max_arms < min_arms:
         raise ValueError(one_line(f"{path}: one user took every item, so there is no other item to offer to this user"))
+    if max_interactions is not None and (count := own_data.profile.interactions) > max_interactions:
+        raise ValueError(
+            one_line(
+                f"{path} must have at most {max_interactions:,} interactions, got {count:,}; "
+                "keep those of some users only"
+            )
+        )
     members = _members(path, options)
     name = name or _free_name(path, members, folder)
     with locked(folder, name):

@@ -14,6 +14,7 @@ from benchmark.answers.recommend import Recommendation, recommend, small_protoco
 from benchmark.execution.local import LocalExecutor
 from benchmark.statistics.seeds import CHOOSING_SEEDS
 from data_pipelines import EventStream
+from data_pipelines.prepare.imported import import_table
 from data_pipelines.stream_spec import simulated_spec
 from reports.page.page import plotly_script
 from reports.page.recommendation import front_points, recommendation_page
@@ -106,6 +107,20 @@ def test_a_data_set_has_pools_by_popularity_as_in_the_protocol(tmp_path: Path, m
     assert task.stream.dataset == "purchases"
     assert task_from("simulated-zipf").name == "simulated-zipf"
     assert task_from(SMALL).stream == SMALL
+
+
+def test_data_with_too_many_decisions_are_refused_before_they_are_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
+    file = write_purchases(tmp_path)
+    monkeypatch.setattr("benchmark.answers.recommend.MAX_DECISIONS", 100)
+    with pytest.raises(ValueError, match=r"purchases\.csv must have at most 100 interactions, got \d+; keep those of"):
+        recommend(str(file))
+    assert not (tmp_path / "data").exists()
+    import_table(file)
+    with pytest.raises(ValueError, match="purchases must have at most 100 decisions for a recommendation, got"):
+        recommend("purchases")
 
 
 def test_the_plan_keeps_choosing_and_reporting_apart():
