@@ -9,7 +9,7 @@ INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_as_pub
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint format data benchmark board report tables figures records docs site ui coverage bench bench-scale \
+.PHONY: help install test lint format data benchmark board report tables figures records docs site ui coverage bench bench-scale \
 	bench-data bench-sweep \
 	bench-report bench-load chaos fuzz clean
 
@@ -29,6 +29,8 @@ $(READY): pyproject.toml constraints.txt
 	wait $$job || { grep -v '^WARNING: Location' $(VENV)/install.log | tail -20 >&2; \
 		echo "The packages could not be installed; see the output of pip in $(VENV)/install.log" >&2; exit 1; }
 	@touch $@
+
+install: $(READY) ## Install everything into .venv
 
 test: lint ## Do all checks of `make lint`, then run the tests (about 10 minutes)
 	$(BIN)/pytest -n auto
