@@ -17,7 +17,8 @@ from data_pipelines import EventStream
 from data_pipelines.prepare.imported import import_table
 from data_pipelines.stream_spec import simulated_spec
 from reports.page.page import plotly_script
-from reports.page.recommendation import front_points, recommendation_page
+from reports.page.recommendation import front_points, recommendation_page, write_recommendation
+from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.conftest import Command
 from tests.benchmark.test_compare_command import write_purchases
 from tests.benchmark.tiny_sweeps import write_tiny
@@ -89,6 +90,23 @@ def test_the_page_has_every_setting_that_was_tried_and_no_other_host(answer: Rec
     assert embedded == points
     assert 'type="range"' in page
     assert not re.search(r'(?:src|href)="https?://', page.replace(plotly_script(), ""))
+
+
+def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(answer: Recommendation, tmp_path: Path):
+    page = tmp_path / "page.html"
+    write_recommendation(page, answer)
+    points = front_points(answer)
+    cheapest = max((point for point in points if point["cost"] == 0), key=lambda point: point["score"])
+    with chromium(tmp_path / "profile") as chrome:
+        for width in (1280, 390):
+            size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 1000}
+            chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            with looking_at(chrome, page.as_uri(), f"recommendation-{width}"):
+                widths = "return [document.documentElement.scrollWidth, front.querySelector('svg').clientWidth]"
+                assert max(chrome.execute_script(widths)) <= width
+                assert chrome.execute_script("return limit.textContent") == "10"
+                chrome.execute_script("budget.value = 0; budget.dispatchEvent(new Event('input'))")
+                assert cheapest["setting"] in chrome.execute_script("return choice.textContent")
 
 
 def test_popularity_in_hindsight_is_the_reward_of_the_most_rewarded_item():
