@@ -28,7 +28,9 @@ def renew_transcripts(page: Path, folder: Path = FOLDER) -> None:
     if not (folder / f"{EXAMPLE}.py").exists():
         _fedbandit(folder, "new", "dataset", EXAMPLE)
     _output(folder, sys.executable, f"{EXAMPLE}.py")
-    text = with_transcripts(page.read_text(encoding="utf-8"), lambda words: _fedbandit(folder, *words))
+    commands = [shlex.split(match["command"])[1:] for match in TRANSCRIPT.finditer(page.read_text(encoding="utf-8"))]
+    outputs = {tuple(words): _fedbandit(folder, *words) for words in commands}
+    text = with_transcripts(page.read_text(encoding="utf-8"), lambda words: outputs[tuple(words)])
     write_whole(page, text.encode())
 
 
