@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PROFILE ?= quick
+COMMIT ?= 0c0901f
 INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_as_published.py tests/algorithms/test_invariants.py \
 	tests/algorithms/test_ties.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -11,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .PHONY: help install test lint format data benchmark board report tables figures records docs site ui coverage bench bench-scale \
 	bench-data bench-sweep \
-	bench-report bench-load chaos fuzz clean
+	bench-versions bench-report bench-load chaos fuzz clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +101,9 @@ bench-data: $(READY) ## Measure speed and memory of the data pipelines (takes mi
 
 bench-sweep: $(READY) ## Measure the overhead of a sweep relative to its kernels (takes minutes)
 	$(BIN)/python -m tests.performance.measure_sweep
+
+bench-versions: $(READY) ## Compare the kernels with those of an earlier commit (COMMIT=0c0901f, version 0.1.0; takes minutes)
+	$(BIN)/python -m tests.performance.measure_versions $(COMMIT)
 
 bench-report: $(READY) ## Measure time and memory of a report on the paper profile, 4,450 runs (takes minutes)
 	$(BIN)/python -m tests.performance.measure_report

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,9 +50,7 @@ def prepared(V: np.ndarray, arms: np.ndarray, b: np.ndarray) -> System:
     return system
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@given(SEEDS, st.integers(1, 64), st.integers(1, 200))
-def test_blocked_and_plain_elimination_agree(kind: str, seed: int, d: int, arms: int) -> None:
+def assert_blocked_equals_plain(kind: str, seed: int, d: int, arms: int) -> None:
     rng = np.random.default_rng(seed)
     V, X, b = statistics(kind, d, rng), rng.standard_normal((arms, d)), rng.standard_normal(d)
     ours, theirs = prepared(V, X, b), prepared(V, X, b)
@@ -64,6 +63,40 @@ def test_blocked_and_plain_elimination_agree(kind: str, seed: int, d: int, arms:
         left, right = getattr(ours, field)[:largest], getattr(theirs, field)[:largest]
         assert np.isfinite(left).all()
         np.testing.assert_allclose(left, right, rtol=min(tolerance, 1e-2), atol=tolerance * np.abs(right).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(SEEDS, st.integers(1, 64), st.integers(1, 200))
+def test_blocked_and_plain_elimination_agree(kind: str, seed: int, d: int, arms: int) -> None:
+    assert_blocked_equals_plain(kind, seed, d, arms)
+
+
+@pytest.mark.parametrize(
+    "processor",
+    [
+        {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma"},
+        {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
+    ],
+    ids=lambda processor: processor["NUMBA_CPU_NAME"],
+)
+def test_blocked_and_plain_elimination_agree_on_other_processors(processor: dict[str, str]) -> None:
+    script = (
+        "from tests.algorithms.test_elimination_blocked import KINDS, assert_blocked_equals_plain as check\n"
+        "sizes = [(1, 1), (2, 200), (3, 5), (4, 4), (5, 11), (13, 25), (25, 25), (32, 64), (63, 199), (64, 1)]\n"
+        "for kind in KINDS:\n"
+        "    for seed, size in enumerate(sizes):\n"
+        "        check(kind, seed, *size)\n"
+        "print('agree')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parents[2],
+        env=os.environ | processor,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stdout == "agree\n", result.stderr
 
 
 @given(SEEDS, st.integers(1, 64), st.integers(1, 200))
@@ -137,7 +170,7 @@ from benchmark.execution.replay import replay
 from data_pipelines import simulate
 stream = simulate(seed=4, steps=400, clients=9, arms=11, dimension=13)
 results = []
-for algorithm in (AsyncLinUCB(gamma=1.3), SyncLinUCB(threshold=0.5)):
+for algorithm in (AsyncLinUCB(gamma=1.3), AsyncLinUCBAM(gamma=1.3), SyncLinUCB(threshold=0.5)):
     trace = replay(algorithm, stream, 2)
     results.append([trace.choices.tolist(), trace.uploads.tolist(), trace.downloads.tolist()])
 print(json.dumps([processor_has_vectors(), results]))

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import numba
+import numpy as np
 
 import algorithms
+from algorithms.exchange.pending import new_pending, write_model
 from algorithms.kernel_cache import CACHE_FOLDER, cache_folder
-from algorithms.numerics.elimination import eliminate, new_system
+from algorithms.numerics.elimination import eliminate, new_system, place_arms, place_arms_plainly
 from algorithms.numerics.jit import OPTIONS
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
@@ -63,3 +65,18 @@ def test_kernels_do_not_count_references() -> None:
     kernel = numba.njit(**OPTIONS | {"cache": False})(eliminate.py_func)  # cached code cannot be inspected
     kernel(new_system(3, 2), 3, 2, 0.1)
     assert "NRT_incref" not in "".join(kernel.inspect_asm().values())
+
+
+def test_hot_loops_have_no_gather_instructions() -> None:
+    """An index that could be negative makes compilers read element by element: slices avoid it."""
+    items, system, pending = np.ones((9, 7)), new_system(5, 6), new_pending(np.ones((9, 7)), 1, 5, 2, 20)
+    calls = {
+        place_arms: (system, items, np.arange(6, dtype=np.int32), 1, 5),
+        place_arms_plainly: (system, items, np.arange(6, dtype=np.int32), 1, 5),
+        write_model: (pending, 0, np.eye(5), np.ones(5), system.rows, 11),
+        eliminate: (system, 5, 6, 0.1),
+    }
+    for function, arguments in calls.items():
+        kernel = numba.njit(**OPTIONS | {"cache": False})(function.py_func)
+        kernel(*arguments)
+        assert "gather" not in "".join(kernel.inspect_asm().values())

@@ -62,10 +62,10 @@ def test_bench_measures_every_method_and_reports_exceeded_limits(
     tiny = simulate(seed=0, steps=300, clients=10, table=50)
     monkeypatch.setattr(speed, "use_one_core", lambda: None)
     monkeypatch.setattr(speed, "lastfm_shaped", lambda: tiny)
-    monkeypatch.setattr(speed, "measure_growth", lambda: iter([speed.GrowthRow("a method", 1.0, 2.0, 1.3)]))
+    monkeypatch.setattr(speed, "measure_growth", lambda repeats: iter([speed.GrowthRow("a method", 1.0, 2.0, 1.3)]))
     monkeypatch.setattr(speed, "REPEATS", 1)
     monkeypatch.setattr(speed, "PREFIX", 20)
-    assert main(["bench"]) == 1  # the growth row exceeds its limit
+    assert main(["bench", "--repeats", "1"]) == 1  # the growth row exceeds its limit
     table = capsys.readouterr().out
     measured = [method for method in speed.methods() if method.limits().floor_multiple is not None]
     assert len(measured) > 20
@@ -73,6 +73,11 @@ def test_bench_measures_every_method_and_reports_exceeded_limits(
         assert speed.label(method) in table
     assert "2.00      1.3  MISSED" in table
     assert "of this machine's dgemm" in table
+
+
+def test_bench_measures_at_least_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--repeats", "0"]) == 2
+    assert capsys.readouterr().err == "fedbandit: error: --repeats must be an integer from 1, got 0\n"
 
 
 def test_every_client_of_the_scale_stream_acts_and_the_run_reports_its_memory() -> None:
