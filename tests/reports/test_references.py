@@ -81,3 +81,15 @@ def test_a_fallback_is_labelled_in_figures():
     (figure,) = figures(*made_up(runs))
     assert "MovieLens 1M instead of 20M" in figure.title
     assert "MovieLens 1M instead of 20M" in figure.caption
+
+
+def test_references_on_other_pools_are_rows_of_their_own():
+    matched = {"settings": {"stream_negatives": "popularity"}, "fingerprint": "matched", "normalised_reward": 2.0}
+    runs = [
+        run("most-seen", np.nan, dataset="lastfm", normalised_reward=9.0),
+        run("most-seen", np.nan, dataset="lastfm", **matched),
+    ]
+    (table,) = references.tables(*made_up(runs))
+    assert sorted(table.frame["normalised reward"]) == [2.0, 9.0]
+    assert sorted(table.frame["stream"]) == ["default", "negatives=popularity"]
+    assert set(table.frame["seeds"]) == {1}
