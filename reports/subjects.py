@@ -11,15 +11,28 @@ class Subject:
     introduction: str = ""
 
 
+FRONTS = Subject(
+    "Reward against communication",
+    "Each mark is a setting of a method: further right it communicates more. The stairs are the front; small numbers "
+    "next to marks are the threshold; hollow diamonds are the paper's own numbers; dashed lines are references. The "
+    "strip at 0 is no communication. Move the slider to see the best setting within a budget.",
+)
+BOARD = Subject(
+    "Board",
+    "Which method earns most within a budget? Every method is tuned alike, on seeds that are not reported. Scores are "
+    "normalised reward, in simulations 1 − regret / regret of random choice; bands are simultaneous over all pairs and "
+    "budgets. The rules are in docs/protocol.md.",
+)
 PAPER = Subject(
     "Comparison with the paper",
     "The paper's claims, our results, and a verdict on each. A difference is a finding, not necessarily an error.",
 )
-FIGURES = Subject(
-    "Figures",
-    "Reward or regret against communication. Hover over a mark or tap it for algorithm, threshold, seeds and values.",
+FIGURES = Subject("Further figures", "Other data, and the effect of the number of global features or of the threshold.")
+OVER_TIME = Subject(
+    "Over time",
+    "How reward and communication grow during a run, for the smallest (dashed), largest (dotted) and best (solid) "
+    "threshold of each method. The bands are intervals.",
 )
-OVER_TIME = Subject("Over time", "How reward and communication grow during a run.")
 USERS = Subject(
     "Users by activity", "Appendix H: which users gain or lose as they share more, and how similar users are."
 )
@@ -29,14 +42,16 @@ STUDIES = Subject(
     "differently.",
 )
 BOUNDS = Subject("Bounds", "Appendix Table 1: the theoretical bounds next to our measurements.")
-BOARD = Subject(
-    "Board",
-    "Which method earns most within a communication budget? Every method is tuned alike, on seeds that are not "
-    "reported. Budgets are in full transfers per client. The rules are in docs/protocol.md.",
+SETTINGS = Subject(
+    "Settings",
+    "All settings of each experiment, your own algorithms included: means over seeds with intervals. The best one "
+    "would be chosen on these seeds.",
 )
-SETTINGS = Subject("Settings", "All settings of each experiment, your own algorithms included.")
 FURTHER = Subject("Further tables")
 MISSING = Subject("Missing runs and data")
 
-IN_ORDER = (BOARD, PAPER, FIGURES, OVER_TIME, USERS, STUDIES, BOUNDS, SETTINGS, FURTHER)
-"""The order on the page; subjects that are not listed here follow. MISSING is first or last, see `page.sections`."""
+UNFOLDED = (FRONTS, BOARD, PAPER)
+"""Shown at once; all others are folded."""
+
+IN_ORDER = (*UNFOLDED, FIGURES, OVER_TIME, USERS, STUDIES, BOUNDS, SETTINGS, FURTHER)
+"""The order on the page; subjects that are not listed here follow."""

@@ -42,7 +42,7 @@ def score_rows(result: BoardResult) -> pd.DataFrame:
     for entry in result.board.entries:
         if not entry.is_contender:
             continue
-        row: dict[str, Any] = {"method": entry.label, "rank": _rank(result, entry), "against the best": ""}
+        row: dict[str, Any] = {"method": entry.label, "rank": rank_of(result, entry), "against the best": ""}
         if entry.name in result.selections:
             row["against the best"] = against_best(result, entry)
             for budget in columns_of(result):
@@ -63,7 +63,8 @@ def against_best(result: BoardResult, entry: Entry) -> str:
     return "highest mean" if entry.name == result.best else str(result.verdict(entry.name, PRIMARY, result.best))
 
 
-def _rank(result: BoardResult, entry: Entry) -> str:
+def rank_of(result: BoardResult, entry: Entry) -> str:
+    """Return the rank of a method as text, or why it has none."""
     if entry.name not in result.ranks:
         return "not tuned" if entry.fixed and entry.name in result.selections else "–"
     return rank_text(result.ranks[entry.name]) if has_verdicts(result) else "no verdict"
@@ -157,7 +158,7 @@ def summary_rows(results: Sequence[BoardResult]) -> pd.DataFrame:
     for result in results:
         for entry in result.contenders:
             names = {"task": result.board.task.name, "method": noted_label(entry)}
-            row: dict[str, Any] = {**names, "rank": _rank(result, entry)}
+            row: dict[str, Any] = {**names, "rank": rank_of(result, entry)}
             for budget in columns_of(result):
                 row[budget_text(budget)] = cell_text(result, entry, budget)
             rows.append(row)

@@ -7,7 +7,8 @@ import pandas as pd
 
 from benchmark.metrics import Metric
 from benchmark.statistics.paired import t_quantile
-from reports.drawing.labels import algorithm_label, front_text, threshold_text
+from reports.drawing.labels import algorithm_label, front_text, threshold_text, variant_text
+from reports.read.methods import method
 from reports.read.results import Results
 
 NORMALISED_CURVE = "normalised_curve"
@@ -17,6 +18,10 @@ ROLES = {"least": "--", "best": "-", "largest": ":"}
 """Line styles of the smallest threshold, the one with the best result and the largest."""
 
 
+MAX_SERIES = 8
+"""More cannot be told apart: then there is one per family, and contenders come first."""
+
+
 @dataclass(frozen=True)
 class Series:
     """One setting over time: the means of reward and communication per step, with the ends of their intervals."""
@@ -24,36 +29,65 @@ class Series:
     algorithm: str
     label: str
     role: str
+    family: int
+    """The number of its family: those of one family have the same colour."""
     seeds: tuple[int, ...]
     curves: pd.DataFrame
 
 
-def chosen_series(results: Results, runs: pd.DataFrame, metric: Metric, by: str) -> list[Series]:
-    """Return, for each algorithm, its smallest and largest threshold (or d_g) and the best one by a final metric."""
-    selection = []
-    for (algorithm, _), part in runs.groupby(["algorithm", "family"]):
-        variant = part["variant"].iloc[0]
-        means = part.groupby(by, dropna=False)[metric.name].mean()
-        best = (metric.sign * means).idxmax()
-        roles = {means.index.min(): "least", means.index.max(): "largest", best: "best"}
-        for value, role in sorted(roles.items(), key=lambda item: str(item[1]), reverse=True):
-            runs_at_value = part[part[by].isna()] if pd.isna(value) else part[part[by] == value]
-            label = _label(str(algorithm), str(variant), float(value), by)
-            selection.append((str(algorithm), label, role, runs_at_value))
+@dataclass(frozen=True)
+class Selected:
+    """A setting to show: a family at one value of its axis."""
+
+    algorithm: str
+    label: str
+    role: str
+    family: int
+    runs: pd.DataFrame
+
+
+def chosen_series(results: Results, runs: pd.DataFrame, metric: Metric, by: str) -> tuple[list[Series], int]:
+    """Return, for each family, its smallest and largest threshold (or d_g) and the best one by a final metric.
+
+    Also return the number of families that are left out, as there are too many.
+    """
+    everything = [
+        selected
+        for number, ((algorithm, _), part) in enumerate(runs.groupby(["algorithm", "family"]))
+        for selected in _of_family(str(algorithm), number, part, metric, by)
+    ]
+    selection = everything if len(everything) <= MAX_SERIES else [each for each in everything if each.role == "best"]
+    in_order = sorted(selection, key=lambda each: method(each.algorithm).role != "contender")
+    selection = in_order[:MAX_SERIES] if len(selection) > MAX_SERIES else selection
     if not selection:
-        return []
-    curves = results.curves(pd.concat([runs_at_value for *_, runs_at_value in selection])["run_id"].unique())
-    all_series = [_series(*entry, curves) for entry in selection]
-    return [series for series in all_series if len(series.curves)]
+        return [], 0
+    curves = results.curves(pd.concat([each.runs for each in selection])["run_id"].unique())
+    all_series = [_series(each, curves) for each in selection]
+    left_out = len({each.family for each in everything}) - len({each.family for each in selection})
+    return [series for series in all_series if len(series.curves)], left_out
+
+
+def _of_family(algorithm: str, number: int, runs: pd.DataFrame, metric: Metric, by: str) -> list[Selected]:
+    variant = str(runs["variant"].iloc[0])
+    means = runs.groupby(by)[metric.name].mean()
+    if means.empty:
+        return [Selected(algorithm, _label(algorithm, variant, np.nan, by), "best", number, runs)]
+    best = float(str((metric.sign * means).idxmax()))
+    roles = {float(means.index.min()): "least", float(means.index.max()): "largest", best: "best"}
+    return [
+        Selected(algorithm, _label(algorithm, variant, value, by), role, number, runs[runs[by] == value])
+        for value, role in sorted(roles.items(), key=lambda item: item[1], reverse=True)
+    ]
 
 
 def _label(algorithm: str, variant: str, value: float, by: str) -> str:
     at = f"d_g={threshold_text(value)}" if by == "global_dim" else front_text(algorithm, value)
     at = "" if np.isnan(value) else f" {at}"
-    return algorithm_label(algorithm) + at + (f" ({variant})" if variant else "")
+    return algorithm_label(algorithm) + at + (f" ({variant_text(variant)})" if variant else "")
 
 
-def _series(algorithm: str, label: str, role: str, runs: pd.DataFrame, curves: pd.DataFrame) -> Series:
+def _series(selected: Selected, curves: pd.DataFrame) -> Series:
+    runs = selected.runs
     points = curves.merge(runs[["run_id", "steps", "reward", "normalised_reward"]], on="run_id")
     is_reward = points["metric"] == "reward_curve"
     # The expected reward of a random choice up to a step: in real data every pool has one positive item.
@@ -63,7 +97,8 @@ def _series(algorithm: str, label: str, role: str, runs: pd.DataFrame, curves: p
     table = points.groupby(["metric", "step"])["value"].agg(["mean", "std", "count"]).reset_index()
     half = table["std"] / np.sqrt(table["count"]) * [t_quantile(max(int(n) - 1, 1)) for n in table["count"]]
     table = table.assign(low=table["mean"] - half, high=table["mean"] + half).drop(columns=["std", "count"])
-    return Series(algorithm, label, role, tuple(sorted(int(seed) for seed in runs["seed"])), table)
+    seeds = tuple(sorted(int(seed) for seed in runs["seed"]))
+    return Series(selected.algorithm, selected.label, selected.role, selected.family, seeds, table)
 
 
 def curve_of(series: Series, metric: str) -> pd.DataFrame:

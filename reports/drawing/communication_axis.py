@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark.metrics import metric
 
 COMMUNICATION = metric("communication")
 STRIP = "#f1f3f5"
+PER_CLIENT = "transfers per client"
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ class CommunicationAxis:
         if len(decades) < 3:
             factors = (1, 2, 5) if self.right > 10 * self.border else range(1, 10)
             steps = (factor * 10.0**power for power in range(first - 1, last + 1) for factor in factors)
-            ticks = [(value, f"{value:,g}", f"{value:,g}") for value in steps if self.border < value < self.right]
+            ticks = [
+                (value, text, text) for value in steps if self.border < value < self.right for text in [_plain(value)]
+            ]
         zero = [] if self.zero is None else [(self.zero, "0", "0")]
         return zero + sorted(ticks)
 
@@ -78,6 +81,41 @@ class CommunicationAxis:
         if self.zero is not None:
             axes.axvspan(self.left, self.border, color=STRIP, zorder=0, linewidth=0)
             axes.axvline(self.border, color="#9ca3af", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+
+    def ticks_per_client(self, clients: float) -> list[tuple[float, str, str]]:
+        """Return the ticks of the second axis, at round numbers of transfers per client: value, two texts."""
+        low, high = self.border / clients, self.right / clients
+        powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+        values = [10.0**power for power in powers]
+        if len(values) < 3:
+            values = [factor * 10.0**power for power in range(powers.start - 1, powers.stop) for factor in (1, 2, 5)]
+        texts = [(value, f"{value:,g}") for value in values if low < value < high]
+        zero = [] if self.zero is None else [(self.zero, "0", "0")]
+        return zero + [(value * clients, text, text) for value, text in texts]
+
+    def apply_per_client(self, axes: Any, clients: float) -> None:
+        """Add matplotlib's second axis, above the plot: transfers per client."""
+        second = axes.secondary_xaxis("top")
+        ticks = self.ticks_per_client(clients)
+        second.xaxis.set_major_locator(FixedLocator([value for value, _, _ in ticks]))
+        second.xaxis.set_major_formatter(FixedFormatter([text for _, text, _ in ticks]))
+        second.xaxis.set_minor_locator(NullLocator())
+        second.tick_params(labelsize=7.5, length=2.5, pad=1.5)
+        second.set_xlabel(PER_CLIENT, fontsize=7.5, loc="left", labelpad=1.5)
+
+    def plotly_per_client(self, clients: float) -> dict[str, Any]:
+        """Return Plotly's second horizontal axis, above the plot: it has the same range, and ticks per client."""
+        ticks = self.ticks_per_client(clients)
+        return {
+            "type": "log",
+            "overlaying": "x",
+            "matches": "x",
+            "side": "top",
+            "showgrid": False,
+            "tickvals": [value for value, _, _ in ticks],
+            "ticktext": [text for _, _, text in ticks],
+            "title": {"text": PER_CLIENT, "standoff": 4},
+        }
 
     def plotly(self) -> dict[str, Any]:
         """Return Plotly's horizontal axis."""
@@ -101,6 +139,11 @@ class CommunicationAxis:
         first, last = math.floor(math.log10(self.border)), math.ceil(math.log10(self.right))
         steps = (factor * 10.0**power for power in range(first, last) for factor in range(2, 10))
         return (value for value in steps if self.border < value < self.right)
+
+
+def _plain(value: float) -> str:
+    """Return a number in full, millions in short: 20,000; 6 M."""
+    return f"{value / 1e6:,g} M" if value >= 1e6 else f"{value:,g}"
 
 
 def _mathtext(value: float) -> str:

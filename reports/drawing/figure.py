@@ -3,7 +3,7 @@
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ class Figure:
 
     `interactive` is a Plotly figure as a dictionary; `data` holds the numbers in the picture, saved as CSV next to it;
     `experiments` lists the experiments that it shows, and MLflow shows it in each of them. `labels` are the labels of
-    its data, `subject` is its section of the page.
+    its data, `subject` is its section of the page. The page shows `short_caption`, and draws the interactive plot with
+    `on_page`: the labels for a phone, and the settings for a budget slider.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Figure:
     experiments: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     subject: Subject = FIGURES
+    short_caption: str = ""
+    on_page: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def png(self) -> bytes:
@@ -91,6 +94,8 @@ def make_figure(
     data: pd.DataFrame | None = None,
     experiments: Sequence[str],
     subject: Subject = FIGURES,
+    short_caption: str = "",
+    on_page: Mapping[str, Any] | None = None,
 ) -> Figure:
     """Make a figure whose title, caption, picture and interactive plot all show the labels of its data."""
     kinds = sorted({kind_of(label) for label in labels})
@@ -101,10 +106,21 @@ def make_figure(
         write_header(canvas, full_title, labels)
         return canvas
 
-    full_caption = " ".join([caption, *(f"{label}." for label in labels)])
+    sentences = [f"{label}." for label in labels]
+    full_caption, short = (" ".join([text, *sentences]) for text in (caption, short_caption or caption))
     plot = None if interactive is None else _with_label(interactive, kinds)
     return Figure(
-        name, full_title, full_caption, draw_with_header, plot, data, tuple(experiments), tuple(labels), subject
+        name,
+        full_title,
+        full_caption,
+        draw_with_header,
+        plot,
+        data,
+        tuple(experiments),
+        tuple(labels),
+        subject,
+        short,
+        on_page or {},
     )
 
 

@@ -13,8 +13,8 @@ from benchmark.metrics import Metric
 from benchmark.styles import Style
 from reports.drawing.communication_axis import CommunicationAxis
 from reports.drawing.label_placement import Array, Bools, LabelBox, Placement, place_labels
-from reports.drawing.labels import algorithm_label, curve_styles, front_text, threshold_text
-from reports.drawing.reference_lines import ReferenceLine, are_lines, reference_lines
+from reports.drawing.labels import algorithm_label, curve_styles, front_text, threshold_text, variant_text
+from reports.drawing.reference_lines import PlacedLine, ReferenceLine, are_lines, place_lines, reference_lines
 from reports.drawing.style import WIDTH, text_size
 from reports.read.methods import method
 from reports.read.variants import split_into_curves
@@ -50,7 +50,7 @@ class Curve:
     @property
     def label(self) -> str:
         """The algorithm's name and variant."""
-        return algorithm_label(self.algorithm) + (f" ({self.variant})" if self.variant else "")
+        return algorithm_label(self.algorithm) + (f" ({variant_text(self.variant)})" if self.variant else "")
 
     @property
     def legend(self) -> str:
@@ -66,6 +66,10 @@ class Curve:
     def always(self) -> Bools:
         """Mask of the other landmarks of the method, such as γ=1."""
         return self._at_landmarks(is_silent=False)
+
+    def is_extreme(self, text: str) -> bool:
+        """Return whether the text of a mark names one of the two extremes."""
+        return bool(self.meaning) and text.startswith(f"{self.meaning}=")
 
     def staircase(self, sign: int) -> pd.DataFrame:
         """Return the undominated marks with communication, by rising communication; `sign` is 1 if more is better."""
@@ -89,11 +93,16 @@ class Curve:
 
 @dataclass(frozen=True)
 class Label:
-    """The text of one mark, or of several at one position, and its placement (points from the plot's corner)."""
+    """The text of one mark, or of several at one position, and its placement (points from the plot's corner).
 
-    curve: int
+    `curve` is the number of the curve, None for a point of the paper; `x` and `y` are the values at the mark.
+    """
+
+    curve: int | None
     text: str
     placement: Placement | None
+    x: float
+    y: float
 
 
 @dataclass(frozen=True)
@@ -118,8 +127,9 @@ class Front:
     size: tuple[float, float]
     """Size of the plot itself in points."""
     references: tuple[ReferenceLine, ...] = ()
-
     stated: tuple[Stated, ...] = ()
+    clients: float = math.nan
+    """The mean number of clients, for communication per client; NaN if it is not known."""
 
     @property
     def is_log(self) -> bool:
@@ -138,7 +148,28 @@ class Front:
     @property
     def left_out(self) -> list[str]:
         """Labels for which there is no space; the caption lists them."""
-        return [f"{self.curves[label.curve].label} {label.text}" for label in self.labels if label.placement is None]
+        left_out = [label for label in self.labels if label.placement is None]
+        return [
+            label.text if label.curve is None else f"{self.curves[label.curve].label} {label.text}"
+            for label in left_out
+        ]
+
+    @property
+    def random_level(self) -> float | None:
+        """The level of a random choice, if it is known and no reference line shows it."""
+        is_shown = any(line.is_baseline for line in self.references)
+        return None if is_shown else self.metric.by_chance
+
+    def lines(self, label_size: float = LABEL_SIZE) -> list[PlacedLine]:
+        """Return the reference lines inside the plot, with the positions of their labels."""
+        inside = [line for line in self.references if self.bottom <= line.level <= self.top]
+        heights = [float(self.height(line.level)) for line in inside]
+        return place_lines(inside, heights, self.size[0], label_size)
+
+    def resized(self, size: tuple[float, float], label_size: float, radius: float) -> "Front":
+        """Return the front with a plot of another size, and its labels placed again."""
+        front = replace(self, size=size)
+        return replace(front, labels=_labels(front, label_size, radius))
 
     @property
     def seeds_text(self) -> str:
@@ -174,6 +205,7 @@ def plan_front(
     joined: Collection[str] = (),
     references: pd.DataFrame | None = None,
     stated: Sequence[Stated] = (),
+    clients: float = math.nan,
 ) -> Front:
     """Plan a front from rows of `over_seeds`, labelled by their threshold or another column.
 
@@ -199,8 +231,8 @@ def plan_front(
     levels = pd.concat([marks, pd.DataFrame({"y": inside})]) if len(inside) else marks
     bottom, top = _logarithmic_range(levels) if is_log else _linear_range(levels)
     size = ((WIDTH - LEFT - RIGHT) * 72, PLOT_HEIGHT * 72)
-    front = Front(curves, metric, axis, bottom, top, (), size, lines, tuple(stated))
-    return replace(front, labels=_labels(front))
+    front = Front(curves, metric, axis, bottom, top, (), size, lines, tuple(stated), clients)
+    return front.resized(size, LABEL_SIZE, MARK_RADIUS)
 
 
 def positions(front: Front, curve: Curve) -> Array:
@@ -248,21 +280,29 @@ def _linear_range(marks: pd.DataFrame) -> tuple[float, float]:
     return float(bottom - 0.07 * span), float(top + 0.09 * span)
 
 
-def _labels(front: Front) -> tuple[Label, ...]:
-    boxes, texts = [], []
+def _labels(front: Front, label_size: float, radius: float) -> tuple[Label, ...]:
+    """Return the labels of marks and of the paper's points; they avoid all marks, intervals and names of lines."""
+    boxes, labels, marks = [], [], []
     for number, curve in enumerate(front.curves):
         points = positions(front, curve)
+        marks.append(np.hstack([points - radius, points + radius]))
         for cluster in _clusters(points):
-            if not curve.labelled[cluster].any():
-                continue
-            text = _joint_text([curve.marks["text"].iloc[mark] for mark in cluster])
-            width, height = text_size(text, LABEL_SIZE)
-            x, y = points[cluster].mean(axis=0)
-            boxes.append(LabelBox(float(x), float(y), width, height, MARK_RADIUS))
-            texts.append((number, text))
-    bars = np.vstack([_interval_boxes(front, curve) for curve in front.curves])
-    placements = place_labels(boxes, front.size, bars)
-    return tuple(Label(number, text, placement) for (number, text), placement in zip(texts, placements, strict=True))
+            if curve.labelled[cluster].any():
+                text = _joint_text([curve.marks["text"].iloc[mark] for mark in cluster])
+                boxes.append(_label_box(text, points[cluster].mean(axis=0), label_size, radius))
+                labels.append(Label(number, text, None, *curve.marks[["x", "y"]].iloc[cluster[0]]))
+    for point in front.stated:
+        position = [float(front.axis.share(point.x)) * front.size[0], float(front.height(point.y))]
+        boxes.append(_label_box(point.text, np.array(position), label_size, radius))
+        labels.append(Label(None, point.text, None, point.x, point.y))
+    bars = np.vstack([*(_interval_boxes(front, curve) for curve in front.curves), *marks])
+    taken = np.array([line.box for line in front.lines(label_size)]).reshape(-1, 4)
+    placements = place_labels(boxes, front.size, bars, taken)
+    return tuple(replace(label, placement=placement) for label, placement in zip(labels, placements, strict=True))
+
+
+def _label_box(text: str, position: Array, label_size: float, radius: float) -> LabelBox:
+    return LabelBox(float(position[0]), float(position[1]), *text_size(text, label_size), radius)
 
 
 def _clusters(points: Array) -> list[list[int]]:

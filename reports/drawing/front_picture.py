@@ -10,12 +10,15 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from reports.drawing.front import LABEL_SIZE, LEFT, MIN_SEEDS_FOR_INTERVAL, PLOT_HEIGHT, Curve, Front
-from reports.drawing.legend import by_rows, legend_columns
-from reports.drawing.reference_lines import DASHES, draw_lines
+from reports.drawing.legend import MAX_ENTRIES, by_rows, legend_columns, more_text
+from reports.drawing.reference_lines import DASHES, REFERENCES, draw_lines
 from reports.drawing.style import FAINT, INK, NO_COMMUNICATION, WIDTH, darker, header_height, thousands
 from reports.write.table import cell_text
 
 MARK_SIZES = {"*": 95, "s": 34, "^": 42}
+ABOVE = 0.24
+"""Inches for the second axis, above the plot."""
+
 INSET_FROM = 8
 """Where the values differ by more than this factor, an inset enlarges the lowest part."""
 
@@ -25,7 +28,8 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
     handles = _legend(front)
     columns = legend_columns([str(handle.get_label()) for handle in handles])
     below = 0.6 + 0.2 * max(2, math.ceil(len(handles) / columns))
-    height = below + PLOT_HEIGHT + header_height(labels)
+    has_second_axis = not math.isnan(front.clients)
+    height = below + PLOT_HEIGHT + header_height(labels) + (ABOVE if has_second_axis else 0)
     canvas = Canvas(figsize=(WIDTH, height))
     axes = canvas.add_axes((LEFT / WIDTH, below / height, front.size[0] / 72 / WIDTH, PLOT_HEIGHT / height))
     front.axis.apply(axes)
@@ -39,10 +43,13 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
         axes.yaxis.set_minor_formatter(NullFormatter())
     for curve in front.curves:
         _draw_curve(axes, front, curve)
-    draw_lines(axes, front.references, front.size[1])
+    draw_lines(axes, front.lines())
     _draw_stated(axes, front)
     _draw_random(axes, front)
-    axes.annotate(front.seeds_text, (1, 1.008), xycoords="axes fraction", ha="right", fontsize=7.5, color=FAINT)
+    if has_second_axis:
+        front.axis.apply_per_client(axes, front.clients)
+    above = 1.008 + (ABOVE / PLOT_HEIGHT if has_second_axis else 0)
+    axes.annotate(front.seeds_text, (1, above), xycoords="axes fraction", ha="right", fontsize=7.5, color=FAINT)
     if front.is_log and front.top > INSET_FROM * front.bottom:
         _draw_inset(axes, front)
     _write_labels(canvas, front, below)
@@ -89,9 +96,9 @@ def _draw_seeds(axes: Any, front: Front, curve: Curve) -> None:
 
 
 def _draw_random(axes: Any, front: Front) -> None:
-    """Mark the level of a random choice, if it is known: a line, or a note if it is below the picture."""
-    level = front.metric.by_chance
-    if level is None or any(line.is_baseline for line in front.references):
+    """Mark the level of a random choice: a line, or a note if it is below the picture."""
+    level = front.random_level
+    if level is None:
         return
     style = {"ha": "right", "va": "bottom", "fontsize": 7, "color": FAINT}
     if front.bottom <= level <= front.top:
@@ -106,8 +113,6 @@ def _draw_stated(axes: Any, front: Front) -> None:
     for point in front.stated:
         x = float(front.axis.position([point.x])[0])
         axes.scatter([x], [point.y], s=75, marker="D", facecolors="none", edgecolors=INK, linewidths=1.1, zorder=6)
-        place = {"xytext": (7, -9), "textcoords": "offset points", "fontsize": 7, "style": "italic", "zorder": 6}
-        axes.annotate(point.text, (x, point.y), color=INK, **place)
 
 
 def _draw_inset(axes: Any, front: Front) -> None:
@@ -145,9 +150,9 @@ def _write_labels(canvas: Canvas, front: Front, below: float) -> None:
         placement = label.placement
         if placement is None:
             continue
-        curve = front.curves[label.curve]
-        colour = darker(curve.style.colour)
-        is_extreme = bool(curve.meaning) and label.text.startswith(f"{curve.meaning}=")
+        curve = None if label.curve is None else front.curves[label.curve]
+        colour = INK if curve is None else darker(curve.style.colour)
+        is_extreme = curve is not None and curve.is_extreme(label.text)
         if placement.leader is not None:
             x0, y0, x1, y1 = placement.leader
             inches = ([(left + x0) / 72, (left + x1) / 72], [(below + y0) / 72, (below + y1) / 72])
@@ -159,6 +164,7 @@ def _write_labels(canvas: Canvas, front: Front, below: float) -> None:
             label.text,
             fontsize=LABEL_SIZE,
             weight="bold" if is_extreme else "normal",
+            style="italic" if curve is None else "normal",
             color=colour,
             ha="center",
             va="center",
@@ -177,9 +183,23 @@ def _legend(front: Front) -> list[Line2D]:
         name = curve.legend.replace("d_g", "$d_g$")
         line = Line2D([], [], color=style.colour, linewidth=0.8, label=name, **look)
         handles.append(line)
+    if len(handles) > MAX_ENTRIES:
+        hidden = len(handles) - MAX_ENTRIES + 1
+        return [*handles[: MAX_ENTRIES - 1], Line2D([], [], linestyle="none", label=more_text(hidden))]
     if front.stated:
         look = {"marker": "D", "markerfacecolor": "none", "markeredgecolor": INK, "linestyle": "none"}
         handles.append(Line2D([], [], markersize=7, label="stated in the paper", **look))
+    for reference in [line for line in front.references if line.is_baseline]:
+        look = {"color": reference.style.colour, "linestyle": (0, DASHES), "linewidth": 0.9}
+        handles.append(Line2D([], [], label=f"{reference.label}: {cell_text(reference.level)}", **look))
+    if any(not line.is_baseline for line in front.references):
+        handles.append(Line2D([], [], color=FAINT, linestyle=(0, DASHES), linewidth=0.9, label=REFERENCES))
+    return [*handles, *_extremes(front)][:MAX_ENTRIES]
+
+
+def _extremes(front: Front) -> list[Line2D]:
+    """Return the entries of the two extremes; the least important ones, as they are named in the plot, too."""
+    handles = []
     for curve in front.curves:
         for y, name in curve.marks.loc[curve.no_communication, ["y", "text"]].itertuples(index=False):
             text = f"{name}: {cell_text(y)}, no communication"
@@ -187,7 +207,4 @@ def _legend(front: Front) -> list[Line2D]:
         for x, y, name in curve.marks.loc[curve.always, ["x", "y", "text"]].itertuples(index=False):
             text = f"{name}: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
             handles.append(Line2D([], [], color=curve.style.colour, linewidth=0.9, linestyle=":", label=text))
-    for reference in front.references:
-        look = {"color": reference.style.colour, "linestyle": (0, DASHES), "linewidth": 0.9}
-        handles.append(Line2D([], [], label=reference.legend, **look))
     return handles

@@ -44,19 +44,20 @@ class Placement:
 
 
 def place_labels(
-    labels: Sequence[LabelBox], frame: tuple[float, float], bars: Array | None = None
+    labels: Sequence[LabelBox], frame: tuple[float, float], bars: Array | None = None, taken: Array | None = None
 ) -> list[Placement | None]:
     """Return the placement of each label, `None` if it fits nowhere.
 
     Args:
         labels: the sizes of the labels, and their marks.
         frame: width and height of the plot.
-        bars: thin boxes (left, bottom, right, top) of intervals, which labels avoid if possible.
+        bars: boxes (left, bottom, right, top), such as those of intervals, which labels avoid if possible.
+        taken: boxes that labels never cover, such as other texts.
     """
     if not labels:
         return []
     marks = np.array([_mark(label) for label in labels])
-    plan = _Plan(frame, marks, np.empty((0, 4)) if bars is None else bars)
+    plan = _Plan(frame, marks, *(np.empty((0, 4)) if boxes is None else boxes for boxes in (bars, taken)))
     placements: list[Placement | None] = [None] * len(labels)
     for number in _most_crowded_first(marks):
         placements[number] = plan.add(labels[number])
@@ -76,9 +77,9 @@ def overlap(boxes: Array, others: Array) -> Bools:
 class _Plan:
     """Occupied space so far: boxes of marks and labels, and leader lines."""
 
-    def __init__(self, frame: tuple[float, float], marks: Array, bars: Array) -> None:
+    def __init__(self, frame: tuple[float, float], marks: Array, bars: Array, taken: Array) -> None:
         self.frame = frame
-        self.marks = self.occupied = marks
+        self.marks, self.occupied = marks, np.vstack([marks, taken])
         self.bars = bars
         self.labels = np.empty((0, 4))
         self.leaders = np.empty((0, 4))

@@ -43,6 +43,16 @@ def algorithm_label(name: str) -> str:
     return method(name).label
 
 
+def variant_text(variant: str) -> str:
+    """Return the settings of a variant in words: those that are true or false by name, such as "no stale models"."""
+    words = []
+    for setting in filter(None, variant.split(", ")):
+        name, _, value = setting.partition("=")
+        name = name.replace("_", " ")
+        words.append({"True": name, "False": f"no {name}"}.get(value, f"{name}={value}" if value else name))
+    return ", ".join(words)
+
+
 def front_text(algorithm: str, value: float) -> str:
     """Return a value on the front of a method with its symbol, such as γ=5; empty if there is none."""
     text = threshold_text(value)

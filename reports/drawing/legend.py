@@ -9,7 +9,15 @@ from reports.drawing.style import RC, WIDTH, text_size
 MARGIN = 6.0
 """Free space on each side in points."""
 
+MAX_ENTRIES = 8
+"""More are hard to tell apart."""
+
 Entry = TypeVar("Entry")
+
+
+def more_text(count: int) -> str:
+    """Return the last entry of a legend that does not name all curves."""
+    return f"and {count} more: see the table"
 
 
 def legend_columns(texts: Sequence[str], width: float = WIDTH) -> int:

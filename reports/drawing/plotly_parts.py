@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike
 from reports.drawing.labels import seeds_text
 
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
+GREY = "#808891"
+"""Readable on white and on black."""
+
 AXIS = {
     "gridcolor": "rgba(128,128,128,0.22)",
     "zeroline": False,

@@ -1,5 +1,6 @@
 """Reference lines: methods that are shown but not ranked, drawn at their level for any communication."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,19 +8,19 @@ import numpy as np
 import pandas as pd
 
 from benchmark.styles import Style
-from reports.drawing.label_placement import Bools
-from reports.drawing.labels import algorithm_label, curve_styles
-from reports.drawing.plotly_parts import seeds_line
-from reports.drawing.style import darker
+from reports.drawing.label_placement import Bools, overlap
+from reports.drawing.labels import algorithm_label, curve_styles, variant_text
+from reports.drawing.plotly_parts import hover_lines, seeds_line
+from reports.drawing.style import darker, text_size
 from reports.read.methods import method
 from reports.write.table import cell_text, interval_text
 
 LABEL_SIZE = 6.5
-LABEL_HEIGHT = 8.0
-"""Points; nearer labels are written side by side."""
-
-COLUMNS = (0.78, 0.5, 0.99)
+COLUMNS = (0.78, 0.5, 0.99, 0.3)
 """Right ends of labels, as shares of the width."""
+
+REFERENCES = "references (named in the plot)"
+"""Their one entry in a legend."""
 
 DASHES = (5, 2)
 
@@ -70,28 +71,50 @@ def reference_lines(rows: pd.DataFrame, metric: str) -> tuple[ReferenceLine, ...
 
 def reference_label(algorithm: str, variant: str) -> str:
     """Return the name of a reference; of settings that are true or false, those that are true, in words."""
-    settings = []
-    for setting in filter(None, variant.split(", ")):
-        name, _, value = setting.partition("=")
-        settings.append({"True": name.replace("_", " "), "False": ""}.get(value, setting))
-    shown = ", ".join(filter(None, settings))
-    return algorithm_label(algorithm) + (f" ({shown})" if shown else "")
+    settings = [setting for setting in variant.split(", ") if not setting.endswith("=False")]
+    text = variant_text(", ".join(settings))
+    return algorithm_label(algorithm) + (f" ({text})" if text else "")
 
 
-def draw_lines(axes: Any, lines: tuple[ReferenceLine, ...], height: float) -> None:
-    """Draw the lines that are inside the plot, each with its label; `height` is that of the plot in points."""
-    bottom, top = axes.get_ylim()
-    taken: list[tuple[float, float]] = []
-    for line in lines:
-        if not bottom <= line.level <= top:
-            continue
+@dataclass(frozen=True)
+class PlacedLine:
+    """A line inside a plot, and the box of its label: left, bottom, right, top in points."""
+
+    line: ReferenceLine
+    box: tuple[float, float, float, float]
+    share: float
+    """The right end of the label as a share of the width."""
+
+
+def place_lines(
+    lines: Sequence[ReferenceLine], heights: Sequence[float], width: float, label_size: float
+) -> list[PlacedLine]:
+    """Write the names of lines on them, side by side where lines are near each other; `heights` are in points."""
+    placed: list[PlacedLine] = []
+    for line, y in zip(lines, heights, strict=True):
+        text_width, text_height = text_size(line.label, label_size)
+        options = []
+        for share in COLUMNS:
+            right = share * width
+            box = (right - text_width, y + 1, right, y + 1 + text_height)
+            options.append(PlacedLine(line, box, share))
+        placed.append(next((each for each in options if _is_free(each, placed)), options[0]))
+    return placed
+
+
+def _is_free(line: PlacedLine, others: Sequence[PlacedLine]) -> bool:
+    boxes = np.array([other.box for other in others]).reshape(-1, 4)
+    return not overlap(np.array(line.box), boxes).any()
+
+
+def draw_lines(axes: Any, lines: Sequence[PlacedLine]) -> None:
+    """Draw the lines, each with its label."""
+    for placed in lines:
+        line = placed.line
         axes.axhline(line.level, color=line.style.colour, linewidth=0.9, dashes=DASHES, alpha=0.9, zorder=1.6)
-        y = height * float(axes.transAxes.inverted().transform(axes.transData.transform((1, line.level)))[1])
-        column = next((right for right in COLUMNS if _is_free(right, y, taken)), COLUMNS[0])
-        taken.append((column, y))
         axes.annotate(
             line.label,
-            (column, line.level),
+            (placed.share, line.level),
             xycoords=("axes fraction", "data"),
             xytext=(0, 1),
             textcoords="offset points",
@@ -104,22 +127,26 @@ def draw_lines(axes: Any, lines: tuple[ReferenceLine, ...], height: float) -> No
         )
 
 
-def _is_free(column: float, y: float, taken: list[tuple[float, float]]) -> bool:
-    return all(column != other or abs(y - height) >= LABEL_HEIGHT for other, height in taken)
-
-
-def plotly_lines(lines: tuple[ReferenceLine, ...], left: float, right: float) -> list[dict[str, Any]]:
-    """Return the lines as traces from one end of the axis to the other."""
-    return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "name": f"{line.label} (reference)",
-            "x": [left, right],
-            "y": [line.level, line.level],
-            "line": {"color": line.style.colour, "width": 1.2, "dash": "dash"},
-            "customdata": [[line.label, interval_text(line.level, line.low, line.high), seeds_line(line.seeds)]] * 2,
-            "hovertemplate": "%{customdata[0]}<br>%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
-        }
-        for line in lines
-    ]
+def plotly_lines(lines: Sequence[ReferenceLine], left: float, right: float) -> list[dict[str, Any]]:
+    """Return the lines as traces from one end of the axis to the other; references share one entry of the legend."""
+    traces: list[dict[str, Any]] = []
+    for line in lines:
+        is_first = all(trace["legendgroup"] != REFERENCES for trace in traces)
+        name = f"{line.label}: {cell_text(line.level)}" if line.is_baseline else REFERENCES
+        hover = [line.label, interval_text(line.level, line.low, line.high), seeds_line(line.seeds)]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": name,
+                "legendgroup": name,
+                "showlegend": line.is_baseline or is_first,
+                "x": [left, right],
+                "y": [line.level, line.level],
+                "line": {"color": line.style.colour, "width": 1.2, "dash": "dash"},
+                "customdata": [hover] * 2,
+                "hovertemplate": hover_lines(3),
+                "zorder": -2,
+            }
+        )
+    return traces

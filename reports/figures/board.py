@@ -16,7 +16,9 @@ from benchmark.statistics.verdicts import Verdict, equivalence_margin
 from benchmark.styles import Style, distinct_styles
 from reports.analysis.board import NONE, budget_text, columns_of, noted_label
 from reports.drawing.figure import Figure, make_figure
-from reports.drawing.plotly_parts import bars, hover_lines, layout, numbers
+from reports.drawing.legend import legend_columns
+from reports.drawing.plotly_parts import GREY, bars, hover_lines, layout, numbers
+from reports.drawing.reference_lines import REFERENCES
 from reports.drawing.style import FAINT, INK, panels
 from reports.read.boards import StoredBoard
 from reports.read.context import Context
@@ -41,6 +43,10 @@ NAMES = {
     "undecided": Verdict.UNDECIDED,
     "worse": Verdict.WORSE,
 }
+COLUMNS = (0.99, 0.76, 0.53, 0.3)
+LABEL_GAP = 0.05
+"""Names of lines that are nearer, as a share of the height, are written side by side."""
+
 AXIS_LABEL = "budget (full transfers per client)"
 SCORES = {"reward": "normalised reward", "regret": "1 − regret / random's regret"}
 
@@ -138,7 +144,8 @@ def _figure(
         f"Board {result.board.task.name}: {what}",
         caption,
         lambda: _draw(result, rows, value, ylabel, known, margin, labels),
-        _plot(result, rows, value, ylabel, known),
+        _plot(result, rows, value, ylabel, known, margin),
+        short_caption=f"{len(result.board.seeds)} report seeds.",
         labels=labels,
         experiments=[board.experiment],
         subject=BOARD,
@@ -169,18 +176,38 @@ def _draw(
         axes.errorbar(x, part[value], halves, fmt="none", ecolor=style.colour, elinewidth=1.2, capsize=3)
         label = part["method"].iloc[0]
         axes.plot(x, part[value], marker=style.marker, color=style.colour, linewidth=1, label=label)
+    bottom, top = axes.get_ylim()
+    bottom, top = min([bottom, *lines.values()]), max([top, *lines.values()])
+    axes.set_ylim(bottom, top + 0.06 * (top - bottom))
+    shares = label_shares(lines, top - bottom)
     for label, level in lines.items():
         axes.axhline(level, color=FAINT, linewidth=0.9, linestyle="--")
-        axes.annotate(label, (1, level), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7.5)
+        place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
+        axes.annotate(label, (shares[label], level), fontsize=7.5, color=FAINT, **place)
     axes.set_xticks(range(len(budgets)), budgets)
     axes.set(xlabel=AXIS_LABEL, ylabel=ylabel)
     axes.grid(axis="x", visible=False)
-    canvas.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    handles, names = axes.get_legend_handles_labels()
+    canvas.legend(handles, names, loc="outside lower center", ncols=legend_columns(names))
     return canvas
 
 
+def label_shares(lines: Mapping[str, float], height: float) -> dict[str, float]:
+    """Return the right ends of the names of lines, as shares of the width: side by side where they are near."""
+    shares: dict[str, float] = {}
+    for label, level in sorted(lines.items(), key=lambda line: line[1]):
+        near = {share for other, share in shares.items() if abs(lines[other] - level) < LABEL_GAP * height}
+        shares[label] = next((share for share in COLUMNS if share not in near), COLUMNS[0])
+    return shares
+
+
 def _plot(
-    result: BoardResult, rows: pd.DataFrame, value: str, ylabel: str, lines: Mapping[str, float]
+    result: BoardResult,
+    rows: pd.DataFrame,
+    value: str,
+    ylabel: str,
+    lines: Mapping[str, float],
+    margin: float | None,
 ) -> Mapping[str, Any]:
     budgets, styles = [budget_text(budget) for budget in result.budgets], _styles(result)
     traces: list[dict[str, Any]] = []
@@ -203,12 +230,32 @@ def _plot(
                 "hovertemplate": hover_lines(4),
             }
         )
-    for label, level in lines.items():
-        look = {"color": FAINT, "width": 1, "dash": "dash"}
-        line = {"x": budgets, "y": [level] * len(budgets), "line": look, "hoverinfo": "name+y"}
-        traces.append({"type": "scatter", "mode": "lines", "name": label, **line})
+    for number, (label, level) in enumerate(lines.items()):
+        line = {"x": budgets, "y": [level] * len(budgets), "line": {"color": GREY, "width": 1, "dash": "dash"}}
+        group = {"name": REFERENCES, "legendgroup": REFERENCES, "showlegend": number == 0}
+        hover = {"customdata": [[label, cell_text(level)]] * len(budgets), "hovertemplate": hover_lines(2)}
+        traces.append({"type": "scatter", "mode": "lines", **group, **line, **hover})
     horizontal = {"type": "category", "categoryorder": "array", "categoryarray": budgets, "title": {"text": AXIS_LABEL}}
-    return {"data": traces, "layout": layout(horizontal, {"title": {"text": ylabel}})}
+    values = [*lines.values(), *rows[value].dropna()]
+    shares = label_shares(lines, max(values, default=1.0) - min(values, default=0.0) or 1.0)
+    notes = [
+        {
+            "text": label,
+            "x": shares[label],
+            "xref": "paper",
+            "xanchor": "right",
+            "y": level,
+            "yanchor": "bottom",
+            "showarrow": False,
+            "font": {"size": 11, "color": GREY},
+        }
+        for label, level in lines.items()
+    ]
+    band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "line": {"width": 0}, "layer": "below"}
+    band |= {"fillcolor": "rgba(128,128,128,0.16)"}
+    shapes = [] if margin is None else [{**band, "y0": -margin, "y1": margin}]
+    options = {"annotations": notes, "shapes": shapes}
+    return {"data": traces, "layout": layout(horizontal, {"title": {"text": ylabel}}, **options)}
 
 
 def _value_text(mean: float, low: float, high: float) -> str:

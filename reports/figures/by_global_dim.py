@@ -12,14 +12,16 @@ from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, plan_front, seeds_note
 from reports.drawing.front_picture import draw_front
-from reports.drawing.front_plot import plot_front
+from reports.drawing.front_plot import phone_notes, plot_front
 from reports.drawing.labels import algorithm_label, front_text, styles_of
+from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, hover_lines, layout, numbers, panel_trace, seeds_line
 from reports.drawing.style import FAINT, panels, thousands
-from reports.figures.fronts import front_caption, seeds_sentence, subject_of
+from reports.figures.fronts import front_caption, seeds_sentence, short_caption
 from reports.read.context import Context
 from reports.read.experiment_files import experiment_title
 from reports.read.results import Results
+from reports.subjects import FIGURES
 from reports.write.table import interval_text
 
 METRICS = {name: metric(name) for name in ("regret", "communication")}
@@ -53,7 +55,7 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
             _plot(rows),
             labels=labels,
             experiments=[experiment],
-            subject=subject_of(experiment),
+            subject=FIGURES,
             data=rows,
         ),
         make_figure(
@@ -62,9 +64,11 @@ def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]
             front_caption(front, rows, "d_g"),
             lambda: draw_front(front, labels),
             plot_front(front),
+            short_caption=short_caption(front, rows),
+            on_page={"phone": phone_notes(front)},
             labels=labels,
             experiments=[experiment],
-            subject=subject_of(experiment),
+            subject=FIGURES,
             data=rows,
         ),
     ]
@@ -98,7 +102,8 @@ def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
         axes.set_ylim(bottom=0)
         thousands(axes.yaxis)
     all_axes[1].set_title(seeds_note(rows["seeds"]), fontsize=8, color=FAINT, loc="right")
-    canvas.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    handles, names = all_axes[0].get_legend_handles_labels()
+    canvas.legend(handles, names, loc="outside lower center", ncols=legend_columns(names))
     return canvas
 
 

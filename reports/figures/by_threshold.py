@@ -13,7 +13,7 @@ from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, Stated, seeds_note
 from reports.drawing.labels import dataset_label, threshold_text
 from reports.drawing.legend import legend_columns
-from reports.drawing.plotly_parts import AXIS, hover_lines, layout, numbers, panel_trace, seeds_line
+from reports.drawing.plotly_parts import AXIS, GREY, hover_lines, layout, numbers, panel_trace, seeds_line
 from reports.drawing.style import CONTRASTS, FAINT, INK, panels, thousands
 from reports.figures.fronts import seeds_sentence, stated_points
 from reports.paper import paper
@@ -113,14 +113,18 @@ def _draw_dots(axes: Any, rows: pd.DataFrame, name: str, colour: str) -> None:
 def _plot(rows: pd.DataFrame, symbol: str) -> Mapping[str, Any]:
     traces = []
     for panel, name in enumerate(METRICS):
-        for stream, colour, (_, mark), finite, _ in _series(rows):
+        for stream, colour, (_, mark), finite, alone in _series(rows):
             hover = [[dataset_label(stream), *_values(row, name, symbol)] for _, row in finite.iterrows()]
             trace = panel_trace(panel, dataset_label(stream), numbers(finite["threshold"]), finite, name, colour, mark)
             traces.append({**trace, "customdata": hover, "hovertemplate": hover_lines(4)})
+            if panel == 0:
+                traces += _alone_traces(alone, stream, finite["threshold"], symbol, colour)
+            traces += _stated_traces(_stated(rows, stream), panel)
     left, right = {"domain": [0, 0.43]}, {"domain": [0.57, 1], "anchor": "y2"}
-    title = {"title": {"text": symbol}, "type": "log"}
+    powers = {"tickformat": "", "exponentformat": "power", "dtick": 4}
+    title = {"title": {"text": f"threshold {symbol}"}, "type": "log", **powers}
     return {
-        "data": traces,
+        "data": _once_in_legend(traces),
         "layout": layout(
             {**title, **left},
             {"title": {"text": metric(METRICS[0]).label}},
@@ -128,6 +132,60 @@ def _plot(rows: pd.DataFrame, symbol: str) -> Mapping[str, Any]:
             yaxis2={**AXIS, "title": {"text": metric(METRICS[1]).label}, "anchor": "x2"},
         ),
     }
+
+
+def _alone_traces(
+    rows: pd.DataFrame, stream: str, thresholds: "pd.Series[float]", symbol: str, colour: str
+) -> list[dict[str, Any]]:
+    """Return the runs without communication: a dashed line, and a band for its interval."""
+    traces: list[dict[str, Any]] = []
+    name = METRICS[0]
+    group = f"{symbol}=∞: no communication"
+    for _, row in rows.iterrows() if len(thresholds) else ():
+        ends = [float(thresholds.min()), float(thresholds.max())]
+        line = {"type": "scatter", "mode": "lines", "x": ends, "legendgroup": group, "name": group}
+        hover = [dataset_label(stream), *_values(row, name, symbol)]
+        look = {"color": colour, "width": 1.3, "dash": "dash"}
+        shown = {"y": [row[name]] * 2, "line": look, "customdata": [hover] * 2, "hovertemplate": hover_lines(4)}
+        traces.append({**line, **shown})
+        if row["seeds"] >= MIN_SEEDS_FOR_INTERVAL:
+            low, high = row[f"{name}_low"], row[f"{name}_high"]
+            area = {"x": [*ends, *reversed(ends)], "y": [low, low, high, high], "fill": "toself", "opacity": 0.25}
+            hidden = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", "showlegend": False}
+            traces.append({**line, **area, **hidden, "fillcolor": colour})
+    return traces
+
+
+def _stated_traces(points: list[tuple[float, Stated]], panel: int) -> list[dict[str, Any]]:
+    """Return the numbers that the paper states, as hollow diamonds."""
+    if not points:
+        return []
+    heights = [point.y if panel == 0 else point.x for _, point in points]
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "stated in the paper",
+            "legendgroup": "stated in the paper",
+            "x": [threshold for threshold, _ in points],
+            "y": heights,
+            "xaxis": "x" if panel == 0 else "x2",
+            "yaxis": "y" if panel == 0 else "y2",
+            "marker": {"symbol": "diamond-open", "size": 12, "color": GREY, "line": {"width": 2}},
+            "customdata": [[point.text, cell_text(value)] for (_, point), value in zip(points, heights, strict=True)],
+            "hovertemplate": hover_lines(2),
+        }
+    ]
+
+
+def _once_in_legend(traces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the traces with one entry in the legend for each name."""
+    names: set[str] = set()
+    shown = []
+    for trace in traces:
+        shown.append({**trace, "showlegend": trace.get("showlegend", True) and trace["name"] not in names})
+        names.add(trace["name"])
+    return shown
 
 
 def _values(row: "pd.Series[Any]", name: str, symbol: str) -> list[str]:

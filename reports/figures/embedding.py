@@ -12,9 +12,9 @@ from reports.analysis.group_totals import EXPERIMENT
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.label_placement import LabelBox, place_labels
 from reports.drawing.labels import dataset_label
-from reports.drawing.legend import legend_columns
-from reports.drawing.plotly_parts import layout, numbers
+from reports.drawing.plotly_parts import hover_lines, layout, numbers
 from reports.drawing.style import INK, panels
+from reports.figures.user_groups import OF_THE_PAPER
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import USERS
@@ -46,20 +46,26 @@ def _figure(
     dataset: str, embedding: Embedding, groups: pd.DataFrame, runs: pd.DataFrame, labels: Sequence[str]
 ) -> Figure:
     users = embedding.users
+    claim = (
+        "According to the paper, the most active groups are near the centre, and the less active groups lie along two "
+        "nearly orthogonal directions."
+        if dataset.startswith(OF_THE_PAPER)
+        else ""
+    )
     caption = (
         f"The mean feature vectors of the items of each of {len(users):,} users, reduced from {embedding.dimension} to "
         "2 dimensions. Left: each user, coloured by activity group; numbered discs point to the group means. Right: "
         "the mean distance of each group from the centre. The mean of many items is near the centre for any user, so "
         f"the band is what chance gives: the 95 % range of {ASSIGNMENTS} random deals of the same items, with the "
-        "number of items of each user kept. According to the paper, the most active groups of Delicious are near the "
-        "centre, and the less active groups lie along two nearly orthogonal directions."
-    )
+        f"number of items of each user kept. {claim}"
+    ).strip()
     return make_figure(
         f"users_{dataset}",
         f"Users of {dataset_label(dataset)} by principal components",
         caption,
         lambda: _draw(embedding, groups, labels),
         _plot(embedding),
+        short_caption=f"{len(users):,} users, reduced from {embedding.dimension} to 2 dimensions. {claim}".strip(),
         labels=labels,
         data=users.assign(explained_x=embedding.explained[0], explained_y=embedding.explained[1]),
         experiments=sorted(runs["experiment"].unique()),
@@ -88,14 +94,10 @@ def _draw(embedding: Embedding, distances: pd.DataFrame, labels: Sequence[str]) 
     colours = dict(zip(groups, group_colours(len(groups)), strict=True))
     for group, part in users.groupby("group"):
         axes.scatter(part["x"], part["y"], s=9, color=colours[group], linewidths=0, alpha=0.6)
-        text = f"{group}: {part['label'].iloc[0]} interactions, {len(part):,} user{'s' if len(part) > 1 else ''}"
-        axes.scatter([], [], s=40, marker="o", color=colours[group], label=text)
     axes.set(xlabel=names[0], ylabel=names[1])
     axes.axhline(0, color="#9ca3af", linewidth=0.7, zorder=1)
     axes.axvline(0, color="#9ca3af", linewidth=0.7, zorder=1)
     _draw_distances(right, distances, colours)
-    handles, texts = axes.get_legend_handles_labels()
-    canvas.legend(handles, texts, loc="outside lower center", ncols=legend_columns(texts))
     _mark_means(canvas, axes, embedding, colours)
     return canvas
 
@@ -108,8 +110,9 @@ def _draw_distances(axes: Any, distances: pd.DataFrame, colours: Mapping[int, st
         axes.fill_between([number - 0.4, number + 0.4], low, high, color="#d1d5db", linewidth=0, label=label)
     shades = [colours[group] for group in distances["group"]]
     axes.scatter(x, distances["distance"], s=46, c=shades, edgecolors="white", zorder=3, label="users of the data set")
-    axes.set_xticks(x, distances["label"], rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
-    axes.set(xlabel="interactions of a user", ylabel="mean distance from the centre")
+    names = [f"{group}:  {label}" for group, label in zip(distances["group"], distances["label"], strict=True)]
+    axes.set_xticks(x, names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
+    axes.set(xlabel="group: interactions of a user", ylabel="mean distance from the centre")
     axes.set_ylim(bottom=0)
     axes.grid(axis="x", visible=False)
     axes.legend(loc="upper right", fontsize=8)
@@ -141,20 +144,25 @@ def _mark_means(canvas: Canvas, axes: Any, embedding: Embedding, colours: Mappin
 
 def _plot(embedding: Embedding) -> Mapping[str, Any]:
     users, names = embedding.users, axis_names(embedding)
-    groups = sorted(users["group"].unique())
-    colours = dict(zip(groups, group_colours(len(groups)), strict=True))
-    traces = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": f"{group}: {part['label'].iloc[0]}",
-            "x": numbers(part["x"].round(4)),
-            "y": numbers(part["y"].round(4)),
-            "text": [f"{count:,}" for count in part["interactions"]],
-            "marker": {"color": colours[group], "size": 6, "opacity": 0.75},
-            "hovertemplate": f"<b>group {group}: {part['label'].iloc[0]}</b><br>%{{text}} interactions"
-            "<br>(%{x:.3f}, %{y:.3f})<extra></extra>",
-        }
-        for group, part in users.groupby("group")
-    ]
-    return {"data": traces, "layout": layout({"title": {"text": names[0]}}, {"title": {"text": names[1]}})}
+    labels = users.groupby("group")["label"].first()
+    colours, count = group_colours(len(labels)), len(labels)
+    numbers_of = {group: number for number, group in enumerate(labels.index)}
+    scale = [[(number + end) / count, colour] for number, colour in enumerate(colours) for end in (0, 1)]
+    texts = [f"{group}: {label}" for group, label in labels.items()]
+    bar = {"tickvals": [*range(count)], "ticktext": texts, "title": {"text": "interactions"}, "thickness": 12}
+    colour_axis = {"cmin": -0.5, "cmax": count - 0.5, "colorscale": scale, "colorbar": bar}
+    trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "users",
+        "showlegend": False,
+        "x": numbers(users["x"].round(3)),
+        "y": numbers(users["y"].round(3)),
+        "customdata": [
+            [f"group {group}: {labels[group]}", f"{activity:,} interactions"]
+            for group, activity in zip(users["group"], users["interactions"], strict=True)
+        ],
+        "marker": {"color": [numbers_of[group] for group in users["group"]], "size": 6, "opacity": 0.75, **colour_axis},
+        "hovertemplate": hover_lines(2),
+    }
+    return {"data": [trace], "layout": layout({"title": {"text": names[0]}}, {"title": {"text": names[1]}})}

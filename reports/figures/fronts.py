@@ -1,5 +1,6 @@
 """Figures a, b, d, e, f and any experiment with thresholds: communication against regret, or normalised reward."""
 
+import math
 from collections.abc import Collection
 
 import pandas as pd
@@ -9,7 +10,7 @@ from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, Front, Stated, plan_front
 from reports.drawing.front_picture import draw_front
-from reports.drawing.front_plot import plot_front
+from reports.drawing.front_plot import budget_points, phone_notes, plot_front
 from reports.drawing.labels import dataset_label, front_text
 from reports.drawing.reference_lines import are_lines
 from reports.paper import paper, stream_of
@@ -17,7 +18,7 @@ from reports.read.context import Context
 from reports.read.experiment_files import effects_of, experiment_title, stream_in_name
 from reports.read.results import Results
 from reports.read.variants import without_threshold
-from reports.subjects import FIGURES, STUDIES, Subject
+from reports.subjects import FRONTS, STUDIES, Subject
 
 NOT_A_FRONT = frozenset({"user_groups"})
 """Its runs are the same as those of figures d to f."""
@@ -37,8 +38,9 @@ def figures(results: Results, context: Context) -> list[Figure]:
         runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["stream"] == stream)]
         streams = rows.loc[rows["experiment"] == experiment, "stream"]
         references = references_on(results.runs, runs, part)
+        clients = float(runs["clients"].mean())
         figure = front_of(
-            str(experiment), str(stream), part, context, without_threshold(runs), streams, references=references
+            str(experiment), str(stream), part, context, without_threshold(runs), streams, clients, references
         )
         all_figures.append(figure)
     return all_figures
@@ -66,7 +68,7 @@ def references_on(all_runs: pd.DataFrame, runs: pd.DataFrame, rows: pd.DataFrame
 
 def subject_of(experiment: str) -> Subject:
     """Return the section of an experiment's figures."""
-    return STUDIES if effects_of(experiment) else FIGURES
+    return STUDIES if effects_of(experiment) else FRONTS
 
 
 def front_of(
@@ -76,21 +78,25 @@ def front_of(
     context: Context,
     joined: Collection[str],
     streams: "pd.Series[str]",
-    *,
-    references: pd.DataFrame | None = None,
+    clients: float,
+    references: pd.DataFrame,
 ) -> Figure:
     """Return the front on one of an experiment's streams; all variants of an algorithm in `joined` are one curve."""
     metric = objective(rows["source"])
     stated = stated_points(experiment, stream, metric.name)
-    front = plan_front(rows, metric, joined=joined, references=references, stated=stated)
+    clients = clients if clients > 0 else math.nan
+    front = plan_front(rows, metric, joined=joined, references=references, stated=stated, clients=clients)
     labels = context.labels(rows)
     is_named = stream_in_name(experiment, stream, streams)
+    budget = {} if math.isnan(clients) else {"budget": budget_points(front)}
     return make_figure(
         f"{experiment}_{stream}" if is_named else experiment,
         title_of(experiment, stream, streams),
         front_caption(front, rows, _label_meaning(rows)),
         lambda: draw_front(front, labels),
         plot_front(front),
+        short_caption=short_caption(front, rows),
+        on_page={"phone": phone_notes(front), "stream": stream, **budget},
         labels=labels,
         experiments=[experiment],
         subject=subject_of(experiment),
@@ -143,13 +149,22 @@ def front_caption(front: Front, rows: pd.DataFrame, label_meaning: str) -> str:
     parts.append(seeds_sentence(rows["seeds"]))
     if front.references:
         parts.append("Dashed lines: references, which read item ids or all rewards; they are not ranked.")
-    if front.outside:
-        parts.append(f"Outside the plot: {', '.join(front.outside)}.")
-    if front.cut_intervals:
-        parts.append("Intervals that extend beyond the plot are clipped.")
+    parts += _exceptions(front)
     if front.left_out:
         parts.append(f"Labels omitted for lack of space: {', '.join(front.left_out)}.")
     return " ".join(parts)
+
+
+def short_caption(front: Front, rows: pd.DataFrame) -> str:
+    """Return the caption on the page, where the section explains the marks of all fronts once."""
+    direction = front.metric.direction
+    value = f"{front.metric.label[:1].upper()}{front.metric.label[1:]}" + (f": {direction}. " if direction else ". ")
+    return " ".join([value + seeds_sentence(rows["seeds"]), *_exceptions(front)])
+
+
+def _exceptions(front: Front) -> list[str]:
+    parts = [f"Outside the plot: {', '.join(front.outside)}."] if front.outside else []
+    return [*parts, "Intervals that extend beyond the plot are clipped."] if front.cut_intervals else parts
 
 
 def seeds_sentence(seeds: "pd.Series[int]") -> str:

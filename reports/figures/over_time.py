@@ -7,9 +7,10 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from benchmark.metrics import metric, objective
+from benchmark.styles import Style
 from reports.analysis.over_time import NORMALISED_CURVE, ROLES, Series, chosen_series, curve_of
 from reports.drawing.figure import Figure, make_figure
-from reports.drawing.labels import dataset_label, styles_of
+from reports.drawing.labels import curve_styles, dataset_label
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, layout, numbers, seeds_line
 from reports.drawing.style import panels, thousands
@@ -23,7 +24,7 @@ from reports.write.table import interval_text
 DECADES = {"tickformat": "", "exponentformat": "power"}
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 SETTLED = 0.05
-"""Normalised reward is noisy in this first share of the steps, which is ignored for the range of the axis."""
+"""Normalised reward is noisy in this first share of the steps, which is not drawn."""
 
 REWARD, NORMALISED, COMMUNICATION = (metric(name) for name in ("reward", "normalised_reward", "communication"))
 
@@ -48,7 +49,7 @@ def figures(results: Results, context: Context) -> list[Figure]:
 def _figure(results: Results, context: Context, experiment: str, dataset: str, runs: pd.DataFrame) -> Figure | None:
     goal = objective(runs["source"])
     by = "global_dim" if runs["global_dim"].notna().all() else "threshold"
-    all_series = chosen_series(results, runs, goal, by)
+    all_series, left_out = chosen_series(results, runs, goal, by)
     if not all_series:
         return None
     labels = context.labels(runs)
@@ -56,10 +57,13 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
     description = (NORMALISED if goal == NORMALISED else REWARD).description
     parameter = "d_g" if by == "global_dim" else "threshold"
     seeds = sorted({len(series.seeds) for series in all_series})
+    roles = f"smallest (dashed), largest (dotted) and best (solid) {parameter}"
+    shown = roles if len({series.role for series in all_series}) > 1 else f"best {parameter}"
+    more = f" {left_out} further variants or references are left out: see the tables." if left_out else ""
     caption = (
-        f"{description.capitalize()} and communication up to each step, for the smallest (dashed), largest (dotted) "
-        f"and best (solid) {parameter} of each algorithm; the best is solid even if it is the smallest or largest. "
+        f"{description.capitalize()} and communication up to each step, for the {shown} of each algorithm. "
         + _seeds(seeds)
+        + more
     )
     title = f"{experiment_title(experiment)}{f', {dataset_label(dataset)}' if dataset else ''}, over time"
     return make_figure(
@@ -68,6 +72,7 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
         caption,
         lambda: _draw(all_series, first, labels),
         _plot(all_series, first),
+        short_caption=_seeds(seeds) + more,
         labels=labels,
         experiments=[experiment],
         subject=OVER_TIME,
@@ -87,10 +92,10 @@ def _names(first: str) -> dict[str, str]:
 
 def _draw(all_series: Sequence[Series], first: str, labels: Sequence[str]) -> Canvas:
     canvas, all_axes = panels(2, labels, height=4.6)
-    styles = styles_of(series.algorithm for series in all_series)
+    styles = _styles(all_series)
     for axes, (curve_name, name) in zip(all_axes, _names(first).items(), strict=True):
         for series in all_series:
-            curve, style = curve_of(series, curve_name), styles[series.algorithm]
+            curve, style = _settled(series, curve_name), styles[series.family]
             is_count = curve_name == COMMUNICATION.curve_name
             values = curve["mean"].where(curve["mean"] > 0) if is_count else curve["mean"]
             label = series.label.replace("d_g", "$d_g$") + _suffix(series)
@@ -103,9 +108,24 @@ def _draw(all_series: Sequence[Series], first: str, labels: Sequence[str]) -> Ca
     thousands(all_axes[0].yaxis)
     all_axes[1].set_yscale("log")
     all_axes[1].set_ylim(bottom=0.8)
+    for axes in all_axes:
+        axes.set_xlim(left=0)
     handles, names = all_axes[0].get_legend_handles_labels()
     canvas.legend(handles, names, loc="outside lower center", ncols=legend_columns(names))
     return canvas
+
+
+def _styles(all_series: Sequence[Series]) -> dict[int, Style]:
+    """Return the style of each family: variants of one algorithm have different colours."""
+    algorithms = {series.family: series.algorithm for series in all_series}
+    return dict(zip(algorithms, curve_styles([*algorithms.values()]), strict=True))
+
+
+def _settled(series: Series, curve_name: str) -> pd.DataFrame:
+    """Return a curve without the first steps of a ratio, which is noise divided by nearly nothing."""
+    curve = curve_of(series, curve_name)
+    is_ratio = curve_name == NORMALISED_CURVE
+    return curve[curve["step"] >= SETTLED * curve["step"].max()] if is_ratio else curve
 
 
 def _suffix(series: Series) -> str:
@@ -114,19 +134,17 @@ def _suffix(series: Series) -> str:
 
 def _range(all_series: Sequence[Series], curve_name: str) -> tuple[float, float]:
     """Return a range with all means; the bands of few seeds can be far wider."""
-    curves = pd.concat([curve_of(series, curve_name) for series in all_series])
-    is_ratio = curve_name == NORMALISED_CURVE
-    settled = curves[curves["step"] >= (SETTLED * curves["step"].max() if is_ratio else 0)]["mean"]
-    margin = 0.08 * (settled.max() - settled.min() or 1.0)
-    return float(settled.min() - margin), float(settled.max() + margin)
+    means = pd.concat([_settled(series, curve_name) for series in all_series])["mean"]
+    margin = 0.08 * (means.max() - means.min() or 1.0)
+    return float(means.min() - margin), float(means.max() + margin)
 
 
 def _plot(all_series: Sequence[Series], first: str) -> Mapping[str, Any]:
     traces = []
-    names, styles = _names(first), styles_of(series.algorithm for series in all_series)
+    names, styles = _names(first), _styles(all_series)
     for panel, curve_name in enumerate(names):
         for series in all_series:
-            curve, style = curve_of(series, curve_name), styles[series.algorithm]
+            curve, style = _settled(series, curve_name), styles[series.family]
             if curve_name == COMMUNICATION.curve_name:
                 curve = curve[curve["mean"] > 0]
             values = (interval_text(*row) for row in curve[["mean", "low", "high"]].itertuples(index=False))

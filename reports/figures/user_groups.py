@@ -29,6 +29,9 @@ MARKERS = (
     ("s", "square"),
     ("v", "triangle-down"),
 )
+OF_THE_PAPER = "delicious"
+"""The data set that the paper's sentences on users are about."""
+
 METRICS = {"per_user": "reward per user", "per_interaction": "reward per interaction"}
 
 ORDER = 40
@@ -63,10 +66,14 @@ def by_group(totals: pd.DataFrame) -> pd.DataFrame:
 
 
 def _figure(stream: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
+    claim = (
+        "According to the paper, the less active groups lose most from γ=6001 to γ=3, the most active least. "
+        if stream.startswith(OF_THE_PAPER)
+        else ""
+    )
     caption = (
         "Reward per user and per interaction, by activity group (number of interactions of a user). "
-        "According to the paper, the less active groups of Delicious lose most from γ=6001 to γ=3, the most active "
-        "least. " + seeds_sentence(rows["seeds"])
+        f"{claim}{seeds_sentence(rows['seeds'])}"
     )
     return make_figure(
         f"user_groups_{stream}",
@@ -74,6 +81,7 @@ def _figure(stream: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
         caption,
         lambda: _draw(rows, labels),
         _plot(rows),
+        short_caption=f"{claim}{seeds_sentence(rows['seeds'])}",
         labels=labels,
         experiments=[EXPERIMENT],
         subject=USERS,

@@ -1,19 +1,20 @@
 """`report.html`: one file with all figures, tables and data cards; it opens anywhere, without a network."""
 
-import json
 from base64 import b64encode
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from data_pipelines.support.files import write_whole
 from reports.drawing.figure import Figure
-from reports.page.sections import headline, make_sections, warnings
+from reports.page.answer import make_answer
+from reports.page.glossary import linked
+from reports.page.packed import packed, packed_json, plotly_script
+from reports.page.sections import has_paper, headline, is_incomplete, make_sections, own_experiments, warnings
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.write.table import Table
 
-TITLE = "Federated linear bandits: reward against communication"
+TITLE = "Federated bandits: how much reward for how little communication?"
 
 
 def write_page(
@@ -32,17 +33,23 @@ def page(
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["picture"] = lambda figure: picture(figure, pictures)
-    plots = {figure.name: figure.interactive for figure in figures if figure.interactive is not None}
+    environment.filters["linked"] = linked
+    plots = {
+        figure.name: {**figure.interactive, **figure.on_page} for figure in figures if figure.interactive is not None
+    }
     return environment.from_string(asset("report.html")).render(
         title=TITLE,
         headline=headline(results),
         warnings=warnings(results, context),
+        is_incomplete=is_incomplete(context, tables),
+        own_experiments=own_experiments(results),
+        has_paper=has_paper(results),
+        answer=make_answer(results, context),
         sections=make_sections(results, context, tables, figures),
         style=asset("page.css"),
         script=asset("page.js"),
-        plots=in_script(json.dumps(plots, allow_nan=False, ensure_ascii=False, separators=(",", ":"))),
-        plotly=plotly_script() if plots else "",
-        has_plots=bool(plots),
+        plots=packed_json(plots),
+        plotly=packed(plotly_script()) if plots else "",
     )
 
 
@@ -51,7 +58,7 @@ def picture(figure: Figure, folder: Path | None) -> str:
     file = None if folder is None else folder / f"{figure.name}.svg"
     try:
         content = file.read_bytes() if file is not None and file.is_file() else figure.svg
-    except Exception:  # the build has reported it; the page shows the interactive plot, or a warning
+    except Exception:  # the build has reported it; the page shows a warning
         return ""
     return f"data:image/svg+xml;base64,{b64encode(content).decode()}"
 
@@ -59,11 +66,6 @@ def picture(figure: Figure, folder: Path | None) -> str:
 def in_script(text: str) -> str:
     """Return JSON that cannot end the script element around it."""
     return text.replace("<", "\\u003c")
-
-
-def plotly_script() -> str:
-    """Return Plotly's JavaScript from its Python package."""
-    return files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
 
 
 def asset(name: str) -> str:

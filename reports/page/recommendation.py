@@ -11,7 +11,8 @@ from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.seeds import CHOOSING_SEEDS
 from benchmark.styles import style
 from data_pipelines.support.files import write_whole
-from reports.page.page import asset, in_script, plotly_script
+from reports.page.packed import plotly_script
+from reports.page.page import asset, in_script
 
 
 def write_recommendation(path: Path, answer: Recommendation) -> None:

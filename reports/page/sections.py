@@ -4,66 +4,127 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from benchmark.plan.experiment import experiment_names
 from reports.drawing.figure import Figure
+from reports.page.answer import main_streams, short_names
 from reports.page.data_cards import Card, data_cards
+from reports.page.glossary import TERMS, Term
 from reports.read.context import Context
+from reports.read.experiment_files import experiment_description, experiment_title
 from reports.read.results import Results
-from reports.subjects import IN_ORDER, MISSING
+from reports.subjects import FIGURES, FRONTS, IN_ORDER, MISSING, UNFOLDED, Subject
 from reports.tables.missing import NOTHING, UNKNOWN
 from reports.write.table import Table
+
+MAX_UNFOLDED_TABLES = 1
+"""Further tables of a section are folded."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """One part of the page."""
+    """One part of the page; `tabs` are figures of which one is shown at a time, each with a short name."""
 
     title: str
     introduction: str = ""
     figures: list[Figure] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    tabs: list[tuple[str, Figure]] = field(default_factory=list)
     cards: Sequence[Card] = ()
     sentences: Sequence[str] = ()
     commands: str = ""
+    terms: Sequence[Term] = ()
+    is_folded: bool = True
 
     @property
     def anchor(self) -> str:
         """The target of links to this section."""
-        return re.sub(r"\W+", "-", self.title.lower())
+        return re.sub(r"\W+", "-", self.title.lower()).strip("-")
 
     @property
     def entries(self) -> list[tuple[str, str]]:
         """Anchors and titles for the table of contents."""
-        links = [(f"figure-{figure.name}", figure.title.partition(" – ")[0]) for figure in self.figures]
+        links = [(f"figure-{figure.name}", name) for name, figure in self.tabs]
+        links += [(f"figure-{figure.name}", figure.title.partition(" – ")[0]) for figure in self.figures]
         links += [(f"table-{table.name}", table.title.partition(" – ")[0]) for table in self.tables]
         return links + [(card.anchor, card.title) for card in self.cards]
+
+    @property
+    def shown_tables(self) -> list[Table]:
+        """The tables that are shown with the section."""
+        return self.tables if self.is_folded else self.tables[:MAX_UNFOLDED_TABLES]
+
+    @property
+    def folded_tables(self) -> list[Table]:
+        """The tables that are folded, as the section itself is not."""
+        return [] if self.is_folded else self.tables[MAX_UNFOLDED_TABLES:]
 
 
 def make_sections(
     results: Results, context: Context, tables: Sequence[Table], figures: Sequence[Figure]
 ) -> list[Section]:
     """Put figures and tables into the sections that they state; leave out empty ones, except that of missing runs."""
-    stated = [*(figure.subject for figure in figures), *(table.subject for table in tables)]
-    subjects = dict.fromkeys([*IN_ORDER, *stated])
-    sections = {subject: Section(subject.title, subject.introduction) for subject in subjects if subject != MISSING}
+    tabs = front_tabs(results, figures)
+    in_tabs = {figure.name for _, figure in tabs}
+    has_table = {table.name for table in tables}
+    others = [figure for figure in figures if figure.name not in in_tabs]
+    # The table of the same name says the same as a picture without an interactive plot, and can be filtered.
+    others = [figure for figure in others if figure.interactive is not None or figure.name not in has_table]
+    stated = [*(figure.subject for figure in others), *(table.subject for table in tables)]
+    sections = {
+        subject: Section(subject.title, subject.introduction, is_folded=subject not in UNFOLDED)
+        for subject in dict.fromkeys([*IN_ORDER, *stated])
+        if subject != MISSING
+    }
+    sections[FRONTS].tabs.extend(tabs)
     missing_tables: list[Table] = []
-    for figure in sorted(figures, key=lambda figure: figure.name):
-        sections[figure.subject].figures.append(figure)
+    for figure in sorted(others, key=lambda figure: figure.name):
+        sections[_subject(figure)].figures.append(figure)
     for table in tables:
         (missing_tables if table.subject == MISSING else sections[table.subject].tables).append(table)
     sentences = context.absent or ([] if missing_tables else ["Nothing."])
     missing = Section(MISSING.title, tables=missing_tables, sentences=sentences)
-    filled = [section for section in sections.values() if section.figures or section.tables]
+    filled = [section for section in sections.values() if section.figures or section.tables or section.tabs]
     data = Section("Data", cards=data_cards(results, context))
-    first, last = ([missing], []) if _is_incomplete(context, missing_tables) else ([], [missing])
-    return [*first, *filled, *([data] if data.cards else []), *last, _versions(results), _reproduction(results)]
+    words = Section("Words used on this page", terms=TERMS)
+    end = [*([data] if data.cards else []), missing, words, _versions(results), _reproduction(results)]
+    return [*filled, *end]
 
 
-def _is_incomplete(context: Context, missing_tables: Sequence[Table]) -> bool:
-    """Return whether something is missing that readers must know about first."""
-    return bool(context.absent) or any(
-        table.name == "failed" or not table.frame["missing"].str.startswith((NOTHING, UNKNOWN)).all()
-        for table in missing_tables
-    )
+def _subject(figure: Figure) -> Subject:
+    return FIGURES if figure.subject == FRONTS else figure.subject
+
+
+def front_tabs(results: Results, figures: Sequence[Figure]) -> list[tuple[str, Figure]]:
+    """Return the fronts that compare methods, with short names of their data."""
+    mains = main_streams(results)
+    by_stream = {
+        (figure.experiments[0], str(figure.on_page["stream"])): figure
+        for figure in figures
+        if "stream" in figure.on_page
+    }
+    names = short_names(mains)
+    return [(names[main], by_stream[main]) for main in mains if main in by_stream]
+
+
+def is_incomplete(context: Context, tables: Sequence[Table]) -> bool:
+    """Return whether something is missing that readers must know about first: runs of experiments that were run."""
+    states = [table.frame["missing"] for table in tables if table.name == "missing"]
+    has_gaps = any((~state.str.startswith((NOTHING, UNKNOWN, NOT_RUN))).any() for state in states)
+    return bool(context.absent) or has_gaps or any(table.name == "failed" for table in tables)
+
+
+NOT_RUN = "experiment not run"
+
+
+def own_experiments(results: Results) -> list[tuple[str, str]]:
+    """Return titles and descriptions of the experiments that are not shipped, boards left out."""
+    names = {*results.runs["experiment"]} - {*experiment_names()}
+    return [(experiment_title(name), experiment_description(name)) for name in sorted(names)]
+
+
+def has_paper(results: Results) -> bool:
+    """Return whether the report has experiments of the paper."""
+    return bool({*results.runs["experiment"]} & {*experiment_names()})
 
 
 def headline(results: Results) -> list[tuple[str, str]]:

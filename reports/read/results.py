@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 
+from benchmark.plan.experiment import experiment_names
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
@@ -31,6 +32,7 @@ from benchmark.records.tracking import tracking_uri
 from benchmark.statistics.seeds import split_by_purpose
 from data_pipelines.prepare.prepared import data_folder
 from reports.read.boards import StoredBoard, of_boards, read_boards
+from reports.read.experiment_files import remember_experiment
 from reports.read.run_table import as_runs, columns, failures, keep_latest
 from reports.read.tuned import tuned_experiment
 
@@ -196,6 +198,7 @@ def _read_results(uri: str, folder: Path | None) -> Results:
     records = list(read(uri))
     prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
     finished, others = split_by_data([record for record in records if record.status == "FINISHED"], prepared)
+    remember_own_experiments(uri, {record.experiment for record in finished})
     boards, reporting = of_boards(finished), [record for record in finished if record.purpose == "report"]
     tuned = tuned_experiment()
     finished_runs = as_runs([record for record in reporting if record.experiment not in {*boards, tuned}])
@@ -222,6 +225,17 @@ def _read_columns(file: Path, names: list[str] | None) -> "pa.Table":
 
     with pq.ParquetFile(file) as parquet:
         return parquet.read(names, use_threads=False)
+
+
+def remember_own_experiments(uri: str, names: Iterable[str]) -> None:
+    """Remember title and description of the experiments that are not shipped."""
+    if own := {*names} - {*experiment_names()}:
+        from benchmark.records.store import Store
+
+        store = Store(uri)
+        for name in sorted(own):
+            experiment = store.find(name)
+            remember_experiment(name, (experiment.tags if experiment else {}).get("mlflow.note.content", ""))
 
 
 def local_path(uri: str) -> Path:

@@ -23,7 +23,7 @@ NOT_SHOWN = ("arms", "dimension")
 
 def tables(results: Results, context: Context) -> list[Table]:
     """Return one table of all streams on which a reference has run; none without any."""
-    runs = results.runs.assign(stream=[_stream(family) for family in results.runs["family"]])
+    runs = results.runs.assign(stream=[_stream(each) for each in results.runs["configuration"]])
     runs = runs.drop_duplicates(["dataset", "source", "algorithm", "configuration", "seed"], keep="last")
     streams = [part for _, part in runs.groupby(["dataset", "source", "stream"]) if are_lines(part).any()]
     if not streams:
@@ -42,11 +42,12 @@ def tables(results: Results, context: Context) -> list[Table]:
     return [Table("references", "Reference lines", caption, frame, notes, experiments, subject=SETTINGS)]
 
 
-def _stream(family: Any) -> str:
+def _stream(configuration: Any) -> str:
     """Return the options of a stream that differ from the defaults, as text."""
     names = [f"{PREFIX}{name}" for name in STREAM_SETTINGS if name not in NOT_SHOWN]
-    differing = [n for n in names if n in family and family[n] != STREAM_SETTINGS[n.removeprefix(PREFIX)]]
-    return describe(family, differing)
+    defaults = {name: STREAM_SETTINGS[name.removeprefix(PREFIX)] for name in names}
+    differing = [name for name in names if configuration.get(name, defaults[name]) != defaults[name]]
+    return describe(configuration, differing)
 
 
 def _rows(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:

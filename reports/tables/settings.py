@@ -4,9 +4,9 @@ import pandas as pd
 
 from benchmark.metrics import objective
 from reports.analysis.seeds import over_seeds
-from reports.drawing.labels import algorithm_label, dataset_label
+from reports.drawing.labels import algorithm_label, dataset_label, variant_text
 from reports.read.context import Context
-from reports.read.experiment_files import effects_of
+from reports.read.experiment_files import effects_of, experiment_title
 from reports.read.results import Results
 from reports.subjects import SETTINGS
 from reports.write.table import Table
@@ -30,13 +30,17 @@ def tables(results: Results, context: Context) -> list[Table]:
 def _table(experiment: str, dataset: str, runs: pd.DataFrame, label: str) -> Table:
     metric = objective(runs["source"].unique())
     rows = over_seeds(runs, [metric.name, "communication"]).sort_values(["algorithm", "variant", "threshold"])
-    columns = {"algorithm": rows["algorithm"].map(algorithm_label), "variant": rows["variant"].replace("", "–")}
+    columns = {
+        "algorithm": rows["algorithm"].map(algorithm_label),
+        "variant": rows["variant"].map(variant_text).replace("", "–"),
+    }
     if rows["global_dim"].notna().any():
         columns["d_g"] = rows["global_dim"]
     columns |= {"threshold": rows["threshold"], "seeds": rows["seeds"]}
     for name, heading in ((metric.name, metric.label), ("communication", "C_T")):
         columns |= {f"{heading}{end}": rows[f"{name}{end}"] for end in ("", "_low", "_high")}
-    title = f"Settings: {experiment}, {dataset_label(dataset)}" + (f" – {label}" if label else "")
+    title = f"Settings: {experiment_title(experiment)}, {dataset_label(dataset)}" + (f" – {label}" if label else "")
     notes = (label,) if label else ()
     name = f"settings_{experiment}_{dataset}"
-    return Table(name, title, CAPTION, pd.DataFrame(columns), notes, (experiment,), subject=SETTINGS)
+    frame = pd.DataFrame(columns)
+    return Table(name, title, CAPTION, frame, notes, (experiment,), subject=SETTINGS, short_caption="")

@@ -1,6 +1,7 @@
 """A table and its four formats: Markdown, LaTeX and HTML with title, caption and notes; CSV with numbers and labels."""
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -9,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.statistics.verdicts import ClaimVerdict, Verdict
 from data_pipelines.data_label import is_data_label
 from reports.drawing.labels import threshold_text
 from reports.subjects import FURTHER, Subject
@@ -16,6 +18,8 @@ from reports.write.csv_text import csv_text
 from reports.write.latex import latex_table
 
 ONE_SEED = "(one seed)"
+VERDICTS = tuple(map(str, dict.fromkeys([*map(str, ClaimVerdict), *map(str, Verdict)])))
+"""Cells with these texts are coloured and filtered on the page."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,8 @@ class Table:
     """A table with title, caption and notes; the labels of its data are in the title or the notes.
 
     Columns `m`, `m_low` and `m_high` are a mean and its interval. They are rendered as one column; CSV keeps all three.
-    `experiments` are those that the table is about; none means all of them. `subject` is its section of the page.
+    `experiments` are those that the table is about; none means all of them. `subject` is its section of the page,
+    which shows `short_caption` if there is one.
     """
 
     name: str
@@ -33,6 +38,7 @@ class Table:
     notes: tuple[str, ...] = ()
     experiments: tuple[str, ...] = ()
     subject: Subject = FURTHER
+    short_caption: str | None = None
 
     @cached_property
     def readable(self) -> pd.DataFrame:
@@ -64,25 +70,34 @@ class Table:
         numeric = [self._is_numeric(name) for name in map(str, self.readable)]
         return latex_table(self.name, self.title, self.caption, self.readable, numeric, self.notes)
 
-    def html(self) -> str:
-        """Return the table as a section of a page."""
-        numeric = [self._is_numeric(name) for name in map(str, self.readable)]
-        head = "".join(
-            _html_cell("th", name, is_number) for name, is_number in zip(map(str, self.readable), numeric, strict=True)
-        )
+    def html(self, *, is_short: bool = False) -> str:
+        """Return the table as a section of a page; `is_short`: with the short caption."""
+        caption = self.short_caption if is_short and self.short_caption is not None else self.caption
+        readable = self.readable
+        if self._is_of_one_seed:
+            readable = readable.map(lambda text: text.removesuffix(ONE_SEED).rstrip())
+            caption = f"{caption} One seed, so no intervals.".strip()
+        columns = [(name, self._is_numeric(name)) for name in map(str, readable)]
+        head = "".join(_html_cell("th", name, is_number, ' scope="col"') for name, is_number in columns)
         body = "\n".join(
-            "<tr>"
-            + "".join(_html_cell("td", cell, is_number) for cell, is_number in zip(row, numeric, strict=True))
-            + "</tr>"
-            for row in self.readable.itertuples(index=False)
+            "<tr>" + "".join(_html_td(cell, *column) for cell, column in zip(row, columns, strict=True)) + "</tr>"
+            for row in readable.itertuples(index=False)
         )
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         return (
             f'<section class="table" id="table-{escape(self.name)}">\n<h3>{escape(self.title)}</h3>\n'
-            f'<p class="caption">{escape(self.caption)}</p>\n<div class="scroll"><table>\n'
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n"
+            + (f'<p class="caption">{escape(caption)}</p>\n' if caption else "")
+            + f'<div class="rows"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n'
             + (f'<ul class="notes">{notes}</ul>\n' if notes else "")
             + "</section>\n"
+        )
+
+    @property
+    def _is_of_one_seed(self) -> bool:
+        """Whether every mean is of one seed: then the caption says so, not every cell."""
+        cells = [cell for column in self.readable for cell in self.readable[column]]
+        return any(cell.endswith(ONE_SEED) for cell in cells) and not any(
+            "; " in cell and "[" in cell for cell in cells
         )
 
     def csv(self) -> str:
@@ -148,6 +163,14 @@ def _markdown_row(cells: Any) -> str:
     return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
-def _html_cell(tag: str, text: str, is_number: bool) -> str:
+def _html_td(text: str, column: str, is_number: bool) -> str:
+    """Return a cell: its column for narrow windows, its verdict for filters, its interval in one piece."""
+    verdict = next((verdict for verdict in VERDICTS if re.match(rf"{verdict}(?:$|[ :(])", text)), "")
+    more = f' data-column="{escape(column)}"' + (f' data-verdict="{verdict}"' if verdict else "")
+    return _html_cell("td", text, is_number, more)
+
+
+def _html_cell(tag: str, text: str, is_number: bool, more: str = "") -> str:
     kind = ' class="number"' if is_number else ""
-    return f"<{tag}{kind}>{escape(text)}</{tag}>"
+    content = re.sub(r"(\[[^\[\]]*\])$", r"<span>\1</span>", escape(text)) if is_number else escape(text)
+    return f"<{tag}{kind}{more}>{content}</{tag}>"

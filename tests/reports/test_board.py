@@ -11,12 +11,14 @@ from reports.analysis.board import choice_rows, score_rows, sensitivity_rows, su
 from reports.build import build
 from reports.figures import board as board_figures
 from reports.figures import fronts
+from reports.page.answer import make_answer
 from reports.read.boards import StoredBoard
 from reports.read.context import make_context
 from reports.read.results import Results, read_results
 from reports.tables import board as board_tables
 from reports.tables import missing, settings
 from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
+from tests.reports.test_clipped_text import clipped, entries
 from tests.tools.committed import read_committed, write
 
 REFERENCE = small_protocol().comparison.reference
@@ -113,6 +115,26 @@ def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp
     drawn = pd.read_csv(tmp_path / "out" / "figures" / f"{NAME}_differences.csv")
     assert set(drawn["verdict"]) <= {"identical", "equivalent", "better", "worse", "undecided"}
     assert build(store_in(folder).uri, out=tmp_path / "out").is_unchanged
+
+
+def test_no_text_of_the_pictures_of_a_board_is_cut(results: Results, stored: StoredBoard):
+    pictures = board_figures.figures(results, make_context(results))
+    pictures.append(board_figures._summary([stored], make_context(results)))
+    for picture in pictures:
+        assert clipped(picture) == []
+        assert entries(picture) <= 8
+
+
+def test_the_page_answers_from_the_board(results: Results, stored: StoredBoard):
+    answer = make_answer(results, make_context(results))
+    assert answer is not None
+    (group,) = answer.groups
+    assert "NOT THE PROTOCOL" in group.labels[-1]
+    assert "has the highest mean score over the budgets" in group.sentence
+    assert answer.headings[0] == "0"
+    names = dict(group.rows)
+    assert names["Async-LinUCB"][0].verdict == "identical"
+    assert sum(cells[-1].is_best for cells in names.values()) == 1
 
 
 def test_a_board_with_another_protocol_is_not_in_the_summary(results: Results):

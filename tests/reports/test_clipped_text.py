@@ -11,8 +11,8 @@ from matplotlib.text import Text
 from benchmark.records.record import RunRecord
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.style import house_style, panels
-from reports.figures import by_global_dim, by_threshold, claims, fronts, user_groups
-from reports.figures import embedding as embeddings
+from reports.figures import by_global_dim, by_threshold, fronts
+from reports.makers import makers
 from reports.read.context import Context
 from reports.read.results import Results
 from tests.reports.made_up import crowded, made_up, many_settings, run
@@ -52,6 +52,17 @@ def _is_outside(text: Text, canvas: Canvas, renderer: object) -> bool:
     return left < whole.x0 or bottom < whole.y0 or right > whole.x1 or top > whole.y1
 
 
+def entries(figure: Figure) -> int:
+    """Return the number of entries in the legend, the largest of picture and plot."""
+    with house_style():
+        canvas = figure.draw()
+    legends = [
+        len(legend.get_texts()) for legend in (*canvas.legends, *(axes.get_legend() for axes in canvas.axes)) if legend
+    ]
+    traces = (figure.interactive or {"data": []})["data"]
+    return max([0, *legends, sum(bool(trace.get("showlegend", True)) for trace in traces)])
+
+
 def pictures_of(runs: list[RunRecord]) -> list[Figure]:
     results, context = made_up(runs)
     makers = (fronts, by_global_dim, by_threshold)
@@ -78,10 +89,10 @@ def heterogeneous() -> list[RunRecord]:
         pytest.param(
             [
                 run("async-linucb", gamma, settings=settings, experiment="study_ties", communication=100.0 * gamma)
-                for settings in many_settings(8)
+                for settings in many_settings(12)
                 for gamma in (2.0, 3.0)
             ],
-            id="sixteen entries in the legend",
+            id="more variants than a legend has entries",
         ),
     ],
 )
@@ -90,14 +101,17 @@ def test_no_text_of_a_picture_is_cut(runs: list[RunRecord]):
     assert pictures
     for picture in pictures:
         assert clipped(picture) == []
+        assert entries(picture) <= 8
 
 
-def test_no_text_of_the_pictures_of_users_and_claims_is_cut(results: Results, context: Context):
-    for maker in (claims, user_groups, embeddings):
-        pictures = maker.figures(results, context)
-        assert pictures
-        for picture in pictures:
+def test_no_text_of_the_pictures_of_a_store_is_cut(results: Results, context: Context):
+    names = set()
+    for module in makers("reports.figures"):
+        for picture in module.figures(results, context):
             assert clipped(picture) == []
+            assert entries(picture) <= 8
+            names.add(picture.name)
+    assert {"claims", "fig_a", "fig_a_over_time", "user_groups_delicious", "users_delicious"} <= names
 
 
 def test_a_long_title_is_drawn_smaller():

@@ -1,13 +1,18 @@
 """The content of report.html, without a browser."""
 
+import gzip
 import json
 import re
+from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from reports.figures import embedding, fronts, user_groups
+from reports.page.glossary import TERMS, linked
+from reports.page.packed import packed, packed_json, plotly_script
 from reports.page.page import in_script, page, write_page
 from reports.page.sections import make_sections
 from reports.read.context import Context, make_context
@@ -27,14 +32,20 @@ def text(hand_made: HandMade) -> str:
     return page(results, context, missing.tables(results, context), figures)
 
 
-def without_plotly(text: str) -> str:
-    """Return the page without Plotly's script, which contains addresses that it never opens."""
-    return re.sub(r"<script>\n.{1000000,}?</script>", "", text, flags=re.DOTALL)
+def without_plots(text: str) -> str:
+    """Return the page without what is compressed in it."""
+    return re.sub(r'(<script type="application/gzip" id="\w+">)[^<]*', r"\1", text)
+
+
+def unpacked(text: str, name: str) -> str:
+    """Return what is compressed in the page, as the browser unpacks it."""
+    script = re.search(rf'<script type="application/gzip" id="{name}">([^<]*)</script>', text)
+    assert script is not None
+    return gzip.decompress(b64decode(script.group(1))).decode()
 
 
 def test_the_page_refers_to_no_other_file(text: str):
-    html = without_plotly(text)
-    assert len(html) < len(text) - 1_000_000
+    html = without_plots(text)
     for address in re.findall(r"""(?:src|href)="([^"]*)""", html):
         assert address.startswith(("#", "data:image/svg+xml;base64,"))
     assert "default-src 'none'" in html
@@ -42,8 +53,18 @@ def test_the_page_refers_to_no_other_file(text: str):
     assert "url(" not in html
 
 
+def test_plotly_is_compressed_inside_the_page(text: str):
+    assert unpacked(text, "plotly") == plotly_script()
+    assert len(text) < 0.5 * len(plotly_script())
+
+
+def test_the_same_text_is_compressed_to_the_same_bytes():
+    assert packed("text") == packed("text")
+    assert gzip.decompress(b64decode(packed_json({"x": [1.23456789, 2.0, None]}))) == b'{"x":[1.23457,2,null]}'
+
+
 def test_every_link_of_the_contents_has_a_target(text: str):
-    html = without_plotly(text)
+    html = without_plots(text)
     anchors = set(re.findall(r'id="([^"]*)"', html))
     links = re.findall(r'href="#([^"]*)"', html)
     assert len(links) > 8
@@ -51,10 +72,55 @@ def test_every_link_of_the_contents_has_a_target(text: str):
 
 
 def test_plots_are_json_without_nan(text: str):
-    script = re.search(r'<script type="application/json" id="plots">(.*?)</script>', text, re.DOTALL)
-    assert script is not None
-    plots = json.loads(script.group(1), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    content = unpacked(text, "plots")
+    plots = json.loads(content, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert set(plots) == {"fig_a", "user_groups_delicious"}
+
+
+def test_the_answer_comes_first_with_a_sentence_and_the_best_setting_within_each_budget(text: str):
+    assert text.index('id="answer"') < text.index("<figure") < text.index("Missing runs and data</h2>")
+    answer = text[text.index('<table class="answer">') :].partition("</table>")[0]
+    assert "Communication changes little: from 1,005 (Async-LinUCB γ=∞) to 105 (Sync-LinUCB D=0.1" in answer
+    rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', answer, re.DOTALL)
+    cells = {
+        row.partition("<")[0]: [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<span>(.*?)</span></td>", row)]
+        for row in rows
+    }
+    assert cells["Async-LinUCB"] == ["1,005 γ=∞", "1,005 γ=∞", "1,005 γ=∞", "105 γ=1"]
+    assert cells["Sync-LinUCB"][0] == "–"
+    assert "chosen on these seeds" in text
+    assert "<code>fedbandit board</code>" in text
+
+
+def test_terms_are_defined_once_and_linked(text: str):
+    html = without_plots(text)
+    definitions = re.findall(r'<dt id="(term-[^"]*)"', html)
+    assert len(definitions) == len(set(definitions)) == len(TERMS)
+    links = set(re.findall(r'class="term" href="#(term-[^"]*)"', html))
+    assert {"term-budget", "term-transfer", "term-front"} <= links <= set(definitions)
+    assert (
+        linked("a front & `no front`") == 'a <a class="term" href="#term-front">front</a> &amp; <code>no front</code>'
+    )
+
+
+def test_only_the_answer_the_fronts_and_the_comparisons_are_unfolded(text: str):
+    html = without_plots(text)
+    unfolded = re.findall(r'<section class="part" id="([^"]*)"', html)
+    assert unfolded == ["answer", "reward-against-communication"]
+    assert "users-by-activity" in re.findall(r'<details class="part" id="([^"]*)"', html)
+
+
+def test_own_experiments_show_their_title_and_description(fresh: HandMade):
+    fresh.run("mine", "async-linucb", 2.0, 0, regret=10.0, communication=5.0)
+    experiment = fresh.experiment("mine")
+    note = "**How patient are clients?**\n\nOur own question, on a simulation."
+    fresh.store.client.set_experiment_tag(experiment, "mlflow.note.content", note)
+    results = read_results(fresh.uri)
+    context = make_context(results, fresh.folder / "data")
+    html = without_plots(page(results, context, settings.tables(results, context), fronts.figures(results, context)))
+    assert "<b>How patient are clients?</b>: Our own question, on a simulation." in html
+    assert "Li and Wang" not in html
+    assert "Settings: How patient are clients?" in html
 
 
 def test_data_cannot_end_the_script_element():
@@ -65,7 +131,7 @@ def test_data_cannot_end_the_script_element():
 def test_names_are_text_and_never_markup():
     runs = [run("<img src=x onerror=alert(1)>", 2.0, experiment="<b>mine</b>", dataset="<i>data</i>")]
     results, context = made_up(runs)
-    html = without_plotly(page(results, context, [], fronts.figures(results, context)))
+    html = without_plots(page(results, context, [], fronts.figures(results, context)))
     assert "<img src=x" not in html
     assert "<b>mine" not in html
     assert "<i>data" not in html
@@ -89,7 +155,7 @@ def test_missing_experiments_are_listed(text: str):
 def test_the_page_has_versions_and_the_commands_to_reproduce_the_results(results: Results, context: Context):
     versions = {"commit": {"abc": 15, "def-modified": 1}}
     results = Results(results.runs, results.uri, results.sweeps, versions=versions)
-    html = without_plotly(page(results, context, [], []))
+    html = without_plots(page(results, context, [], []))
     assert "abc (15 runs), def-modified (1 runs)" in html
     assert "make benchmark PROFILE=quick" in html
     assert "The runs were made from a checkout with uncommitted changes." in html
@@ -101,7 +167,7 @@ def test_figures_and_tables_are_in_the_section_of_their_subject(results: Results
     tables = [Table(name, name, "", results.runs[["seed"]], subject=subject) for name, subject in subjects.items()]
     sections = {section.title: section for section in make_sections(results, context, tables, figures)}
     assert [table.name for table in sections["Mine"].tables] == ["mine"]
-    assert [figure.name for figure in sections["Figures"].figures] == ["fig_a"]
+    assert [figure.name for _, figure in sections["Reward against communication"].tabs] == ["fig_a"]
     assert [figure.name for figure in sections["Users by activity"].figures] == ["users_delicious"]
     assert [table.name for table in sections["Bounds"].tables] == ["bounds_x"]
     assert [table.name for table in sections["Missing runs and data"].tables] == ["failed"]
@@ -119,8 +185,8 @@ def test_the_name_of_an_experiment_does_not_choose_its_section(experiment: str):
     results, context = made_up(runs)
     tables = [*settings.tables(results, context), *bounds.tables(results, context)]
     sections = make_sections(results, context, tables, fronts.figures(results, context))
-    figures = {figure.name: section.title for section in sections for figure in section.figures}
-    assert figures == {experiment: "Figures"}
+    figures = {figure.name: section.title for section in sections for _, figure in section.tabs}
+    assert figures == {experiment: "Reward against communication"}
     names = {table.name: section.title for section in sections for table in section.tables}
     assert names == {
         f"settings_{experiment}_own": "Settings",
@@ -129,27 +195,37 @@ def test_the_name_of_an_experiment_does_not_choose_its_section(experiment: str):
     }
 
 
-def test_the_section_of_missing_runs_comes_first_only_if_runs_are_missing(results: Results, context: Context):
-    def order(*missing: str) -> list[str]:
+def test_the_page_says_first_if_runs_are_missing(results: Results, context: Context):
+    def is_said(*missing: str) -> bool:
         table = Table("missing", "Missing runs and data", "", pd.DataFrame({"missing": missing}), subject=MISSING)
-        return [section.title for section in make_sections(results, context, [table], [])]
+        header = page(results, context, [table], []).partition("</header>")[0]
+        return "Some runs or data are missing." in header
 
-    assert order("nothing", "nothing")[0] != "Missing runs and data"
-    assert "Missing runs and data" in order("nothing")
-    assert order("nothing", "seed 3")[0] == "Missing runs and data"
-    assert order("nothing", "unknown: this experiment is not part of the package")[0] != "Missing runs and data"
+    assert not is_said("nothing", "experiment not run")
+    assert is_said("nothing", "seed 3")
+    assert not is_said("nothing", "unknown: this experiment is not part of the package")
 
 
-def test_a_saved_picture_is_not_drawn_again(results: Results, context: Context, tmp_path: Path):
+def test_interactive_figures_have_no_picture_in_the_page(results: Results, context: Context, tmp_path: Path):
     (figure,) = fronts.figures(results, context)
-    figure.save(tmp_path / "figures")
-    (again,) = fronts.figures(results, context)
-    write_page(tmp_path / "report.html", results, context, [], [again])
-    assert "svg" not in vars(again)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["figures", "report.html"]
+    write_page(tmp_path / "report.html", results, context, [], [figure])
+    assert "svg" not in vars(figure)
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "data:image" not in html
+    assert "figures/fig_a.png" in html
 
 
 def test_a_picture_that_cannot_be_drawn_does_not_stop_the_page(results: Results, context: Context):
     (figure,) = fronts.figures(results, context)
-    object.__setattr__(figure, "draw", lambda: 1 / 0)
+    figure = replace(figure, interactive=None, draw=lambda: 1 / 0)
     assert "The figure could not be drawn." in page(results, context, [], [figure])
+
+
+def test_a_table_replaces_the_picture_of_the_same_name(results: Results, context: Context):
+    (figure,) = fronts.figures(results, context)
+    figure = replace(figure, interactive=None, name="claims", on_page={})
+    table = Table("claims", "Claims", "", pd.DataFrame({"verdict": ["reproduced", "undecided: at 5 %"]}))
+    html = page(results, context, [table], [figure])
+    assert "figure-claims" not in html
+    assert 'data-verdict="reproduced">reproduced</td>' in html
+    assert 'data-verdict="undecided">undecided: at 5 %</td>' in html

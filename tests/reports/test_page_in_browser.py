@@ -3,12 +3,18 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import axe_core_python
+import numpy as np
+import pandas as pd
 import pytest
 from selenium.webdriver import Chrome
+from selenium.webdriver.common.keys import Keys
 
 from benchmark.records.record import RunRecord
+from reports.drawing.label_placement import overlap
 from reports.figures import by_global_dim, embedding, fronts, over_time, user_groups
 from reports.page.page import write_page
 from reports.read.context import make_context
@@ -18,6 +24,7 @@ from tests.benchmark.browser import chromium, looking_at
 from tests.reports.hand_made import HandMade
 from tests.reports.made_up import crowded, made_up, many_settings, run
 
+AXE = Path(axe_core_python.__file__).with_name("axe.min.js")
 SIZES = {"desktop": (1280, 900, False), "phone": (390, 844, True)}
 FIGURES = (fronts, by_global_dim, over_time, user_groups, embedding)
 TABLES = (paper_against_ours, bounds, settings, missing)
@@ -28,10 +35,12 @@ def real_page(hand_made: HandMade, tmp_path_factory: pytest.TempPathFactory) -> 
     """A page over the store made by hand, a crowded figure of stand-in data, and one with a long legend."""
     results = read_results(hand_made.uri)
     context = make_context(results, hand_made.folder / "data")
-    crowd = fronts.figures(*made_up(crowded("fig_f", source="stand-in", dataset="movielens")))
-    crowd += fronts.figures(*made_up(many_variants()))
+    further = [made_up(runs) for runs in (crowded("fig_f", source="stand-in", dataset="movielens"), many_variants())]
+    crowd = [figure for pair in further for figure in fronts.figures(*pair)]
     figures = [figure for module in FIGURES for figure in module.figures(results, context)]
     tables = [table for module in TABLES for table in module.tables(results, context)]
+    everything = pd.concat([results.runs, *(pair[0].runs for pair in further)], ignore_index=True)
+    results = replace(results, runs=everything)
     path = tmp_path_factory.mktemp("page") / "report.html"
     write_page(path, results, context, tables, [*figures, *crowd])
     return path
@@ -54,17 +63,34 @@ def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
 @pytest.fixture(scope="module", params=list(SIZES))
 def opened(request: pytest.FixtureRequest, chrome: Chrome, real_page: Path) -> Iterator[Chrome]:
-    """The page at one width, with all plots drawn."""
+    """The page at one width, with everything unfolded and all plots drawn."""
     width, height, is_phone = SIZES[request.param]
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone}
     chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     chrome.get_log("performance")
     chrome.get_log("browser")
     with looking_at(chrome, real_page.as_uri(), f"report-{request.param}"):
-        for box in chrome.find_elements("css selector", "[data-plot]"):
+        wait_until(lambda: chrome.find_elements("css selector", ".picture.live .main-svg"))
+        chrome.folded_height = chrome.execute_script("return document.documentElement.scrollHeight")
+        unfold(chrome)
+        yield chrome
+
+
+def unfold(chrome: Chrome) -> None:
+    """Open all that is folded, and draw the plots of all tabs; the first tab is shown at the end."""
+    chrome.execute_script("document.querySelectorAll('details').forEach((part) => { part.open = true })")
+    tabs = chrome.find_elements("css selector", "[role=tab]")
+    for tab in [*tabs, *tabs[:1]]:
+        chrome.execute_script("arguments[0].click()", tab)
+        show_plots(chrome)
+    show_plots(chrome)
+
+
+def show_plots(chrome: Chrome) -> None:
+    for box in chrome.find_elements("css selector", "[data-plot]"):
+        if box.is_displayed():
             chrome.execute_script("arguments[0].scrollIntoView({behavior: 'instant', block: 'center'})", box)
             wait_until(lambda box=box: box.find_elements("css selector", ".plot .main-svg"))
-        yield chrome
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
@@ -92,6 +118,101 @@ def test_the_page_is_complete_without_errors_and_fits(opened: Chrome, real_page:
         ".filter((box) => box.getBoundingClientRect().right > window.innerWidth + 0.5).map((box) => box.outerHTML)"
     )
     assert too_wide == []
+    assert real_page.stat().st_size < 3_000_000
+
+
+def test_no_table_is_scrolled_sideways(opened: Chrome):
+    wide = opened.execute_script(
+        "return [...document.querySelectorAll('.rows')].filter((box) => box.scrollWidth > box.clientWidth + 1)"
+        ".map((box) => (box.closest('[id]') || box).id)"
+    )
+    assert wide == []
+
+
+def test_the_page_is_short_before_it_is_unfolded(opened: Chrome):
+    if opened.execute_script("return innerWidth") > 1000:
+        assert opened.folded_height < 8 * 800
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_barriers(opened: Chrome, scheme: str):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+    try:
+        opened.execute_script(AXE.read_text(encoding="utf-8"))
+        opened.set_script_timeout(120)
+        found = opened.execute_async_script(
+            "const done = arguments[arguments.length - 1];"
+            "axe.run(document, { resultTypes: ['violations'] }).then((result) => done(result.violations.map((each) =>"
+            "  [each.id, each.help, each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])))"
+        )
+        assert found == []
+    finally:
+        opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+def test_labels_of_a_plot_do_not_cover_one_another(opened: Chrome):
+    boxes = opened.execute_script(
+        "const plot = document.querySelector('[data-plot=fig_a] .plot');"
+        "return [...plot.querySelectorAll('.annotation-text')].map((text) => {"
+        "  const { left, top, right, bottom } = text.getBoundingClientRect(); return [left, -bottom, right, -top]; })"
+    )
+    assert len(boxes) >= 5
+    for number, box in enumerate(boxes):
+        others = np.array(boxes[:number] + boxes[number + 1 :])
+        assert not overlap(np.array(box) + np.array([1, 1, -1, -1]), others).any()
+
+
+def test_the_slider_shows_the_best_setting_within_the_budget(opened: Chrome):
+    opened.execute_script("document.getElementById('tab-fig_a')?.click()")
+    slider = opened.find_element("css selector", "#budget-fig_a")
+    rows = "return [...document.querySelectorAll('[data-budget=fig_a] tbody tr')].map((row) => row.innerText)"
+    opened.execute_script("arguments[0].scrollIntoView({behavior: 'instant', block: 'center'})", slider)
+    slider.send_keys(Keys.HOME)
+    first, second = opened.execute_script(rows)
+    assert "γ = ∞" in first
+    assert "1,005" in first
+    assert "none within the budget" in second
+    slider.send_keys(Keys.END)
+    first, second = opened.execute_script(rows)
+    assert "γ = 1" in first
+    assert "D = 0.1" in second
+
+
+def test_tabs_are_used_with_the_arrow_keys(opened: Chrome):
+    first, second = opened.find_elements("css selector", "[role=tab]")[:2]
+    opened.execute_script("arguments[0].click(); arguments[0].focus()", first)
+    first.send_keys(Keys.ARROW_RIGHT)
+    assert second.get_attribute("aria-selected") == "true"
+    panel = opened.find_element("id", second.get_attribute("aria-controls"))
+    assert panel.is_displayed()
+    assert not opened.find_element("id", first.get_attribute("aria-controls")).is_displayed()
+    opened.execute_script("arguments[0].click()", first)
+
+
+def test_verdicts_are_counted_and_filter_the_rows(opened: Chrome):
+    table = "document.querySelector('#table-paper_against_ours')"
+    shown = f"return [...{table}.querySelectorAll('tbody tr')].filter((row) => row.offsetParent).length"
+    chips = opened.execute_script(
+        f"return [...{table}.querySelectorAll('.chips button')].map((chip) => chip.textContent)"
+    )
+    assert chips[0] == "all that was run"
+    before = opened.execute_script(shown)
+    count, verdict = chips[1].split(" ", 1)
+    opened.execute_script(f"{table}.querySelectorAll('.chips button')[1].click()")
+    assert opened.execute_script(shown) == int(count) < before
+    cells = (
+        f"return [...{table}.querySelectorAll('tbody tr:not(.off) [data-verdict]')].map((cell) => cell.dataset.verdict)"
+    )
+    assert set(opened.execute_script(cells)) == {verdict}
+    opened.execute_script(f"{table}.querySelectorAll('.chips button')[0].click()")
+
+
+def test_a_link_opens_what_is_folded(opened: Chrome):
+    section = "document.getElementById('words-used-on-this-page')"
+    opened.execute_script(f"{section}.open = false; document.querySelector('a.term').click()")
+    wait_until(lambda: opened.execute_script(f"return {section}.open"))
+    assert opened.find_element("css selector", ".terms dt:target").is_displayed()
 
 
 def test_hovering_over_a_mark_shows_its_numbers(opened: Chrome):
@@ -135,7 +256,7 @@ def test_no_legend_covers_the_title_of_an_axis(opened: Chrome):
 
 
 def test_tables_are_sorted_by_a_click_on_their_heading(opened: Chrome):
-    table = "document.querySelector('#table-missing table')"
+    table = "document.querySelector('#table-missing .rows table')"
     column = f"[...{table}.tHead.rows[0].cells].findIndex((cell) => cell.textContent === 'finished')"
     script = f"return [...{table}.tBodies[0].rows].map((row) => row.cells[{column}].textContent)"
     click = f"{table}.tHead.rows[0].cells[{column}].querySelector('button').click()"
@@ -146,7 +267,7 @@ def test_tables_are_sorted_by_a_click_on_their_heading(opened: Chrome):
     assert opened.execute_script(script)[0] == max(rising, key=int)
 
 
-def test_it_has_a_dark_mode_and_prints_the_pictures(opened: Chrome):
+def test_it_has_a_dark_mode_and_prints_the_plots(opened: Chrome):
     def emulate(media: str, scheme: str) -> None:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
@@ -161,7 +282,7 @@ def test_it_has_a_dark_mode_and_prints_the_pictures(opened: Chrome):
         assert light == "rgb(255, 255, 255)" != background()
         emulate("print", "light")
         script = "return [...document.querySelectorAll(arguments[0])].map((box) => getComputedStyle(box).display)"
-        assert set(opened.execute_script(script, ".picture img")) == {"block"}
-        assert set(opened.execute_script(script, ".plot, nav")) == {"none"}
+        assert set(opened.execute_script(script, ".plot")) == {"block"}
+        assert set(opened.execute_script(script, "nav, .chips, [role=tablist]")) == {"none"}
     finally:
         emulate("", "light")

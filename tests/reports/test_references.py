@@ -1,9 +1,13 @@
 """Reference lines: drawn at their level, listed, not ranked, and labelled where another data set takes the place."""
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects
 
 from benchmark.records.record import RunRecord
+from reports.drawing.figure import Figure
+from reports.drawing.reference_lines import REFERENCES
 from reports.figures.fronts import figures
 from reports.tables import references
 from tests.reports.made_up import crowded, made_up, run
@@ -19,15 +23,22 @@ def reference_runs(experiment: str = "references", level: float = 9.0, **more: o
     ]
 
 
+def lines_of(figure: Figure) -> list[dict[str, Any]]:
+    """Return the traces of the reference lines."""
+    return [trace for trace in figure.interactive["data"] if trace.get("legendgroup") == REFERENCES]
+
+
 def test_references_of_the_experiment_are_lines_inside_the_plot():
     runs = [*crowded("fig_e"), *reference_runs("fig_e")]
     (figure,) = figures(*made_up(runs))
-    lines = {trace["name"]: trace["y"] for trace in figure.interactive["data"] if trace["mode"] == "lines"}
-    assert lines == {
-        "Most seen (reference)": [9.0, 9.0],
-        "Most popular so far (reference)": [1.4, 1.4],
-        "Most popular so far (per client) (reference)": [1.1, 1.1],
+    assert {trace["customdata"][0][0]: trace["y"] for trace in lines_of(figure)} == {
+        "Most seen": [9.0, 9.0],
+        "Most popular so far": [1.4, 1.4],
+        "Most popular so far (per client)": [1.1, 1.1],
     }
+    assert [trace["showlegend"] for trace in lines_of(figure)] == [True, False, False]
+    notes = {note["text"] for note in figure.interactive["layout"]["annotations"]}
+    assert {"Most seen", "Most popular so far"} <= notes
     plotly.graph_objects.Figure(figure.interactive)
     (axes,) = figure.draw().axes
     assert axes.get_ylim()[1] > 9
@@ -39,7 +50,7 @@ def test_references_of_the_experiment_are_lines_inside_the_plot():
 def test_references_of_another_experiment_are_drawn_on_the_same_stream_only():
     shared = [*crowded("fig_e", fingerprint="same"), *reference_runs(fingerprint="same")]
     figure = next(each for each in figures(*made_up(shared)) if each.name == "fig_e")
-    assert sum(trace["mode"] == "lines" for trace in figure.interactive["data"]) == 3
+    assert len(lines_of(figure)) == 3
     assert (
         "Outside the plot: Most seen: 9 (reference), Most popular so far (per client): 1.1 (reference)."
         in figure.caption
@@ -70,3 +81,15 @@ def test_a_fallback_is_labelled_in_figures():
     (figure,) = figures(*made_up(runs))
     assert "MovieLens 1M instead of 20M" in figure.title
     assert "MovieLens 1M instead of 20M" in figure.caption
+
+
+def test_references_on_other_pools_are_rows_of_their_own():
+    matched = {"settings": {"stream_negatives": "popularity"}, "fingerprint": "matched", "normalised_reward": 2.0}
+    runs = [
+        run("most-seen", np.nan, dataset="lastfm", normalised_reward=9.0),
+        run("most-seen", np.nan, dataset="lastfm", **matched),
+    ]
+    (table,) = references.tables(*made_up(runs))
+    assert sorted(table.frame["normalised reward"]) == [2.0, 9.0]
+    assert sorted(table.frame["stream"]) == ["default", "negatives=popularity"]
+    assert set(table.frame["seeds"]) == {1}

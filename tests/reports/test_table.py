@@ -51,8 +51,8 @@ def test_markdown_shows_intervals_next_to_means():
 
 
 def test_html_escapes_the_names_that_a_user_chose():
-    assert "<td>my|own &amp; &lt;b&gt;</td>" in TABLE.html()
-    assert '<td class="number">1,235 [1,200; 1,300]</td>' in TABLE.html()
+    assert ">my|own &amp; &lt;b&gt;</td>" in TABLE.html()
+    assert ">1,235 <span>[1,200; 1,300]</span></td>" in TABLE.html()
 
 
 def test_csv_keeps_every_digit():

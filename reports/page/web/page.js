@@ -1,28 +1,65 @@
 "use strict";
-// Plots are drawn when they come near the window, so that a phone draws only a few at a time.
-const plots = JSON.parse(document.getElementById("plots").textContent);
 const narrow = window.matchMedia("(max-width: 640px)");
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const touch = window.matchMedia("(pointer: coarse)");
+const boxes = [...document.querySelectorAll("[data-plot]")];
+const shownBudgets = {};
+let plots = {};
+
+// The plots and Plotly itself are compressed inside the page.
+async function unpacked(id) {
+  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+async function unpack() {
+  const [script, data] = await Promise.all([unpacked("plotly"), unpacked("plots")]);
+  plots = JSON.parse(data);
+  document.querySelectorAll("[data-budget]").forEach(prepareBudget);
+  const element = document.createElement("script");
+  element.textContent = script;
+  document.head.append(element);
+  boxes.forEach((box) => near.observe(box));
+}
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+// A colour for small text: darker on white, lighter on black.
+function readable(hex) {
+  if (!/^#[0-9a-f]{6}$/i.test(hex)) return hex;
+  const parts = [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
+  const [towards, share] = dark.matches ? [255, 0.35] : [0, 0.35];
+  return `rgb(${parts.map((part) => Math.round(part + (towards - part) * share)).join(",")})`;
+}
+
 // The layout for this window: the colours of the page, and two panels stacked if the window is narrow.
-function layoutFor(plot) {
+function layoutFor(name) {
+  const plot = plots[name];
   const layout = JSON.parse(JSON.stringify(plot.layout));
   const small = narrow.matches;
+  const hasTop = layout.xaxis2 && layout.xaxis2.side === "top";
+  for (const axis of ["xaxis", "yaxis", "xaxis2", "yaxis2"]) {
+    if (layout[axis] && layout[axis].title) layout[axis].title = { standoff: 8, ...layout[axis].title, font: { size: small ? 11 : 13 } };
+  }
   layout.font = { ...layout.font, color: colour("--ink"), size: small ? 11 : 13 };
   layout.hoverlabel = { ...layout.hoverlabel, bgcolor: colour("--panel"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: 13 } };
   layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: colour("--soft"), activecolor: colour("--ink") };
   layout.dragmode = touch.matches || small ? false : "zoom"; // a finger scrolls the page
-  layout.height = small ? 420 : 520;
+  layout.height = small ? 440 : 500;
+  if (hasTop) layout.margin = { ...layout.margin, t: layout.title ? 76 : 56 };
   if (small) {
     layout.margin = { ...layout.margin, l: 48, r: 8 };
     layout.legend = { ...layout.legend, font: { size: 11 } };
+    if (plot.phone) layout.annotations = JSON.parse(JSON.stringify(plot.phone));
   }
-  if (layout.xaxis2 && small) {
+  for (const note of layout.annotations || []) {
+    note.font = { ...note.font, color: readable(note.font.color) };
+    if (note.showarrow) note.arrowcolor = note.font.color;
+  }
+  if (layout.yaxis2 && small) {
     layout.xaxis.domain = [0, 1];
     layout.xaxis2.domain = [0, 1];
     layout.yaxis.domain = [0.58, 1];
@@ -30,53 +67,152 @@ function layoutFor(plot) {
     layout.legend.y = -0.14;
     layout.height = 680;
   }
+  if (name in shownBudgets) layout.shapes = [...(layout.shapes || []), budgetLine(plot, shownBudgets[name])];
   return layout;
 }
 
 function draw(box) {
-  const plot = plots[box.dataset.plot];
-  let target = box.querySelector(".plot");
-  if (!target) {
-    target = document.createElement("div");
-    target.className = "plot";
-    box.append(target);
-    box.classList.add("live");
-  }
+  const name = box.dataset.plot;
+  const target = box.querySelector(".plot");
+  box.classList.add("live");
   const buttons = [["toImage", "zoom2d", "pan2d", "resetScale2d"]];
   const config = { responsive: true, displaylogo: false, modeBarButtons: buttons, displayModeBar: narrow.matches ? false : "hover" };
-  Plotly.react(target, plot.data, layoutFor(plot), config).then(() => makeRoom(target));
+  Plotly.react(target, plots[name].data, layoutFor(name), config).then(() => makeRoom(target)).then(() => {
+    window.firstPlot = window.firstPlot || performance.now(); // for measurements
+  });
 }
 
 // A long legend makes the figure taller, so that it neither shrinks the plot nor covers the axis title.
 function makeRoom(target) {
   const { legend, margin, height } = target._fullLayout;
-  if (!legend || !legend._height) return;
+  if (!legend || !legend._height) return null;
   const taller = height + Math.max(0, legend._height - 40);
-  const below = 80 + legend._height;
+  const below = 72 + legend._height;
   const plot = taller - margin.t - below;
-  Plotly.relayout(target, { height: taller, "margin.b": below, "legend.y": -72 / plot });
+  return Plotly.relayout(target, { height: taller, "margin.b": below, "legend.y": -64 / plot });
 }
 
-const boxes = [...document.querySelectorAll("[data-plot]")];
 const near = new IntersectionObserver((entries) => {
   for (const entry of entries) {
-    if (entry.isIntersecting) {
+    if (entry.isIntersecting && entry.target.offsetParent) {
       near.unobserve(entry.target);
       draw(entry.target);
     }
   }
-}, { rootMargin: "500px" });
-boxes.forEach((box) => near.observe(box));
-for (const media of [narrow, dark]) {
-  media.addEventListener("change", () => boxes.filter((box) => box.classList.contains("live")).forEach(draw));
+}, { rootMargin: "400px" });
+
+// Budgets: 0, then 1, 2, 5, 10, … up to the most expensive setting.
+function steps(budget) {
+  const costs = budget.points.map((point) => point.x / budget.clients).filter((cost) => cost > 0);
+  if (!costs.length) return [0];
+  const [least, most] = [Math.min(...costs), Math.max(...costs)];
+  const values = [0];
+  for (let power = Math.floor(Math.log10(least)); power <= Math.ceil(Math.log10(most)); power += 1) {
+    for (const factor of [1, 2, 5]) values.push(Number((factor * 10 ** power).toPrecision(3)));
+  }
+  return values.filter((value, number) => !value || (value >= least / 2 && (values[number - 1] < most)));
 }
+
+function budgetLine(plot, limit) {
+  const x = limit > 0 ? limit * plot.budget.clients : plot.budget.zero || plot.budget.clients * 1e-9;
+  return { type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line: { dash: "dot", width: 2, color: colour("--link") } };
+}
+
+function number(value) {
+  return value >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
+}
+
+function prepareBudget(box) {
+  const name = box.dataset.budget;
+  const { budget } = plots[name];
+  const [slider, label, body] = [box.querySelector("input"), box.querySelector("b"), box.querySelector("tbody")];
+  const values = steps(budget);
+  slider.max = values.length - 1;
+  slider.value = values.includes(10) ? values.indexOf(10) : Math.floor(values.length / 2);
+  box.querySelectorAll("th")[2].textContent = budget.metric;
+  const show = () => {
+    const limit = values[Number(slider.value)];
+    shownBudgets[name] = limit;
+    label.textContent = limit ? `at most ${number(limit)}` : "no";
+    slider.setAttribute("aria-valuetext", `${number(limit)} transfers per client`);
+    body.replaceChildren(...bestRows(budget, limit));
+    const target = document.querySelector(`[data-plot="${CSS.escape(name)}"].live .plot`);
+    if (target && target._fullLayout) Plotly.relayout(target, { shapes: layoutFor(name).shapes });
+  };
+  slider.addEventListener("input", show);
+  show();
+}
+
+// One row for each method: its best setting within the budget.
+function bestRows(budget, limit) {
+  const methods = [...new Set(budget.points.map((point) => point.method))];
+  const best = methods.map((method) => budget.points
+    .filter((point) => point.method === method && point.x / budget.clients <= limit * (1 + 1e-9))
+    .reduce((first, point) => (!first || budget.sign * point.y > budget.sign * first.y ? point : first), null));
+  const top = best.filter(Boolean).reduce((first, point) => (!first || budget.sign * point.y > budget.sign * first.y ? point : first), null);
+  const names = ["best within the budget", "setting", budget.metric, "transfers per client"];
+  return methods.map((method, index) => {
+    const point = best[index];
+    const row = document.createElement("tr");
+    const cells = point ? [method, point.setting, point.value, number(point.x / budget.clients)] : [method, "none within the budget", "–", "–"];
+    cells.forEach((text, column) => {
+      const cell = document.createElement("td");
+      cell.dataset.column = names[column];
+      const inner = point && point === top ? document.createElement("b") : cell;
+      inner.textContent = text;
+      if (inner !== cell) cell.append(inner);
+      row.append(cell);
+    });
+    return row;
+  });
+}
+
+// Tabs: one figure at a time; arrow keys move between them.
+for (const list of document.querySelectorAll("[role=tablist]")) {
+  const tabs = [...list.querySelectorAll("[role=tab]")];
+  const select = (chosen) => {
+    for (const tab of tabs) {
+      const is = tab === chosen;
+      tab.setAttribute("aria-selected", String(is));
+      tab.tabIndex = is ? 0 : -1;
+      document.getElementById(tab.getAttribute("aria-controls")).hidden = !is;
+    }
+  };
+  tabs.forEach((tab, index) => {
+    tab.addEventListener("click", () => select(tab));
+    tab.addEventListener("keydown", (event) => {
+      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!move) return;
+      const next = tabs[(index + move + tabs.length) % tabs.length];
+      select(next);
+      next.focus();
+      event.preventDefault();
+    });
+  });
+  select(tabs[0]);
+}
+
+// A link to something that is folded or on another tab shows it.
+function reveal() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target) return;
+  const tab = document.querySelector(`[role=tab][aria-controls="${CSS.escape(target.id)}"]`);
+  if (tab) tab.click();
+  for (let box = target; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
+  target.scrollIntoView({ behavior: "instant" });
+}
+window.addEventListener("hashchange", reveal);
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#"]');
+  if (link && link.hash === location.hash) reveal();
+});
 
 // Cells that start with a number sort as numbers; – goes last.
 function value(cell) {
   const text = cell.textContent.trim();
   if (text.startsWith("∞")) return Infinity;
-  const number = text.replaceAll(",", "").replace("−", "-").match(/^-?\d+(\.\d+)?(e-?\d+)?/);
-  return number ? Number(number[0]) : text === "–" || text === "" ? null : text.toLowerCase();
+  const match = text.replaceAll(",", "").replace("−", "-").match(/^-?\d+(\.\d+)?(e-?\d+)?/);
+  return match ? Number(match[0]) : text === "–" || text === "" ? null : text.toLowerCase();
 }
 
 function compare(one, other) {
@@ -85,10 +221,11 @@ function compare(one, other) {
   return typeof one === "number" ? -1 : 1;
 }
 
-for (const table of document.querySelectorAll(".scroll table")) {
+function sortable(table) {
   const body = table.tBodies[0];
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = document.createElement("button");
+    button.type = "button";
     button.textContent = head.textContent;
     head.textContent = "";
     head.append(button);
@@ -100,15 +237,100 @@ for (const table of document.querySelectorAll(".scroll table")) {
       const rows = [...body.rows].map((row) => [value(row.cells[column]), row]);
       rows.sort(([one], [other]) => (one === null || other === null ? compare(one, other) : up ? compare(one, other) : compare(other, one)));
       body.append(...rows.map(([, row]) => row));
+      table.dispatchEvent(new Event("change"));
     });
   });
-  for (const cell of body.querySelectorAll("td")) {
-    const text = cell.textContent;
-    if (text.startsWith("reproduced")) cell.classList.add("reproduced");
-    else if (text.startsWith("differs")) cell.classList.add("differs");
-    else if (text.startsWith("cannot be checked")) cell.classList.add("unchecked");
-  }
 }
 
-// On a phone the table of contents is closed at first.
+// Long tables show their first rows, and a button for the others.
+const FIRST = 30;
+function shortened(table) {
+  const body = table.tBodies[0];
+  if (body.rows.length <= FIRST + 5) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "all";
+  let isWhole = false;
+  const show = () => {
+    const rows = [...body.rows].filter((row) => !row.classList.contains("off"));
+    [...body.rows].forEach((row) => row.classList.remove("beyond"));
+    if (!isWhole) rows.slice(FIRST).forEach((row) => row.classList.add("beyond"));
+    button.hidden = rows.length <= FIRST;
+    button.textContent = isWhole ? `Show the first ${FIRST} of ${rows.length} rows` : `Show all ${rows.length} rows`;
+    button.setAttribute("aria-expanded", String(isWhole));
+  };
+  button.addEventListener("click", () => { isWhole = !isWhole; show(); });
+  table.addEventListener("change", show);
+  table.parentElement.after(button);
+  show();
+}
+
+// Verdicts are counted, and each count is a filter. At first, rows of what was not run are hidden.
+const NOT_RUN = "not checkable here";
+function filtered(table) {
+  const rows = [...table.tBodies[0].rows].map((row) => [row, [...row.querySelectorAll("[data-verdict]")].map((cell) => cell.dataset.verdict)]);
+  const counts = new Map();
+  for (const [, verdicts] of rows) for (const verdict of verdicts) counts.set(verdict, (counts.get(verdict) || 0) + 1);
+  if (counts.size < 2) return;
+  const chips = document.createElement("div");
+  chips.className = "chips";
+  chips.setAttribute("role", "group");
+  chips.setAttribute("aria-label", "Show verdicts");
+  const wasRun = ([, verdicts]) => !verdicts.length || verdicts.some((verdict) => verdict !== NOT_RUN);
+  const add = (text, test) => {
+    const chip = document.createElement("button");
+    chip.type = "button";
+    chip.textContent = text;
+    chip.addEventListener("click", () => {
+      for (const other of chips.children) other.setAttribute("aria-pressed", String(other === chip));
+      for (const row of rows) row[0].classList.toggle("off", !test(row));
+      table.dispatchEvent(new Event("change"));
+    });
+    chips.append(chip);
+    return chip;
+  };
+  const first = add(counts.has(NOT_RUN) ? "all that was run" : "all", wasRun);
+  const order = [...counts.keys()].sort((one, other) => (one === NOT_RUN) - (other === NOT_RUN));
+  for (const verdict of order) add(`${counts.get(verdict)} ${verdict}`, ([, verdicts]) => verdicts.includes(verdict));
+  table.parentElement.before(chips);
+  first.click();
+}
+
+for (const table of document.querySelectorAll(".table table")) {
+  sortable(table);
+  shortened(table);
+  filtered(table);
+}
+
+// The contents show where the reader is, and unfold the entries of that section.
+const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+const parts = [...document.querySelectorAll("main .part")];
+function highlight() {
+  const current = parts.filter((part) => part.getBoundingClientRect().top < innerHeight / 3).pop() || parts[0];
+  for (const part of parts) {
+    const link = links.get(part.id);
+    if (!link) continue;
+    if (part === current) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+}
+let isWaiting = false;
+window.addEventListener("scroll", () => {
+  if (isWaiting) return;
+  isWaiting = true;
+  requestAnimationFrame(() => { isWaiting = false; highlight(); });
+}, { passive: true });
+highlight();
 if (narrow.matches) document.querySelector("nav details").open = false;
+
+for (const media of [narrow, dark]) {
+  media.addEventListener("change", () => boxes.filter((box) => box.classList.contains("live") && box.offsetParent).forEach(draw));
+}
+function withoutPlots() {
+  for (const box of boxes) {
+    box.classList.add("still");
+    box.querySelector(".waiting").textContent = `This browser cannot unpack the plot: see figures/${box.dataset.plot}.png, next to this page.`;
+  }
+}
+if (boxes.length && "DecompressionStream" in window) unpack().then(reveal).catch((error) => { withoutPlots(); throw error; });
+else withoutPlots();
