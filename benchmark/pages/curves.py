@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark.metrics import CURVE_SUFFIX, metric
+from benchmark.metrics import CURVE_SUFFIX, curve_names, metric
 from benchmark.statistics.paired import t_quantile
 
 TABLE, PICTURE = "curve.csv", "curve.png"
@@ -31,7 +31,7 @@ def as_curves(points: Mapping[str, Sequence[tuple[int, float]]]) -> Curves:
 def mean_curves(runs: Sequence[Curves]) -> Bands:
     """Average the curves of runs at the steps that all of them have; a curve that a run lacks is left out."""
     bands: Bands = {}
-    for name in sorted(set.intersection(*({*run} for run in runs)) if runs else ()):
+    for name in [name for name in curve_names() if runs and all(name in run for run in runs)]:
         curves = [run[name] for run in runs]
         steps = curves[0][0]
         for curve in curves[1:]:

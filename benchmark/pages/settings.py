@@ -13,7 +13,7 @@ from benchmark.answers.tables import cost, interval, setting_names
 from benchmark.metrics import Metric, objective
 from benchmark.pages.stream_names import dataset_label, stream_name
 from benchmark.records.data_identity import data_versions
-from benchmark.records.record import RunRecord, encoded
+from benchmark.records.record import SIZES, RunRecord, encoded
 from data_pipelines.data_label import LABELS, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest
 
@@ -35,11 +35,13 @@ class Setting:
         text: its hyper-parameters, as far as they differ within the experiment, such as γ=5.
         runs: the latest run of each seed, by seed.
         run_ids: the ids of all its finished runs, with earlier ones of the same seeds.
+        stream: the name of its stream for people; streams of one name that differ in their sizes state them.
         label: the warning to show with every result on its data; empty if they are official and complete.
     """
 
     key: str
     text: str
+    stream: str
     runs: tuple[RunRecord, ...]
     run_ids: tuple[str, ...]
     label: str = ""
@@ -63,7 +65,7 @@ class Setting:
     def data(self) -> str:
         """The name of its stream for people, with the kind of the warning."""
         kind = next((kind for kind in LABELS if self.label.startswith(kind)), "")
-        return dataset_label(stream_name(self.first.stream)) + (f" ({kind})" if kind else "")
+        return self.stream + (f" ({kind})" if kind else "")
 
     @property
     def objective(self) -> Metric:
@@ -124,7 +126,8 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     groups: dict[str, list[RunRecord]] = defaultdict(list)
     for record, version in zip(records, data_versions(records), strict=True):
         groups[setting_key(record, version)].append(record)
-    texts = _texts({key: runs[0] for key, runs in groups.items()})
+    examples = {key: runs[0] for key, runs in groups.items()}
+    texts, streams = _texts(examples), _streams(examples)
     settings = []
     labels: dict[tuple[str, str, str], str] = {}
     for key, runs in groups.items():
@@ -132,7 +135,8 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
         data = (runs[-1].stream.name, runs[-1].stream.source, runs[-1].stream.prepared)
         label = labels[data] if data in labels else labels.setdefault(data, label_of(*data))
         by_seed = tuple(latest[seed] for seed in sorted(latest))
-        settings.append(Setting(key, texts[key], by_seed, tuple(run.run_id for run in runs), label))
+        run_ids = tuple(run.run_id for run in runs)
+        settings.append(Setting(key, texts[key], streams[key], by_seed, run_ids, label))
     return settings
 
 
@@ -172,10 +176,29 @@ def _texts(runs: Mapping[str, RunRecord]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for keys in groups.values():
         group = [runs[key] for key in keys]
-        values = [{**run.stream.options, **run.method.parameters} for run in group]
+        values = [{**_without_sizes(run.stream.options), **run.method.parameters} for run in group]
         parameters = {run.method.front_parameter for run in group}
         texts |= dict(zip(keys, setting_names([_front(run) for run in group], values, parameters), strict=True))
     return texts
+
+
+def _streams(runs: Mapping[str, RunRecord]) -> dict[str, str]:
+    """Return the name of each setting's stream, given one of its runs, with the sizes in which streams differ."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for key, run in runs.items():
+        groups[dataset_label(stream_name(run.stream))].append(key)
+    names = {}
+    for name, keys in groups.items():
+        sizes = {key: {size: runs[key].configuration.get(f"stream_{size}") for size in SIZES} for key in keys}
+        differing = [size for size in SIZES if len({values[size] for values in sizes.values()}) > 1]
+        for key in keys:
+            values = ", ".join(f"{size}={sizes[key][size]}" for size in differing if sizes[key][size] is not None)
+            names[key] = f"{name} ({values})" if values else name
+    return names
+
+
+def _without_sizes(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in SIZES}
 
 
 def _front(run: RunRecord) -> str:

@@ -19,7 +19,7 @@ from benchmark.records.processes import this_process
 from benchmark.records.provenance import command_line, provenance, sweep_tags
 from benchmark.records.record import COMMIT, RunRecord, record_of
 from benchmark.records.sqlite import write_runs
-from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PARENT, PREPARED, PROFILE, RECORD, SOURCE
+from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PARENT, PREPARED, PROFILE, RECORD, SOURCE, SWEEP
 from benchmark.records.tracking import Result, make_client, once, patiently, sqlite_file, tracking_uri
 from benchmark.styles import run_colour
 from data_pipelines.support.messages import storable
@@ -221,8 +221,6 @@ class Store:
         """Return the tags of a run, those for people first; its versions and machine are in its record."""
         stream = record.stream
         source = "" if stream.source in UNREMARKABLE else f" ({stream.source} data)"
-        # On a server, a run is RUNNING while it is written: these tags tell whether its writer is alive.
-        process = {} if sqlite_file(self.uri) is not None else self._process_tags
         tags = {
             "Method": record.method.card.label,
             "Setting": run.front_text or "–",
@@ -232,8 +230,9 @@ class Store:
             "mlflow.runColor": run_colour(run.algorithm_name, run.declaration.style if run.declaration else None),
             PARENT: parent,
             **self._sweep_tags,
-            **process,
+            **self._process_tags,
             **experiment.tags,
+            SWEEP: parent,
             KEY: run.key,
             KIND: "run",
             SOURCE: stream.source,

@@ -15,7 +15,10 @@ CONTENT = "fedbandit.content"
 """The hash of what such a run was made from: it is rewritten when that changes."""
 
 PARENT = "mlflow.parentRunId"
-"""The run below which MLflow shows a run."""
+"""The run below which MLflow shows a run: its setting, or its sweep until that ends."""
+
+SWEEP = "fedbandit.sweep"
+"""The id of the sweep that recorded a run."""
 
 SOURCE = "fedbandit.source"
 """The source of the data: `official`, `mirror`, `stand-in`, `imported` or `simulated`."""
