@@ -22,6 +22,9 @@ LOG_COMMUNICATION = "log10 of communication"
 
 COMMUNICATION, PER_CLIENT, FULL_PER_CLIENT = "communication", "transfers per client", "full transfers per client"
 SEEDS, SECONDS = "seeds", "running time in seconds"
+MAX_TEXT = 120
+"""Characters of the text of a setting."""
+
 NOT_IN_NAMES = re.compile(r"[^\w .\-/]")
 """Characters that MLflow refuses in the name of a metric."""
 
@@ -101,6 +104,11 @@ class Setting:
         }
         return {name: value for name, value in values.items() if math.isfinite(value)}
 
+    def interval_names(self) -> tuple[str, str]:
+        """Return the names of the ends of its interval, which it may not have."""
+        goal = metric_name(self.objective)
+        return f"{goal} low", f"{goal} high"
+
     def description(self) -> str:
         """Describe the setting and its means in plain text."""
         values, goal = self.values(), metric_name(self.objective)
@@ -178,7 +186,8 @@ def _texts(runs: Mapping[str, RunRecord]) -> dict[str, str]:
         group = [runs[key] for key in keys]
         values = [{**_without_sizes(run.stream.options), **run.method.parameters} for run in group]
         parameters = {run.method.front_parameter for run in group}
-        texts |= dict(zip(keys, setting_names([_front(run) for run in group], values, parameters), strict=True))
+        names = setting_names([_front(run) for run in group], values, parameters)
+        texts |= {key: _cut(name) for key, name in zip(keys, names, strict=True)}
     return texts
 
 
@@ -206,7 +215,13 @@ def _front(run: RunRecord) -> str:
     value, number = run.method.front_value, run.method.front_number
     if value is None:
         return ""
-    return f"{run.method.card.symbol}={value if math.isnan(number) else '∞' if math.isinf(number) else f'{number:g}'}"
+    text = _cut(str(value)) if math.isnan(number) else "∞" if math.isinf(number) else f"{number:g}"
+    return f"{run.method.card.symbol}={text}"
+
+
+def _cut(text: str) -> str:
+    """Shorten a long text, such as one value per client."""
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 def _mean(numbers: Sequence[float]) -> float:

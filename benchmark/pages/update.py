@@ -4,9 +4,11 @@ Only what changed is written, at the end of a sweep, by the process that writes 
 next sweep does it. Nothing reads these runs as results: a result is a run of kind `run`.
 """
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchmark.pages.chart import chart_fragment, save_chart_views, save_overview_view
@@ -29,6 +31,9 @@ FORMAT = 1
 
 COLOUR_TAG = "mlflow.runColor"
 NOTE = "mlflow.note.content"
+MAX_NAME, MAX_TEXT = 250, 5000
+"""Characters of a name and of a tag: databases refuse longer ones."""
+
 BATCH = 100
 """Settings per transaction."""
 
@@ -97,13 +102,15 @@ def _write_settings(
 ) -> int:
     """Write the settings that changed, and delete those without runs."""
     changed = [setting for setting in settings if not _is_current(stored.get(setting.key, ()), setting.digest(FORMAT))]
+    is_file = sqlite_file(store.uri) is not None
     for start in range(0, len(changed), BATCH):
         part = changed[start : start + BATCH]
         known = _curves(store, part, curves)
         contents = []
         for setting in part:
             same = stored.get(setting.key, ())
-            contents.append(_setting_content(experiment_id, setting, same[0] if same else None, known))
+            content = _setting_content(experiment_id, setting, same[0] if same else None, known)
+            contents.append(content if is_file else _with_gaps(content, setting))
         store.write(contents)
     keys = {setting.key for setting in settings}
     for key, same in stored.items():
@@ -153,11 +160,11 @@ def _setting_content(
     nested = {run.run_id for run in setting.runs if stored is not None and run.parent == stored.run_id}
     return RunContent(
         experiment_id=experiment_id,
-        name=storable(setting.name),
+        name=storable(setting.name)[:MAX_NAME],
         status="FINISHED",
         start_time=now,
         end_time=now,
-        tags=storable_texts(tags),
+        tags=_tags(tags),
         params={name: text[:MAX_PARAMETER] for name, text in storable_texts(_params(first)).items()},
         points=[(name, value, 0) for name, value in values.items()],
         files=curve_files(with_curves, setting.name, colour) if setting.is_reported else {},
@@ -165,6 +172,18 @@ def _setting_content(
         artifact_uri=stored.artifact_uri if stored else "",
         children=[run_id for run_id in setting.run_ids if run_id not in nested],
     )
+
+
+def _with_gaps(content: RunContent, setting: Setting) -> RunContent:
+    """Add NaN for an interval that a stored setting may have had before: MLflow's client cannot delete metrics."""
+    names = {name for name, *_ in content.points}
+    gaps = [(name, math.nan, 0) for name in setting.interval_names() if content.run_id and name not in names]
+    return replace(content, points=[*content.points, *gaps])
+
+
+def _tags(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return tags as every store accepts them."""
+    return {name: text[:MAX_TEXT] or "–" for name, text in storable_texts(texts).items()}
 
 
 def _params(run: RunRecord) -> dict[str, str]:
@@ -200,7 +219,8 @@ def _write_overview(store: Store, lines: Sequence[Line], stored: Mapping[str, Se
     """Write the lines that changed."""
     now, contents = int(time.time() * 1000), []
     changed = [line for line in lines if not _is_current(stored.get(line.experiment, ()), line.digest(FORMAT))]
-    if not changed:
+    found = store.find(OVERVIEW)
+    if not changed or (found is not None and found.lifecycle_stage != "active"):  # somebody deleted it
         return
     experiment_id = store.experiment_id(overview_experiment())
     for line in changed:
@@ -216,11 +236,11 @@ def _write_overview(store: Store, lines: Sequence[Line], stored: Mapping[str, Se
         contents.append(
             RunContent(
                 experiment_id,
-                storable(line.name),
+                storable(line.name)[:MAX_NAME],
                 "FINISHED",
                 now,
                 now,
-                storable_texts(tags),
+                _tags(tags),
                 points=[(name, value, 0) for name, value in line.values().items()],
                 run_id=same[0].run_id if same else "",
                 artifact_uri=same[0].artifact_uri if same else "",

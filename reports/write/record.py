@@ -80,7 +80,8 @@ def record(
             values = {"finished runs": float(len(runs)), **claim_counts(claims), **_best_scores(results, name)}
             _update(store, name, Path(folder), content, note, values)
     if page is not None and is_full and names:
-        store.experiment_id(overview_experiment())
+        if store.find(OVERVIEW) is None:
+            store.experiment_id(overview_experiment())
         with tempfile.TemporaryDirectory() as folder:
             content = gather(Path(folder), [], [], page)
             note = Note(
