@@ -2,6 +2,8 @@
 
 import io
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,21 +69,33 @@ def table(bands: Bands) -> str:
 
 def picture(bands: Bands, title: str, colour: str) -> bytes:
     """Draw each curve with its band."""
+    figure = _figure(tuple(bands))
+    figure.texts[0].set_text(title)
+    for axes, (steps, mean, low, high) in zip(figure.axes, bands.values(), strict=True):
+        for artist in (*axes.lines, *axes.collections):
+            artist.remove()
+        axes.plot(steps, mean, color=colour)
+        if np.isfinite(low).all():
+            axes.fill_between(steps, low, high, color=colour, alpha=0.25, linewidth=0)
+        axes.relim()
+        axes.autoscale()
+    buffer = io.BytesIO()
+    figure.canvas.print_png(buffer)
+    return buffer.getvalue()
+
+
+@lru_cache(maxsize=4)
+def _figure(names: tuple[str, ...]) -> Any:
+    """Return a figure with empty axes for these metrics; it is drawn into again and again, which saves time."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=SIZE, dpi=DOTS_PER_INCH)
-    figure.subplots_adjust(left=0.09, right=0.98, bottom=0.16, top=0.86, wspace=0.28)
-    figure.suptitle(title, fontsize=10)
-    for axes, (name, (steps, mean, low, high)) in zip(
-        figure.subplots(1, len(bands), squeeze=False)[0], bands.items(), strict=True
-    ):
-        axes.plot(steps, mean, color=colour)
-        if np.isfinite(low).all():
-            axes.fill_between(steps, low, high, color=colour, alpha=0.25, linewidth=0)
+    FigureCanvasAgg(figure)
+    figure.subplots_adjust(left=0.1, right=0.98, bottom=0.16, top=0.86, wspace=0.3)
+    figure.text(0.5, 0.92, "", ha="center", fontsize=10)
+    for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
         axes.set_xlabel("step")
-        axes.set_ylabel(metric(name).axis_label())
+        axes.set_ylabel(metric(name).plain_axis_label())
         axes.grid(alpha=0.3)
-    buffer = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(buffer)  # type: ignore[no-untyped-call]
-    return buffer.getvalue()
+    return figure

@@ -7,7 +7,7 @@ next sweep does it. Nothing reads these runs as results: a result is a run of ki
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,8 +34,8 @@ NOTE = "mlflow.note.content"
 MAX_NAME, MAX_TEXT = 250, 5000
 """Characters of a name and of a tag: databases refuse longer ones."""
 
-BATCH = 100
-"""Settings per transaction."""
+BATCH = 1000
+"""Runs whose curves are in memory at a time; their settings are written in one transaction."""
 
 
 def update_pages(
@@ -103,8 +103,7 @@ def _write_settings(
     """Write the settings that changed, and delete those without runs."""
     changed = [setting for setting in settings if not _is_current(stored.get(setting.key, ()), setting.digest(FORMAT))]
     is_file = sqlite_file(store.uri) is not None
-    for start in range(0, len(changed), BATCH):
-        part = changed[start : start + BATCH]
+    for part in _batches(changed):
         known = _curves(store, part, curves)
         contents = []
         for setting in part:
@@ -116,6 +115,18 @@ def _write_settings(
     for key, same in stored.items():
         _delete(store, same[1:] if key in keys else same)
     return len(changed)
+
+
+def _batches(settings: Sequence[Setting]) -> Iterator[list[Setting]]:
+    """Yield settings with not many more than a thousand runs at a time."""
+    batch: list[Setting] = []
+    for setting in settings:
+        batch.append(setting)
+        if sum(len(each.runs) for each in batch) >= BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def _is_current(stored: Sequence[StoredAggregate], content: str) -> bool:

@@ -25,7 +25,7 @@ from benchmark.records.reader import (
 from benchmark.records.store import Store
 from benchmark.records.tags import PARENT
 from benchmark.statistics.paired import mean_interval
-from tests.benchmark.recorded import SETTINGS, planned, record_all, store_in, tiny
+from tests.benchmark.recorded import SETTINGS, planned, record_all, result_of, store_in, tiny
 from tests.records import run_record
 
 
@@ -108,8 +108,6 @@ def test_nothing_is_written_twice_and_only_changed_settings_are_rewritten_under_
     monkeypatch.undo()
     runs = planned(experiment, (3,))
     sweep = store.begin_sweep(experiment, "quick", 1)
-    from tests.benchmark.recorded import result_of
-
     store.record(sweep, experiment, runs[0], result_of(runs[0]))
     assert update_pages(store, ["tiny"]) == 1
     after = {run.info.run_id: run.info.start_time for run in shown(store)}
@@ -148,7 +146,7 @@ def test_archived_runs_leave_the_means_and_restored_ones_return(store: Store, tm
 
 def test_an_update_that_was_killed_is_repeated(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     record_all(store, tiny(tmp_path), (0, 1, 2))
-    monkeypatch.setattr(update, "BATCH", 3)
+    monkeypatch.setattr(update, "BATCH", 9)  # runs: three settings
     write, calls = Store.write, []
 
     def write_once(self: Store, runs: Any) -> list[str]:
