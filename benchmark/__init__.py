@@ -7,7 +7,7 @@ import_order.put_ours_first()  # before the first import of another of our packa
 from importlib import import_module  # noqa: E402
 from typing import TYPE_CHECKING, Any  # noqa: E402
 
-from benchmark.records.telemetry import switch_off_telemetry  # noqa: E402
+from benchmark.records.tracking import switch_off_telemetry  # noqa: E402
 
 if TYPE_CHECKING:
     from benchmark.api import (

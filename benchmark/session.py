@@ -17,6 +17,8 @@ from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
 from benchmark.execution.warm_up import compile_kernels
 from benchmark.observer import Observer, silent
+from benchmark.pages.curves import Curves, as_curves
+from benchmark.pages.update import update_pages
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import experiment_names
 from benchmark.plan.plan import Plan, Run, unfinished
@@ -77,6 +79,7 @@ def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silen
         skipped_runs = tuple(record for record in earlier_runs if (record.experiment, record.key) in planned_keys)
         remaining_runs = unfinished(plan.runs, {(record.experiment, record.key) for record in skipped_runs})
         if not remaining_runs:
+            update_pages(store, [experiment.name for experiment in plan.experiments], earlier_runs)
             return SweepResult(skipped=skipped_runs)
         recorder = _Recorder(plan, store, observer, expected_seconds(remaining_runs, earlier_runs))
         observer.started(len(remaining_runs), len(skipped_runs), sum(recorder.seconds.values()))
@@ -85,7 +88,9 @@ def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silen
         finally:
             observer.ended()
         new_ids = set(recorder.run_ids)
-        records = finished_runs(store, [experiment.name for experiment in plan.experiments])
+        planned = [experiment.name for experiment in plan.experiments]
+        records = finished_runs(store, planned)
+        update_pages(store, planned, records, recorder.curves)
         new_runs = tuple(record for record in records if record.run_id in new_ids)
         return SweepResult(new_runs, tuple(recorder.failures), skipped_runs, was_interrupted)
 
@@ -130,6 +135,7 @@ class _Recorder:
         self.store, self.observer, self.seconds = store, observer, seconds
         self.failures: list[Failure] = []
         self.run_ids: list[str] = []
+        self.curves: dict[str, Curves] = {}
         self._profile = plan.profile
         self._experiments = {experiment.name: experiment for experiment in plan.experiments}
         self._parents: dict[str, str] = {}
@@ -147,9 +153,12 @@ class _Recorder:
 
     def record(self, runs: Sequence[Run], result: RunResult, *, is_reused: bool) -> None:
         """Record a result for each of these runs."""
+        curves = as_curves(result.curves)
         for run in runs:
             experiment = self._experiments[run.experiment]
-            self.run_ids.append(self.store.record(self._parents[run.experiment], experiment, run, result))
+            run_id = self.store.record(self._parents[run.experiment], experiment, run, result)
+            self.run_ids.append(run_id)
+            self.curves[run_id] = curves
             (self._failed if result.error else self._finished)[run.experiment] += 1
             if result.error:
                 error = one_line(without_secrets(result.error))
@@ -167,5 +176,4 @@ class _Recorder:
             ended = "FAILED" if status == "FINISHED" and self._failed[name] else status
             counts = {"runs_finished": self._finished[name], "runs_failed": self._failed[name]}
             self.store.end_sweep(parent, ended, counts)
-            self.store.save_chart_view(self._experiments[name])
             mark_strays(self.store, self._experiments[name])

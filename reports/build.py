@@ -75,7 +75,7 @@ def build(
     out = folder_of(names) if out is None else out
     context = make_context(results.only(experiments), experiments=experiments)
     with locked(out, "report"):
-        return Builder(results.only(experiments), context, OutputFolder.open(out)).update(only, log)
+        return Builder(results.only(experiments), context, OutputFolder.open(out), is_full=not names).update(only, log)
 
 
 def folder_of(names: Sequence[str]) -> Path:
@@ -101,8 +101,8 @@ def find_names(names: Sequence[str], results: Results) -> list[str]:
 class Builder:
     """Builds one report."""
 
-    def __init__(self, results: Results, context: Context, folder: OutputFolder) -> None:
-        self.results, self.context, self.folder = results, context, folder
+    def __init__(self, results: Results, context: Context, folder: OutputFolder, *, is_full: bool = True) -> None:
+        self.results, self.context, self.folder, self.is_full = results, context, folder, is_full
         self.inputs = inputs_hash(results, context)
         self.failures: list[str] = []
         self.drawn = 0
@@ -178,7 +178,8 @@ class Builder:
         for name in self.folder.parts["figures"]["files"]:
             files[Path(name).stem].append(self.folder.path / name)
         try:
-            runs = record(self.results, self.context, tables, figures, files)
+            page = self.folder.path / PAGE
+            runs = record(self.results, self.context, tables, figures, files, page, is_full=self.is_full)
         except (OSError, ValueError) as error:  # a read-only store, or an unreachable server
             note_failure("the analysis runs in MLflow", error, self.failures)
             return ()

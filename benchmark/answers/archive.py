@@ -9,9 +9,10 @@ from pathlib import Path
 from benchmark.records.data_identity import data_sets_of, fingerprints_prepared_now, split_by_data
 from benchmark.records.reader import read
 from benchmark.records.record import RunRecord
+from benchmark.records.recovery import single_writer_lock
 from benchmark.records.store import Store
 from benchmark.records.tags import KIND
-from benchmark.records.tracking import absolute_uri, patiently, sqlite_file
+from benchmark.records.tracking import StoreError, absolute_uri, patiently, sqlite_file
 from data_pipelines.prepare.prepared import data_folder
 from data_pipelines.support.secrets import without_user
 
@@ -44,6 +45,7 @@ def archive_runs(records: Sequence[RunRecord], store: Store | None = None) -> No
     store = store or Store()
     for record in records:
         patiently(store.uri, lambda record=record: store.client.delete_run(record.run_id))  # type: ignore[misc]
+    _update_pages(store, records)
 
 
 def restore_runs(records: Sequence[RunRecord], store: Store | None = None) -> None:
@@ -51,6 +53,18 @@ def restore_runs(records: Sequence[RunRecord], store: Store | None = None) -> No
     store = store or Store()
     for record in records:
         patiently(store.uri, lambda record=record: store.client.restore_run(record.run_id))  # type: ignore[misc]
+    _update_pages(store, records)
+
+
+def _update_pages(store: Store, records: Sequence[RunRecord]) -> None:
+    """Recompute the means that MLflow's pages show; if a sweep is writing, it does so when it ends."""
+    from benchmark.pages.update import update_pages
+
+    try:
+        with single_writer_lock(store):
+            update_pages(store, {record.experiment for record in records})
+    except StoreError:
+        return
 
 
 def gc_command(store: Store | None = None) -> str:

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(fitted(f"figures  {report.out / 'figures'} (PNG, SVG, CSV, captions in Markdown)", INDENT))
     if not arguments.only:
         print(f"page     {(report.out / 'report.html').absolute().as_uri()}")
-        print("view     fedbandit ui    (a run `report` has the figures and tables)")
+        print("view     fedbandit ui    (a run `report` has figures, tables and the page)")
         print("compare  fedbandit compare METHOD module:Class --dataset NAME")
         print("choose   fedbandit recommend purchases.csv --budget 10/client")
     return 1 if report.failures else 0

@@ -1,10 +1,11 @@
-"""Start the MLflow UI and open it on the chart of an experiment.
+"""Start the MLflow UI and open it on the overview, or on the chart of an experiment.
 
-The chart shows all runs of the experiment: reward against communication.
+The overview has one line per experiment. The chart of an experiment has one
+point per setting, the mean over its seeds: reward against communication.
 
 Examples:
-  fedbandit ui                      the main experiment of the latest sweep
-  fedbandit ui fig_e                this experiment
+  fedbandit ui                      the overview
+  fedbandit ui fig_e                the chart of this experiment
   fedbandit ui fig_e --port 5050    on this port, or the next free one
   fedbandit ui fig_e --no-browser   only print the URL
   fedbandit ui --host 0.0.0.0       also for other machines (no password: they
@@ -34,7 +35,7 @@ from data_pipelines.support.secrets import without_user
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "experiment", nargs="?", metavar="EXPERIMENT", help="experiment to open (default: one of the latest sweep)"
+        "experiment", nargs="?", metavar="EXPERIMENT", help="experiment to open (default: the overview)"
     )
     parser.add_argument("--port", type=int, default=5000, help="the first port to try (default: 5000)")
     parser.add_argument("--host", default="127.0.0.1", help="address of this machine to listen on (default: 127.0.0.1)")
@@ -61,14 +62,16 @@ def run(arguments: argparse.Namespace) -> int:
 def _open(name: str | None, host: str, port: int, *, browse: bool) -> int:
     from benchmark.records.sqlite import refresh_statistics
     from benchmark.records.tracking import sqlite_file, tracking_uri
-    from benchmark.ui.server import find_experiment, free_port, is_server, landing_link, running_server
+    from benchmark.ui.server import find_experiment, free_port, is_server, landing_link, prepare_pages, running_server
 
     store = tracking_uri()
     if not is_server(store):
         require("mlflow", extra="ui", purpose="fedbandit ui")
+    find_experiment(store, name)  # a wrong name is refused before anything is written
+    prepare_pages(store)
     experiment = find_experiment(store, name)
     if is_server(store):
-        _show(landing_link(store, experiment, without_user(store)), browse=browse)
+        _show(landing_link(experiment, without_user(store)), browse=browse)
         return 0
     if (file := sqlite_file(store)) is not None:
         refresh_statistics(file)
@@ -77,7 +80,7 @@ def _open(name: str | None, host: str, port: int, *, browse: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="fedbandit-ui-") as folder:
         try:
             with running_server(store, free_port(port, host), Path(folder) / "server.log", host) as server:
-                _show(landing_link(store, experiment, server.address), browse=browse)
+                _show(landing_link(experiment, server.address), browse=browse)
                 print("Press Ctrl-C to stop the server.", flush=True)
                 server.wait()
         except KeyboardInterrupt:

@@ -32,6 +32,22 @@ def split_by_data(runs: Sequence[RunRecord], prepared: Mapping[str, str]) -> tup
     return [run for run in runs if id(run) not in hidden_ids], [run for run in runs if id(run) in hidden_ids]
 
 
+def data_versions(runs: Sequence[RunRecord]) -> list[str]:
+    """Return a label for the data of each run, in the order in which they ended: runs with different labels used other
+    data. It is the fingerprint of the prepared data, if it is known, and empty for simulations."""
+    versions = [run.stream.prepared for run in runs]
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for index, run in enumerate(runs):
+        if not run.stream.is_simulated:
+            by_name[run.stream.name].append(index)
+    for indices in by_name.values():
+        if not all(versions[index] for index in indices):
+            inferred = _data_versions([runs[index] for index in indices])
+            for index, version in zip(indices, inferred, strict=True):
+                versions[index] = version
+    return versions
+
+
 def is_made_from(run: RunRecord, prepared: str) -> bool:
     """Return whether a run used the prepared data with this fingerprint.
 

@@ -9,6 +9,7 @@ from urllib.request import url2pathname
 
 from benchmark.metrics import SIMULATED, curve_names, objective
 from benchmark.records import search, sqlite
+from benchmark.records.content import StoredAggregate
 from benchmark.records.record import RunRecord
 from benchmark.records.store import ARTIFACTS, FILES, Store
 from benchmark.records.tracking import sqlite_file
@@ -33,6 +34,14 @@ def read_sweeps(uri: str) -> list[tuple[str, str, str]]:
     """Return experiment, profile and status of each sweep, in the order in which they ended."""
     file = sqlite_file(uri)
     return search.read_sweeps(Store(uri)) if file is None else sqlite.read_sweeps(file)
+
+
+def read_aggregates(store: Store, experiments: Collection[str]) -> list[StoredAggregate]:
+    """Return the runs of these experiments that summarise others: they are not results."""
+    file = sqlite_file(store.uri)
+    if file is None:
+        return search.read_aggregates(store, experiments)
+    return [aggregate for aggregate in sqlite.read_aggregates(file) if aggregate.experiment in experiments]
 
 
 def read_curves(store: Store, run_ids: Sequence[str]) -> list[tuple[Any, ...]]:

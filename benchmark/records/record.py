@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.method_card import MethodCard, card_of
 from benchmark.metrics import SIMULATED
 from benchmark.plan.algorithm_names import number_text
-from benchmark.records.tags import ERROR, FINGERPRINT, KEY, PREPARED, RECORD, SOURCE
+from benchmark.records.tags import ERROR, FINGERPRINT, KEY, PARENT, PREPARED, RECORD, SOURCE
 
 if TYPE_CHECKING:
     from benchmark.execution.run_result import RunResult
@@ -192,6 +192,7 @@ class RunRecord:
         error: its error in one line, if it failed.
         ended: its end in milliseconds since the epoch, or its start if it has not ended.
         artifact_uri: the folder of its files.
+        parent: the id of the run that it is nested below.
     """
 
     run_id: str
@@ -207,6 +208,7 @@ class RunRecord:
     error: str = ""
     ended: int = 0
     artifact_uri: str = ""
+    parent: str = ""
 
     @property
     def purpose(self) -> str:
@@ -263,7 +265,7 @@ class RunRecord:
     ) -> "RunRecord":
         """Return the record of a run in MLflow, given its final metrics; `about` are fields such as `run_id`."""
         fields = _fields_of_json(tags[RECORD]) if RECORD in tags else _fields_of_texts(params, tags, about["run_id"])
-        return cls(**fields, metrics=metrics, error=tags.get(ERROR, ""), **about)
+        return cls(**fields, metrics=metrics, error=tags.get(ERROR, ""), parent=tags.get(PARENT, ""), **about)
 
 
 def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | None = None) -> RunRecord:

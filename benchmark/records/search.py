@@ -4,14 +4,16 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from benchmark.metrics import CURVE_SUFFIX, SIMULATED
+from benchmark.records.content import StoredAggregate
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
-from benchmark.records.tags import KIND, PROFILE, SOURCE
+from benchmark.records.tags import AGGREGATE, CONTENT, KIND, PROFILE, SOURCE
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
     from mlflow.tracking import MlflowClient
 
+AGGREGATES = ("setting", "candidate", "overview")
 ONLY_RUNS, ONLY_SWEEPS = (f"tags.`{KIND}` = '{kind}'" for kind in ("run", "sweep"))
 MAX_SWEEPS = 100
 """The number of latest sweeps that are searched for those of one process: it starts one per experiment."""
@@ -38,6 +40,22 @@ def read_sweeps(store: Store) -> list[tuple[str, str, str]]:
     """Return experiment, profile and status of each sweep, in the order in which they ended."""
     sweeps = _runs(store, "sweep", None)
     return [(experiment, run.data.tags.get(PROFILE, ""), run.info.status) for experiment, run in sweeps]
+
+
+def read_aggregates(store: Store, experiments: Collection[str]) -> list[StoredAggregate]:
+    """Return the runs of these experiments that summarise others."""
+    return [
+        StoredAggregate(
+            run.info.run_id,
+            experiment,
+            run.data.tags[AGGREGATE],
+            run.data.tags.get(CONTENT, ""),
+            run.info.status,
+            run.info.artifact_uri,
+        )
+        for kind in AGGREGATES
+        for experiment, run in _runs(store, kind, experiments)
+    ]
 
 
 def something_is_running(store: Store, experiments: Collection[str]) -> bool:

@@ -2,20 +2,24 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from benchmark.execution.run_result import RunResult
 from benchmark.metrics import curve_names
+from benchmark.pages.stream_names import dataset_label, stream_name
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.plan import Run
+from benchmark.records.content import DatasetContent, RunContent, local_folder, write_files, write_through_client
 from benchmark.records.processes import this_process
 from benchmark.records.provenance import command_line, provenance, sweep_tags
-from benchmark.records.record import COMMIT, record_of
-from benchmark.records.sqlite import write_first_batch
-from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PREPARED, PROFILE, RECORD, SOURCE
+from benchmark.records.record import COMMIT, RunRecord, record_of
+from benchmark.records.sqlite import write_runs
+from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PARENT, PREPARED, PROFILE, RECORD, SOURCE, SWEEP
 from benchmark.records.tracking import Result, make_client, once, patiently, sqlite_file, tracking_uri
 from benchmark.styles import run_colour
 from data_pipelines.support.messages import storable
@@ -23,13 +27,15 @@ from data_pipelines.support.secrets import without_secrets, without_user
 
 if TYPE_CHECKING:
     from mlflow.entities import Experiment as MlflowExperiment
-    from mlflow.entities import Metric, Param
     from mlflow.entities import Run as MlflowRun
     from mlflow.tracking import MlflowClient
 
 ARTIFACTS = "mlartifacts"
 FILES = ("curve.parquet", "clients.parquet")
 """The files of a finished run."""
+UNREMARKABLE = ("official", "imported", "simulated")
+"""Sources of data that need no remark."""
+
 MAX_TAG, MAX_PARAMETER, MAX_DETAILS = 4000, 6000, 1_000_000
 """Maximum numbers of characters stored for an error, a parameter and `error.txt`."""
 
@@ -40,6 +46,7 @@ class Store:
     def __init__(self, uri: str | None = None) -> None:
         self.uri = uri or tracking_uri()
         self._ids: dict[str, str] = {}
+        self._locations: dict[str, str] = {}
         self._was_reached = False
 
     @cached_property
@@ -48,9 +55,12 @@ class Store:
         return make_client(self.uri)
 
     @cached_property
-    def _tags(self) -> dict[str, str]:
-        process = {f"fedbandit.{name}": value for name, value in this_process().items()}
-        return {**sweep_tags(), **process}
+    def _process_tags(self) -> dict[str, str]:
+        return {f"fedbandit.{name}": value for name, value in this_process().items()}
+
+    @cached_property
+    def _sweep_tags(self) -> dict[str, str]:
+        return sweep_tags()
 
     def search(self, experiment_id: str, status: str | None, kind: str) -> "list[MlflowRun]":
         """Return all runs of an experiment with this kind and status, by default any."""
@@ -84,7 +94,8 @@ class Store:
         """Create the parent run of a sweep and return its id."""
         experiment_id = self.experiment_id(experiment)
         tags = {
-            **self._tags,
+            **self._sweep_tags,
+            **self._process_tags,
             **provenance(),
             **experiment.tags,
             KIND: "sweep",
@@ -105,61 +116,71 @@ class Store:
             patiently(self.uri, lambda name=name, value=value: self.client.log_metric(parent, name, value))  # type: ignore[misc]
         patiently(self.uri, lambda: self.client.set_terminated(parent, status))
 
-    def save_chart_view(self, experiment: Experiment) -> None:
-        """Save the view on which the MLflow UI opens: the objective against communication."""
-        from benchmark.ui.chart import save_chart_view
+    def known_link(self) -> str:
+        """Return the address of the overview on a team's server; a database has none until it is served.
 
-        patiently(self.uri, lambda: save_chart_view(self.uri, experiment.name))
-
-    def known_link(self, experiment: str) -> str:
-        """Return the address of an experiment's chart on a team's server; a database has none until it is served.
-
-        Empty if this process wrote nothing to the experiment: looking up its id would take longer than everything else.
+        Empty if this process wrote nothing to it: looking up its id would take longer than everything else.
         """
-        if experiment not in self._ids or not self.uri.startswith(("http://", "https://")):
-            return ""
-        from benchmark.ui.chart import VIEW_KEY, chart_link
+        from benchmark.pages.overview import OVERVIEW
 
-        return chart_link(without_user(self.uri), self._ids[experiment], VIEW_KEY)
+        if OVERVIEW not in self._ids or not self.uri.startswith(("http://", "https://")):
+            return ""
+        from benchmark.pages.chart import chart_link
+
+        return chart_link(without_user(self.uri), self._ids[OVERVIEW], mode="TABLE")
 
     def record(self, parent: str, experiment: Experiment, run: Run, outcome: RunResult) -> str:
-        """Write one finished or failed run. The status is written last, so a partially written run never counts."""
-        from mlflow.entities import Metric, Param
-        from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-
-        client, uri = self.client, self.uri
-        experiment_id = self.experiment_id(experiment)
-        commit = {COMMIT: self._tags[COMMIT]} if COMMIT in self._tags else {}
+        """Write one finished or failed run. It is complete before it counts."""
+        commit = {COMMIT: self._sweep_tags[COMMIT]} if COMMIT in self._sweep_tags else {}
         record = record_of(run, outcome, {**(outcome.provenance or provenance()), **commit, **experiment.tags})
         texts, record_tag = record.to_mlflow()
-        start_time, end_time = int(outcome.started * 1000), int(outcome.ended * 1000)
-        created = patiently(
-            uri,
-            lambda: client.create_run(
-                experiment_id,
-                start_time=start_time,
-                tags=self._run_tags(parent, experiment, run, outcome) | record_tag,
-                run_name=storable(run.name),
-            ),
-        )
-        run_id = str(created.info.run_id)
-        metrics = [Metric(name, value, end_time, 0) for name, value in outcome.metrics.items()]
-        metrics += [Metric(name, value, end_time, t) for name, points in outcome.curves.items() for t, value in points]
-        params = [Param(name, text[:MAX_PARAMETER]) for name, text in storable_texts(texts).items()]
-        patiently(uri, lambda: self._log_first_batch(run_id, metrics, params))
-        patiently(uri, lambda: client.log_inputs(run_id, [dataset_input(run)]))
         files = outcome.files or {"error.txt": stored_error(outcome.details, MAX_DETAILS).encode()}
         if record_tag.get(RECORD) != (whole := record.to_json()):
             files = {**files, "record.json": whole.encode()}
-        with tempfile.TemporaryDirectory() as folder:
-            for name, content in files.items():
-                (Path(folder) / name).write_bytes(content)
-            # Not `client.log_artifacts`, which would first request the run to find its artifact folder.
-            repository: Any = get_artifact_repository(created.info.artifact_uri, tracking_uri=uri)
-            patiently(uri, lambda: repository.log_artifacts(folder))
-        status = "FAILED" if outcome.error else "FINISHED"
-        patiently(uri, lambda: client.set_terminated(run_id, status, end_time))
-        return run_id
+        points = [(name, value, 0) for name, value in outcome.metrics.items()]
+        points += [(name, value, t) for name, curve in outcome.curves.items() for t, value in curve]
+        content = RunContent(
+            experiment_id=self.experiment_id(experiment),
+            name=storable(run.name),
+            status="FAILED" if outcome.error else "FINISHED",
+            start_time=int(outcome.started * 1000),
+            end_time=int(outcome.ended * 1000),
+            tags=self._run_tags(parent, experiment, run, outcome, record, record_tag),
+            params={name: text[:MAX_PARAMETER] for name, text in storable_texts(texts).items()},
+            points=points,
+            dataset=dataset_of(run),
+            files=files,
+        )
+        return self.write([content])[0]
+
+    def write(self, runs: Sequence[RunContent]) -> list[str]:
+        """Write runs and return their ids. Those with an id are replaced, the others are new.
+
+        To a SQLite file, all are written in one transaction, after their files.
+        """
+        if not runs:
+            return []
+        file = sqlite_file(self.uri)
+        locations = {run.experiment_id: self._location(run.experiment_id) for run in runs}
+        if file is None or any(local_folder(location) is None for location in locations.values()):
+            return [write_through_client(self.client, self.uri, run) for run in runs]
+        replaced = {run.run_id for run in runs if run.run_id}
+        placed = [run if run.run_id else _placed(run, locations[run.experiment_id]) for run in runs]
+
+        def write_all() -> None:
+            for run in placed:
+                write_files(run)
+            write_runs(file, placed, replaced)
+
+        patiently(self.uri, write_all)
+        return [run.run_id for run in placed]
+
+    def _location(self, experiment_id: str) -> str:
+        """Return where the artifacts of an MLflow experiment are."""
+        if experiment_id not in self._locations:
+            found: Any = self._ask(lambda: self.client.get_experiment(experiment_id))
+            self._locations[experiment_id] = str(found.artifact_location)
+        return self._locations[experiment_id]
 
     def outcome_of(self, run_id: str) -> RunResult | None:
         """Read back a finished run, to record it in another experiment; None if its files are missing."""
@@ -176,6 +197,7 @@ class Store:
             patiently(self.uri, lambda: self.client.download_artifacts(run_id, "", folder))
             files = {path.name: path.read_bytes() for path in Path(folder).rglob("*.parquet")}
         tags = run.data.tags
+        recorded = RunRecord.from_mlflow(run.data.params, tags, {}, run_id=run_id, experiment="").provenance
         return RunResult(
             run.info.start_time / 1000,
             run.info.end_time / 1000,
@@ -184,37 +206,46 @@ class Store:
             curves,
             files,
             run.data.params,
-            provenance={name: tags[name] for name in provenance() if name in tags},
+            provenance={name: recorded[name] for name in provenance() if name in recorded},
         )
 
-    def _log_first_batch(self, run_id: str, metrics: "list[Metric]", params: "list[Param]") -> None:
-        file = sqlite_file(self.uri)
-        if file is None:
-            self.client.log_batch(run_id, metrics=metrics, params=params)
-        else:
-            write_first_batch(file, run_id, metrics, params)
-
-    def _run_tags(self, parent: str, experiment: Experiment, run: Run, outcome: RunResult) -> dict[str, str]:
-        from benchmark.ui.chart import COLOUR_TAG
-
+    def _run_tags(
+        self,
+        parent: str,
+        experiment: Experiment,
+        run: Run,
+        outcome: RunResult,
+        record: RunRecord,
+        record_tag: Mapping[str, str],
+    ) -> dict[str, str]:
+        """Return the tags of a run, those for people first; its versions and machine are in its record."""
+        stream = record.stream
+        source = "" if stream.source in UNREMARKABLE else f" ({stream.source} data)"
         tags = {
-            **self._tags,
-            **(outcome.provenance or provenance()),
+            "Method": record.method.card.label,
+            "Setting": run.front_text or "–",
+            "Data": f"{dataset_label(stream_name(stream))}{source}",
+            "Seed": str(run.seed),
+            "mlflow.note.content": f"{run.name} on {run.stream.name} ({run.stream.source} data). {experiment.title}.",
+            "mlflow.runColor": run_colour(run.algorithm_name, run.declaration.style if run.declaration else None),
+            PARENT: parent,
+            **self._sweep_tags,
+            **self._process_tags,
             **experiment.tags,
+            SWEEP: parent,
             KEY: run.key,
             KIND: "run",
-            COLOUR_TAG: run_colour(run.algorithm_name, run.declaration.style if run.declaration else None),
-            SOURCE: run.stream.source,
+            SOURCE: stream.source,
             FINGERPRINT: run.fingerprint,
             "fedbandit.ran_on": outcome.host,
-            "mlflow.parentRunId": parent,
-            "mlflow.note.content": f"{run.name} on {run.stream.name} ({run.stream.source} data). {experiment.title}.",
         }
         if prepared := run.stream.prepared():
             tags[PREPARED] = prepared
         if outcome.error:
             tags[ERROR] = stored_error(outcome.error, MAX_TAG)
-        return storable_texts(tags)
+        if RECORD not in record_tag:
+            tags |= record.provenance
+        return storable_texts({**tags, **record_tag})
 
     def find(self, name: str) -> "MlflowExperiment | None":
         """Return an MLflow experiment by name."""
@@ -248,7 +279,7 @@ class Store:
         file = sqlite_file(self.uri)
         location = None if file is None else (file.parent / ARTIFACTS / experiment.name).as_uri()
         tags = {
-            "mlflow.note.content": f"**{experiment.title}**\n\n{experiment.description}",
+            "mlflow.note.content": f"{experiment.title}. {experiment.description}".strip(),
             "mlflow.experimentKind": "custom_model_development",
             KIND: "experiment",
         }
@@ -284,17 +315,20 @@ def stored_error(text: str, max_length: int) -> str:
     return f"{text[:half]}\n… {len(text) - 2 * half:,} characters omitted …\n{text[-half:]}"
 
 
-def dataset_input(run: Run) -> Any:
+def dataset_of(run: Run) -> DatasetContent:
     """Return the stream as an MLflow dataset: name, fingerprint, source and options."""
-    from mlflow.entities import Dataset, DatasetInput, InputTag
-
     source = {"source": run.stream.source, "origin": run.stream.origin}
     profile = {"fingerprint": run.fingerprint, "seed": run.seed, **run.stream.settings()}
-    dataset = Dataset(
+    return DatasetContent(
         name=storable(run.stream.name),
         digest=run.fingerprint[:32],
         source_type=f"fedbandit-{run.stream.source}",
         source=json.dumps(source),  # escapes characters that cannot be stored
         profile=json.dumps(profile),
     )
-    return DatasetInput(dataset, [InputTag("mlflow.data.context", "replay")])
+
+
+def _placed(run: RunContent, location: str) -> RunContent:
+    """Return a new run with its id and its folder, as MLflow would choose them."""
+    run_id = uuid4().hex
+    return replace(run, run_id=run_id, artifact_uri=f"{location.rstrip('/')}/{run_id}/artifacts")

@@ -4,8 +4,21 @@ KEY = "fedbandit.run_key"
 """The key of a run; see `plan/run_key.py`."""
 
 KIND = "fedbandit.kind"
-"""`run`, `sweep` (the parent of runs), `analysis` (figures and tables of a report) or `board` (the runs that form one);
-for an MLflow experiment, `experiment`."""
+"""`run`; `setting`, the mean of runs that only differ in their seeds; `candidate`, the same over seeds that choose
+settings; `sweep`; `analysis`, figures and tables of a report; `board`, the runs that form one; or `overview`, one line
+for an experiment. For an MLflow experiment, `experiment`."""
+
+AGGREGATE = "fedbandit.aggregate"
+"""What a run of kind `setting`, `candidate` or `overview` summarises; runs with this tag are never results."""
+
+CONTENT = "fedbandit.content"
+"""The hash of what such a run was made from: it is rewritten when that changes."""
+
+PARENT = "mlflow.parentRunId"
+"""The run below which MLflow shows a run: its setting, or its sweep until that ends."""
+
+SWEEP = "fedbandit.sweep"
+"""The id of the sweep that recorded a run."""
 
 SOURCE = "fedbandit.source"
 """The source of the data: `official`, `mirror`, `stand-in`, `imported` or `simulated`."""

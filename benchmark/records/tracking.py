@@ -1,4 +1,4 @@
-"""Access to MLflow: no log output, retries while a server is unreachable, and one-line errors."""
+"""Access to MLflow: no telemetry, no log output, retries while a server is unreachable, and one-line errors."""
 
 import logging
 import os
@@ -21,6 +21,7 @@ ENVIRONMENT = {
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # it would print the address of each run, including the password
 }
+TELEMETRY_OFF = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
 PATIENCE = 180.0
 """Seconds for which a write is retried when the server does not respond."""
 
@@ -29,6 +30,11 @@ Result = TypeVar("Result")
 
 class StoreError(OSError):
     """The store cannot be reached, read or written; the message is one line."""
+
+
+def switch_off_telemetry() -> None:
+    """Set the variables that MLflow reads when it is imported; child processes inherit them."""
+    os.environ.update(TELEMETRY_OFF)
 
 
 def tracking_uri() -> str:

@@ -51,7 +51,7 @@ def print_comparison(comparison: Results, experiment: str) -> None:
         print(coloured(wrapped(f"FAILED {failure}{count}"), RED))
     if comparison.records:
         print(wrapped(f"best     {comparison.best()}", " " * 9))
-    print(f"view     fedbandit ui {experiment}")
+    print(f"view     fedbandit ui    (its chart: fedbandit ui {experiment})")
     print(f"report   fedbandit report {experiment}")
     print(f"export   fedbandit export {experiment} --out runs.csv")
 

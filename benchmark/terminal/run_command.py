@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from benchmark.answers.data import data_from
+from benchmark.pages.update import are_current
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import Experiment, StreamEntry
 from benchmark.plan.options import RunOptions, find_experiments, parse_seeds
@@ -49,7 +50,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     if not plan.runs:
         print("Nothing to run: none of the requested data sets has been prepared.", file=sys.stderr)
         return 1
-    if not remaining and not something_is_running(store, names):
+    if not remaining and not something_is_running(store, names) and are_current(store, names, finished):
         print(f"{number_of(len(plan.runs), 'run')}, all finished. Nothing to do.")
         return _summarise(store, plan, finished, failures=())
     result = _sweep(plan, store, arguments)

@@ -14,7 +14,6 @@ from benchmark.records.store import Store
 from benchmark.records.tracking import sqlite_file
 from benchmark.terminal.budget_table import budget_lines
 from benchmark.terminal.text import BOLD, RED, WIDTH, YELLOW, coloured, number_of, wrapped
-from benchmark.ui.first_look import first_to_show
 from data_pipelines.support.secrets import without_user
 
 if TYPE_CHECKING:
@@ -51,10 +50,10 @@ def print_summary(
         print(coloured(wrapped(line), RED))
     file = sqlite_file(store.uri)
     print(f"results  {without_user(store.uri)}" + (f"\n         {file.parent / 'mlartifacts'}" if file else ""))
-    name = first_to_show([experiment.name for experiment in plan.experiments])
-    link = store.known_link(name)
-    print(f"view     fedbandit ui {name}" + (f"\n         {link}" if link else ""))
     names = [experiment.name for experiment in plan.experiments]
+    chart = f"    (its chart: fedbandit ui {names[0]})" if len(names) == 1 else ""
+    link = store.known_link()
+    print(f"view     fedbandit ui{chart}" + (f"\n         {link}" if link else ""))
     print(" ".join(["report   fedbandit report", *(names if len(names) <= MAX_NAMES else [])]))
 
 

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +14,18 @@ from types import FrameType
 
 import requests
 from mlflow import MlflowClient
-from mlflow.entities import Experiment, Run
+from mlflow.entities import Experiment
 
+from benchmark.pages.chart import chart_link
+from benchmark.pages.overview import OVERVIEW
+from benchmark.pages.update import update_pages
 from benchmark.plan.unknown_name import unknown_name
+from benchmark.records.reader import experiments_with_runs
+from benchmark.records.recovery import single_writer_lock
 from benchmark.records.search import newest_sweeps
-from benchmark.records.store import ARTIFACTS
-from benchmark.records.telemetry import TELEMETRY_OFF
-from benchmark.records.tracking import absolute_uri, sqlite_file
+from benchmark.records.store import ARTIFACTS, Store
+from benchmark.records.tracking import TELEMETRY_OFF, StoreError, absolute_uri, sqlite_file
 from benchmark.ui.app import ROOT_VARIABLE
-from benchmark.ui.chart import chart_link, save_chart_view
-from benchmark.ui.first_look import first_to_show
 from benchmark.ui.hosts import LOOPBACK, address_to_open, allowed_hosts
 from data_pipelines.support.secrets import without_secrets, without_user
 
@@ -50,30 +52,24 @@ def is_server(store: str) -> bool:
 
 
 def find_experiment(store: str, name: str | None) -> Experiment:
-    """Return the experiment of this name; without a name, the one to show after the latest sweep."""
+    """Return the experiment of this name; without a name, the overview, or in an older store the latest experiment."""
     _refuse_missing_database(store)
     client = MlflowClient(absolute_uri(store))
     experiments = {each.name: each for each in client.search_experiments() if each.name != "Default"}
     if not experiments:
         raise ValueError(f"no experiments in {without_user(store)} yet; run `fedbandit run` first")
     if name is None:
-        return _latest(client, experiments)
+        return experiments.get(OVERVIEW) or _latest(client, [*experiments.values()])
     if name not in experiments:
         raise unknown_name("experiment", name, experiments)
     return experiments[name]
 
 
-def _latest(client: MlflowClient, experiments: Mapping[str, Experiment]) -> Experiment:
-    """Return the experiment that the summary of the latest `fedbandit run` suggests to view."""
-    names = {experiment.experiment_id: name for name, experiment in experiments.items()}
-    sweeps = newest_sweeps(client, list(names))
-    latest_sweeps = [sweep for sweep in sweeps if _process(sweep) == _process(sweeps[0])]
-    latest_names = [names[sweep.info.experiment_id] for sweep in reversed(latest_sweeps)]
-    return experiments[first_to_show(latest_names or list(experiments))]
-
-
-def _process(sweep: Run) -> list[str | None]:
-    return [sweep.data.tags.get(f"fedbandit.{name}") for name in ("host", "pid", "process_started")]
+def _latest(client: MlflowClient, experiments: Sequence[Experiment]) -> Experiment:
+    """Return the experiment of the latest sweep."""
+    by_id = {experiment.experiment_id: experiment for experiment in experiments}
+    sweeps = newest_sweeps(client, [*by_id])
+    return by_id[sweeps[0].info.experiment_id] if sweeps else experiments[0]
 
 
 def _refuse_missing_database(store: str) -> None:
@@ -83,9 +79,22 @@ def _refuse_missing_database(store: str) -> None:
         raise ValueError(f"no results yet ({file} does not exist); run `fedbandit run` first")
 
 
-def landing_link(store: str, experiment: Experiment, base_url: str) -> str:
-    """Update the chart view of the experiment, and return its address."""
-    return chart_link(base_url, experiment.experiment_id, save_chart_view(store, experiment.name))
+def landing_link(experiment: Experiment, base_url: str) -> str:
+    """Return the address of an experiment's chart, or of the table of the overview."""
+    return chart_link(base_url, experiment.experiment_id, mode="TABLE" if experiment.name == OVERVIEW else "CHART")
+
+
+def prepare_pages(uri: str) -> None:
+    """Bring the pages of a SQLite file up to date, as after a sweep, unless a sweep is writing to it now."""
+    store = Store(uri)
+    if sqlite_file(uri) is None:
+        return
+    names = [*experiments_with_runs(store)]
+    try:
+        with single_writer_lock(store):
+            update_pages(store, names)
+    except StoreError:  # another sweep is writing: it updates the pages when it ends
+        return
 
 
 def free_port(first: int = FIRST_PORT, host: str = LOOPBACK) -> int:

@@ -5,37 +5,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from benchmark.pages.stream_names import dataset_label as dataset_label
 from benchmark.styles import Style, distinct_styles
 from reports.read.methods import method
 
-DATASETS = {
-    "lastfm": "LastFM",
-    "delicious": "Delicious",
-    "movielens": "MovieLens",
-    "movielens-1m": "MovieLens 1M",
-    "online-retail": "Online Retail",
-    "lastfm-tagged": "LastFM, tagging events (as in the paper)",
-    "delicious-tagged": "Delicious, tagging events (as in the paper)",
-    "lastfm-tagged-own-words": "LastFM, half of the users, their own words included",
-    "lastfm-tagged-other-words": "LastFM, half of the users, words of the others only",
-    "simulated-uniform": "Simulation, uniform clients",
-    "simulated-non-uniform": "Simulation, clients from a flat Dirichlet draw",
-    "simulated-uniform-weights": "Simulation, clients with uniform weights",
-    "simulated-zipf": "Simulation, Zipf clients (exponent 1)",
-    "simulated-zipf-2": "Simulation, Zipf clients (exponent 2)",
-}
-TASKS = {"-matched": "popularity-matched pools", "-rated": "rated items only", "-once": "each pair once"}
-"""Endings of the names of streams, see `stream_name`."""
 VARIANT_COLOURS = ("#882255", "#999933", "#aa4499", "#117733", "#cc6677", "#ddcc77", "#332288", "#44aa99")
 """For further variants of an algorithm: Paul Tol's muted colours, which colour-blind readers can distinguish."""
-
-
-def dataset_label(name: str) -> str:
-    """Return a readable name of a data set or of a stream, with the options that make it another task."""
-    for ending, task in TASKS.items():
-        if name.endswith(ending) and name not in DATASETS:
-            return f"{dataset_label(name.removesuffix(ending))}, {task}"
-    return DATASETS.get(name, name)
 
 
 def algorithm_label(name: str) -> str:

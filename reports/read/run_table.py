@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from benchmark.metrics import metric_names
-from benchmark.records.record import SIZES, Configuration, RunRecord, StreamRecord
+from benchmark.pages.stream_names import TASK_OPTIONS
+from benchmark.pages.stream_names import stream_name as stream_name
+from benchmark.records.record import SIZES, Configuration, RunRecord
 from reports.read.differences import describe, differing_names
 from reports.read.experiment_files import effects_of
 from reports.read.methods import remember_methods
@@ -43,9 +45,6 @@ IDENTITY = (
 everything but the seed. `family` is the configuration without the values that are on an axis or in
 the name of the stream. `variant` is for display only: how the families of an algorithm on a stream differ.
 """
-
-TASK_OPTIONS = {("negatives", "popularity"): "matched", ("pools", "rated"): "rated", ("repeats", "once"): "once"}
-"""Options of a stream that make it another task, and how they are written in its name."""
 
 SHOWN_ELSEWHERE = (
     "global_dim",
@@ -98,15 +97,6 @@ def as_runs(records: Sequence[RunRecord]) -> pd.DataFrame:
         rows.append(row)
     table = pd.DataFrame(rows, columns=columns())
     return table.assign(variant=variants(table))
-
-
-def stream_name(stream: StreamRecord) -> str:
-    """Return the name of a stream: its data set, and options with which it is another task, such as lastfm-matched.
-
-    Streams of different names are never in one curve, one ranking or one mean.
-    """
-    suffixes = (suffix for (name, value), suffix in TASK_OPTIONS.items() if stream.options.get(name) == value)
-    return "-".join([stream.name, *suffixes])
 
 
 def family_of(record: RunRecord) -> Configuration:

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
 
+from benchmark.records.store import FILES
 from benchmark.styles import run_colour
-from benchmark.ui.chart import COLOUR_TAG
 
 EXPERIMENT = "fig_e"
 # algorithm, threshold, seed, normalised reward, communication
@@ -35,7 +35,7 @@ def make_store(folder: Path) -> str:
             "fedbandit.kind": "run",
             "fedbandit.source": "official",
             "mlflow.parentRunId": sweep.info.run_id,
-            COLOUR_TAG: run_colour(algorithm),
+            "mlflow.runColor": run_colour(algorithm),
         }
         run = client.create_run(experiment_id, run_name=f"{algorithm} {threshold} seed {seed}")
         metrics = {"reward": 1000 * reward, "normalised_reward": reward, "regret": 5000 - 1000 * reward}
@@ -48,6 +48,10 @@ def make_store(folder: Path) -> str:
             tags=[RunTag(key, value) for key, value in tags.items()],
         )
         client.set_terminated(run.info.run_id)
+        files = folder / "mlartifacts" / run.info.run_id / "artifacts"
+        files.mkdir(parents=True)
+        for name in FILES:
+            (files / name).write_bytes(b"x")
     figure = Figure()
     figure.subplots().plot([0, 1], [0, 1])
     client.log_figure(sweep.info.run_id, figure, "picture.png")

@@ -6,12 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mlflow.entities import Run as MlflowRun
+from selenium.webdriver.support.ui import WebDriverWait
 
+from benchmark.answers.archive import archive_runs
+from benchmark.pages.update import update_pages
 from benchmark.records.reader import finished_runs
 from benchmark.records.store import Store
+from benchmark.ui.server import find_experiment, landing_link
+from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.postgresql import postgresql
+from tests.benchmark.recorded import SETTINGS, record_all, tiny
 from tests.benchmark.test_cluster import background, free_port, wait_for
 from tests.benchmark.test_stored_texts import ESCAPED, HOSTILE, record_failure
+from tests.benchmark.test_ui import PATIENCE, PLOTS, text_of
 from tests.benchmark.tiny_sweeps import RUNS, fedbandit, write_tiny
 from tests.readme import DOCS
 
@@ -67,6 +75,50 @@ def test_a_sweep_on_postgresql_is_read_back_and_reused(server: str, server_folde
     reused = finished_runs(store, ["other"])
     assert {run.key for run in reused} == {run.key for run in runs}
     assert all(store.outcome_of(run.run_id) is not None for run in reused)
+
+
+def settings_on(store: Store) -> list[MlflowRun]:
+    return store.search(store.experiment_ids()["pages"], None, "setting")
+
+
+@pytest.fixture(scope="module")
+def pages(server: str, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store on the server with an experiment of three seeds, recorded as a sweep does, and its pages."""
+    store, folder = Store(server), tmp_path_factory.mktemp("pages")
+    record_all(store, tiny(folder, "pages"), (0, 1, 2))
+    assert update_pages(store, ["pages"]) == SETTINGS
+    return store
+
+
+def test_settings_are_written_to_a_server_and_only_rewritten_when_they_change(pages: Store):
+    before = {run.info.run_id: run for run in settings_on(pages)}
+    assert len(before) == SETTINGS
+    runs = finished_runs(pages, ["pages"])
+    assert len(runs) == 3 * SETTINGS  # settings are not results
+    assert {run.parent for run in runs} == before.keys()
+    assert {run.data.metrics["regret"] for run in before.values()} == {101.0}
+    assert all("curve.png" in {file.path for file in pages.client.list_artifacts(run_id)} for run_id in before)
+    assert update_pages(pages, ["pages"]) == 0
+    archive_runs([run for run in runs if run.seed == 2], pages)
+    after = {run.info.run_id: run for run in settings_on(pages)}
+    assert after.keys() == before.keys()
+    assert {(run.data.metrics["regret"], run.data.metrics["seeds"]) for run in after.values()} == {(100.5, 2.0)}
+    assert {run.info.run_name.rpartition(", ")[2] for run in after.values()} == {"2 seeds"}
+    assert "Default" in pages.experiment_names()  # others may use it
+
+
+def test_the_pages_of_a_server_on_postgresql_show_overview_and_chart(
+    server: str, pages: Store, tmp_path_factory: pytest.TempPathFactory
+):
+    with chromium(tmp_path_factory.mktemp("profile")) as chrome:
+        overview, experiment = find_experiment(server, None), find_experiment(server, "pages")
+        assert overview.name == "overview"
+        with looking_at(chrome, landing_link(overview, server), "postgresql-overview"):
+            WebDriverWait(chrome, PATIENCE).until(lambda page: "Tiny (pages)" in text_of(page))
+        with looking_at(chrome, landing_link(experiment, server), "postgresql-chart"):
+            plots = WebDriverWait(chrome, PATIENCE).until(lambda page: page.execute_script(PLOTS))
+            assert [(plot["x"], plot["y"]) for plot in plots] == [("log10 of communication", "regret")]
+            assert len(plots[0]["points"]) == SETTINGS
 
 
 def test_an_error_with_nul_is_stored_in_postgresql(server: str, here: Path):

@@ -21,6 +21,7 @@ from benchmark.execution.local import LocalExecutor
 from benchmark.plan.algorithm_names import number_text, parse_filter
 from benchmark.plan.experiment import FOLDER
 from benchmark.records import search, sqlite
+from benchmark.records.reader import finished_runs
 from benchmark.records.store import Store
 from tests.benchmark.conftest import Command
 from tests.benchmark.tiny_sweeps import (
@@ -120,7 +121,9 @@ def test_a_record_has_everything_needed_to_trust_and_repeat_a_run(swept: Path):
     runs = store.search(experiment.experiment_id, "FINISHED", "run")
     (parent,) = store.search(experiment.experiment_id, "FINISHED", "sweep")
     run = next(each for each in runs if each.data.params["threshold"] == "inf" and each.data.params["seed"] == "0")
-    assert run.data.tags["mlflow.parentRunId"] == parent.info.run_id
+    assert run.data.tags["fedbandit.sweep"] == parent.info.run_id
+    setting = store.client.get_run(run.data.tags["mlflow.parentRunId"])
+    assert setting.info.run_name == "Async-LinUCB γ=∞ on Simulation, uniform clients, 2 seeds"
     assert run.data.tags["mlflow.runName"] == "async-linucb γ=inf seed 0"
     expected = {"algorithm": "async-linucb", "dataset": "simulated-uniform", "alpha": "0.3", "ridge": "0.2"}
     expected |= {"gamma": "inf", "steps": "400", "clients": "20", "arms": "5", "dimension": "4"}
@@ -129,8 +132,11 @@ def test_a_record_has_everything_needed_to_trust_and_repeat_a_run(swept: Path):
         assert metric in run.data.metrics
     assert run.data.metrics["microseconds_per_step"] > 0
     assert run.data.metrics["communication"] == 0
-    for tag in ("run_key", "fingerprint", "source", "host", "pid", "machine", "version.numpy", "ran_on"):
+    for tag in ("run_key", "fingerprint", "source", "host", "pid", "ran_on"):
         assert run.data.tags[f"fedbandit.{tag}"]
+    record = next(each for each in finished_runs(store, ["tiny"]) if each.run_id == run.info.run_id)
+    for tag in ("machine", "version.numpy", "engine_version", "source_hash"):
+        assert record.provenance[f"fedbandit.{tag}"]
     assert "mlflow.note.content" in run.data.tags
     (dataset,) = run.inputs.dataset_inputs
     assert dataset.dataset.name == "simulated-uniform"

@@ -21,13 +21,21 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmark.__main__ import main
 from benchmark.metrics import metric
+from benchmark.pages.chart import TAG_PREFIX, VIEW_KEY, chart_link, runs_view, save_chart_views
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import Plan
 from benchmark.records.store import Store
 from benchmark.styles import run_colour
 from benchmark.terminal.summary import print_summary
-from benchmark.ui.chart import TAG_PREFIX, VIEW_KEY, chart_link, view_state
-from benchmark.ui.server import LOOPBACK, Server, find_experiment, free_port, landing_link, running_server
+from benchmark.ui.server import (
+    LOOPBACK,
+    Server,
+    find_experiment,
+    free_port,
+    landing_link,
+    prepare_pages,
+    running_server,
+)
 from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.sweeps import EXPERIMENT, RUNS, make_store
 from tests.benchmark.tiny_sweeps import empty_database
@@ -61,7 +69,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def store(folder: Path) -> str:
-    return make_store(folder)
+    """A store of an older version, whose pages `fedbandit ui` brings up to date."""
+    store = make_store(folder)
+    prepare_pages(store)
+    return store
 
 
 @pytest.fixture(scope="module")
@@ -89,25 +100,64 @@ def text_of(chrome: Chrome) -> str:
     return text
 
 
-def test_the_link_opens_a_scatter_plot_of_reward_against_communication(
+def setting_points() -> set[tuple[float, float, str]]:
+    """The points of the chart: the means of each setting over its seeds, and the colour of its method."""
+    points = set()
+    for algorithm, threshold in {(algorithm, threshold) for algorithm, threshold, *_ in RUNS}:
+        values = [(reward, moved) for a, t, _, reward, moved in RUNS if (a, t) == (algorithm, threshold)]
+        reward, moved = (sum(column) / len(values) for column in zip(*values, strict=True))
+        points.add((math.log10(1 + moved), reward, run_colour(algorithm)))
+    return points
+
+
+def test_the_link_opens_a_scatter_plot_of_reward_against_communication_with_a_point_per_setting(
     store: str, server: Server, chrome: Chrome
 ) -> None:
-    link = landing_link(store, find_experiment(store, EXPERIMENT), server.address)
+    link = landing_link(find_experiment(store, EXPERIMENT), server.address)
     with looking_at(chrome, link, "chart"):
         plots = WebDriverWait(chrome, PATIENCE).until(lambda page: page.execute_script(PLOTS))
         assert [(plot["type"], plot["x"], plot["y"]) for plot in plots] == [
-            ("scatter", "log10_communication", "normalised_reward")
+            ("scatter", "log10 of communication", "normalised reward")
         ]
-        expected = {(math.log10(1 + moved), reward, run_colour(algorithm)) for algorithm, _, _, reward, moved in RUNS}
-        assert {tuple(point) for point in plots[0]["points"]} == expected
+        points = {(round(x, 9), round(y, 9), colour) for x, y, colour in plots[0]["points"]}
+        assert points == {(round(x, 9), round(y, 9), colour) for x, y, colour in setting_points()}
         text = text_of(chrome)
-        assert f"{len(RUNS)} matching runs" in text  # without the parent run of the sweep
-        for algorithm in {algorithm for algorithm, *_ in RUNS}:
-            assert f"Group: {algorithm}" in text
+        assert f"{len(setting_points())} matching runs" in text  # neither the runs of seeds nor the sweep
+        for method in ("Async-LinUCB", "Async-LinUCB-AM", "Sync-LinUCB"):
+            assert f"Group: {method}" in text
+        assert "Delicious: normalised reward against communication" in text
         assert "Models" in text  # appears only in the mode for model training
         assert "Judges" not in text  # appears only in the mode for language models
         assert "PERMISSION_DENIED" not in text  # no request of the page is refused
         assert "Welcome to MLflow Assistant" not in text
+
+
+def test_the_overview_leads_to_the_chart_of_each_experiment(store: str, server: Server, chrome: Chrome) -> None:
+    overview = find_experiment(store, None)
+    assert overview.name == "overview"
+    with looking_at(chrome, landing_link(overview, server.address), "overview"):
+        name = f"//a[contains(., '{EXPERIMENT}')]"
+        WebDriverWait(chrome, PATIENCE).until(lambda page: page.find_elements(By.XPATH, name))
+        assert "Default" not in text_of(chrome)
+    line = MlflowClient(store).search_runs([overview.experiment_id])[0]
+    link = f"{server.address}/#/experiments/{overview.experiment_id}/runs/{line.info.run_id}"
+    with looking_at(chrome, link, "line"):
+        to_chart = f"//a[contains(., 'Open the chart of {EXPERIMENT}')]"
+        WebDriverWait(chrome, PATIENCE).until(lambda page: page.find_elements(By.XPATH, to_chart))[0].click()
+        chrome.switch_to.window(chrome.window_handles[-1])  # MLflow opens links of descriptions in a new tab
+        plots = WebDriverWait(chrome, PATIENCE).until(lambda page: page.execute_script(PLOTS))
+        assert plots[0]["y"] == "normalised reward"
+
+
+def test_the_page_of_a_setting_names_its_seeds_and_previews_its_curves(
+    store: str, server: Server, chrome: Chrome
+) -> None:
+    client, experiment_id = MlflowClient(store), find_experiment(store, EXPERIMENT).experiment_id
+    settings = client.search_runs([experiment_id], "tags.`fedbandit.kind` = 'setting'")
+    setting = next(run for run in settings if run.data.metrics["seeds"] == 2 and run.data.tags["Setting"] == "γ=5")
+    with looking_at(chrome, f"{server.address}/#/experiments/{experiment_id}/runs/{setting.info.run_id}", "setting"):
+        expected = ("Async-LinUCB γ=5 on Delicious, 2 seeds", "mean over 2 seeds", "transfers per client")
+        WebDriverWait(chrome, PATIENCE).until(lambda page: all(text in text_of(page) for text in expected))
 
 
 def test_clicking_an_experiment_on_the_home_page_shows_its_runs(server: Server, chrome: Chrome) -> None:
@@ -115,7 +165,9 @@ def test_clicking_an_experiment_on_the_home_page_shows_its_runs(server: Server, 
     with looking_at(chrome, server.address, "home"):
         link = f"//a[contains(., '{EXPERIMENT}')]"
         WebDriverWait(chrome, PATIENCE).until(lambda page: page.find_elements(By.XPATH, link))[0].click()
-        WebDriverWait(chrome, PATIENCE).until(lambda page: "sweep" in text_of(page) and "/runs" in page.current_url)
+        WebDriverWait(chrome, PATIENCE).until(
+            lambda page: "Async-LinUCB γ=5" in text_of(page) and "/runs" in page.current_url
+        )
         assert "workflowType=machine_learning" in chrome.current_url
         assert "Judges" not in text_of(chrome)
 
@@ -202,43 +254,40 @@ def saved_view(store: str, name: str) -> str:
 def test_a_view_shows_a_metric_that_the_runs_record(other_store: str, name: str, sources: tuple[str, ...], metric: str):
     """Whether `run` or `ui` saves it, and whatever the name of the experiment."""
     add_runs(other_store, name, *sources)
-    landing_link(other_store, find_experiment(other_store, name), "http://host")
-    view = saved_view(other_store, name)
-    assert f'\\"key\\": \\"{metric}\\"' in view
-    Store(other_store).save_chart_view(load_experiment("fig_d").model_copy(update={"name": name}))
-    assert saved_view(other_store, name) == view
+    client = MlflowClient(other_store)
+    save_chart_views(client, find_experiment(other_store, name), [])
+    assert f'\\"key\\": \\"{metric}\\"' in saved_view(other_store, name)
 
 
 def test_a_previously_saved_empty_chart_is_replaced(other_store: str):
     experiment_id = add_runs(other_store, "patience", "simulated")
     empty = json.dumps({"name": "Normalised reward against communication", "state": "{}"})
-    MlflowClient(other_store).set_experiment_tag(experiment_id, TAG_PREFIX + VIEW_KEY, empty)
-    landing_link(other_store, find_experiment(other_store, "patience"), "http://host")
+    client = MlflowClient(other_store)
+    client.set_experiment_tag(experiment_id, TAG_PREFIX + VIEW_KEY, empty)
+    save_chart_views(client, find_experiment(other_store, "patience"), [])
     assert json.loads(saved_view(other_store, "patience"))["name"] == "Regret against communication"
 
 
-def test_after_a_sweep_over_all_experiments_a_figure_on_real_data_is_opened(other_store: str):
-    for name in ("fig_a", "fig_d", "fig_e", "study_ties", "user_groups"):
+def test_without_a_name_the_overview_is_opened_or_the_latest_experiment_of_an_older_store(other_store: str):
+    for name in ("fig_a", "fig_e", "study_ties"):
         add_runs(other_store, name, "", kind="sweep", pid="1")
-    assert find_experiment(other_store, None).name == "fig_e"
-    add_runs(other_store, "fig_d", "", kind="sweep", pid="2")
-    assert find_experiment(other_store, None).name == "fig_d"
-    add_runs(other_store, "patience", "", kind="sweep", pid="3")
-    assert find_experiment(other_store, None).name == "patience"
-    assert find_experiment(other_store, "study_ties").name == "study_ties"
+    assert find_experiment(other_store, None).name == "study_ties"
+    add_runs(other_store, "overview", "", kind="overview")
+    assert find_experiment(other_store, None).name == "overview"
+    assert find_experiment(other_store, "fig_a").name == "fig_a"
 
 
-def test_run_names_the_experiment_that_ui_opens(capsys: pytest.CaptureFixture[str], other_store: str):
+def test_the_last_lines_of_run_lead_to_the_overview(capsys: pytest.CaptureFixture[str], other_store: str):
     experiments = [load_experiment(name) for name in experiment_names()]
     print_summary(Store(other_store), Plan(tuple(experiments)), [], [])
-    assert "view     fedbandit ui fig_e\n" in capsys.readouterr().out
+    assert "view     fedbandit ui\n" in capsys.readouterr().out
     print_summary(Store(other_store), Plan(tuple(experiments[-1:])), [], [])
-    assert f"view     fedbandit ui {experiments[-1].name}\n" in capsys.readouterr().out
+    assert f"view     fedbandit ui    (its chart: fedbandit ui {experiments[-1].name})\n" in capsys.readouterr().out
 
 
 def test_the_first_page_of_many_runs_has_complete_seeds(store: str) -> None:
     experiment_id = find_experiment(store, EXPERIMENT).experiment_id
-    state = view_state(metric("normalised_reward"))
+    state = runs_view(metric("normalised_reward"))
     order = [f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"]
     runs = MlflowClient(store).search_runs([experiment_id], state["searchFilter"], order_by=order)
     seeds = [run.data.params["seed"] for run in runs]
@@ -247,9 +296,8 @@ def test_the_first_page_of_many_runs_has_complete_seeds(store: str) -> None:
 
 
 def test_the_link_contains_experiment_view_and_mode() -> None:
-    assert chart_link("http://host:1/", "7", "key") == (
-        "http://host:1/#/experiments/7/runs?viewStateShareKey=key&compareRunsMode=CHART&workflowType=machine_learning"
-    )
+    query = f"viewStateShareKey={VIEW_KEY}&compareRunsMode=CHART&workflowType=machine_learning"
+    assert chart_link("http://host:1/", "7") == f"http://host:1/#/experiments/7/runs?{query}"
 
 
 def test_a_port_in_use_is_skipped() -> None:
@@ -269,7 +317,7 @@ def test_the_command_prints_the_link_and_ctrl_c_leaves_no_process(here: Path) ->
         assert process.stdout is not None
         link = process.stdout.readline().strip()
         address = link.partition("/#/")[0]
-        assert "/runs?viewStateShareKey=fedbandit-communication&compareRunsMode=CHART&workflowType=machine" in link
+        assert "/runs?viewStateShareKey=fedbandit-communication&compareRunsMode=TABLE&workflowType=machine" in link
         assert requests.get(f"{address}/health", timeout=60).ok
         process.send_signal(signal.SIGINT)
         assert process.wait(120) == 0

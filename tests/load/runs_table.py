@@ -10,7 +10,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmark.records.sqlite import refresh_statistics
-from benchmark.ui.server import find_experiment, free_port, landing_link, running_server
+from benchmark.ui.server import find_experiment, free_port, landing_link, prepare_pages, running_server
 from tests.benchmark.browser import chromium
 from tests.load.full_store import NAME
 
@@ -26,7 +26,7 @@ def _profile() -> "tempfile.TemporaryDirectory[str]":
 def rows_show(page: Chrome) -> bool:
     """Return whether the page shows the number of runs, and some runs or groups of runs."""
     text: str = page.execute_script(TEXT)
-    return re.search(r"[1-9][0-9,]* matching runs", text) is not None and "-linucb" in text
+    return re.search(r"[1-9][0-9,]* matching runs", text) is not None and "LinUCB" in text.replace("linucb", "LinUCB")
 
 
 def seconds_until_rows_show(folder: Path) -> dict[str, float] | None:
@@ -35,11 +35,12 @@ def seconds_until_rows_show(folder: Path) -> dict[str, float] | None:
         return None
     store = f"sqlite:///{folder / 'mlflow.db'}"
     start = time.perf_counter()
+    prepare_pages(store)  # as `fedbandit ui` does
     experiment = find_experiment(store, NAME)
-    refresh_statistics(store)  # as `fedbandit ui` does
+    refresh_statistics(folder / "mlflow.db")
     with running_server(store, free_port(), folder / "server.log") as server, _profile() as profile:
         times = {"`fedbandit ui` until the server responds": time.perf_counter() - start}
-        link = landing_link(store, experiment, server.address)
+        link = landing_link(experiment, server.address)
         runs = f"{server.address}/#/experiments/{experiment.experiment_id}/runs"
         table = f"{runs}?compareRunsMode=TABLE&orderByKey=metrics.%60communication%60"
         with chromium(Path(profile)) as chrome:

@@ -30,10 +30,11 @@ grid = { start = 1e-2, stop = 1e3, points = 10 }
 
 @dataclass(frozen=True)
 class Sweep:
-    """Wall and CPU seconds of one sweep, and the memory of its parent process (MiB) early and late."""
+    """Wall and CPU seconds of one sweep, the CPU seconds of its parent process, and its memory (MiB) early and late."""
 
     wall: float
     cpu: float
+    parent_cpu: float
     early: float
     late: float
 
@@ -45,9 +46,12 @@ def sweep(folder: Path, arguments: list[str]) -> Sweep:
     process = subprocess.Popen(command, cwd=folder, env=_environment(), stdout=subprocess.DEVNULL)
     parent = psutil.Process(process.pid)
     memory: list[float] = []
+    parent_cpu = 0.0
     while process.poll() is None:
         try:
             memory.append(parent.memory_info().rss / 2**20)
+            times = parent.cpu_times()
+            parent_cpu = times.user + times.system
         except psutil.NoSuchProcess:
             break
         time.sleep(0.2)
@@ -56,7 +60,7 @@ def sweep(folder: Path, arguments: list[str]) -> Sweep:
     wall, after = time.perf_counter() - start, os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     late = memory[len(memory) // 4 :] or [0.0]
-    return Sweep(wall, cpu, late[0], max(late[-len(late) // 4 :]))
+    return Sweep(wall, cpu, parent_cpu, late[0], max(late[-len(late) // 4 :]))
 
 
 def kernel_seconds(folder: Path) -> tuple[int, float, float]:
@@ -76,6 +80,8 @@ def report(label: str, folder: Path, measured: Sweep) -> bool:
     rows = [
         ("overhead over the kernels, CPU time", measured.cpu / kernels_cpu - 1, 0.25, "most"),
         ("overhead over the kernels, wall time", measured.wall * JOBS / kernels - 1, 0.25, "most"),
+        # The parent process writes all records, and starts the command.
+        ("the writing process, share of the CPU time", measured.parent_cpu / measured.cpu, 0.05, "most"),
         ("use of the cores", measured.cpu / (measured.wall * JOBS), 0.85, "least"),
         ("memory of the parent, late / early", measured.late / max(measured.early, 1e-9), 1.15, "most"),
     ]

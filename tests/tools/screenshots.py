@@ -72,7 +72,7 @@ def pages(store: str, address: str) -> dict[str, tuple[str, Callable[[Chrome], o
     query = f"{ONLY_RUNS} and params.algorithm = '{ALGORITHM}' and params.threshold = '{GAMMA}' and params.seed = '0'"
     run = client.search_runs([experiment.experiment_id], query)[0].info.run_id
     report = client.search_runs([experiment.experiment_id], "tags.`fedbandit.kind` = 'analysis'")[0].info.run_id
-    chart = landing_link(store, experiment, address)
+    chart = landing_link(experiment, address)
     return {
         "ui_chart": (chart, lambda page: page.execute_script(PLOTTED)),
         "ui_table": (chart.replace("=CHART", "=TABLE"), lambda page: "async-linucb γ" in _text(page)),

@@ -1,0 +1,249 @@
+"""What MLflow's pages show: one run per setting with its seeds nested below it, an overview, charts, descriptions."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from benchmark.answers.archive import Filters, archive_runs, restore_runs, select_runs
+from benchmark.pages import update
+from benchmark.pages.chart import TAG_PREFIX, VIEW_KEY
+from benchmark.pages.settings import setting_key, settings_of
+from benchmark.pages.update import are_current, plain, update_pages
+from benchmark.records.content import local_folder
+from benchmark.records.reader import (
+    experiments_with_runs,
+    finished_runs,
+    read,
+    read_aggregates,
+    read_sweeps,
+    something_is_running,
+)
+from benchmark.records.store import Store
+from benchmark.records.tags import PARENT
+from benchmark.statistics.paired import mean_interval
+from tests.benchmark.recorded import SETTINGS, planned, record_all, result_of, store_in, tiny
+from tests.records import run_record
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.chdir(tmp_path)
+    store = store_in(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
+    return store
+
+
+def shown(store: Store, kind: str = "setting", experiment: str = "tiny") -> list[Any]:
+    """The runs of a kind in an experiment, by name."""
+    runs = store.search(store.experiment_ids()[experiment], None, kind)
+    return sorted(runs, key=lambda run: str(run.info.run_name))
+
+
+def test_every_setting_is_one_run_with_means_and_its_seeds_nested_below_it(store: Store, tmp_path: Path):
+    ids = record_all(store, tiny(tmp_path), (0, 1, 2))
+    assert update_pages(store, ["tiny"]) == SETTINGS
+    settings = shown(store)
+    assert [run.info.run_name for run in settings] == [
+        "Async-LinUCB γ=1 on Simulation, uniform clients, 3 seeds",
+        "Async-LinUCB γ=1.01 on Simulation, uniform clients, 3 seeds",
+        "Async-LinUCB γ=101 on Simulation, uniform clients, 3 seeds",
+        "Async-LinUCB γ=2 on Simulation, uniform clients, 3 seeds",
+        "Async-LinUCB γ=∞ on Simulation, uniform clients, 3 seeds",
+        "Sync-LinUCB D=0.01 on Simulation, uniform clients, 3 seeds",
+        "Sync-LinUCB D=1 on Simulation, uniform clients, 3 seeds",
+        "Sync-LinUCB D=100 on Simulation, uniform clients, 3 seeds",
+    ]
+    first = settings[0]
+    mean, low, high = mean_interval([100.0, 101.0, 102.0])
+    assert first.data.metrics == pytest.approx(
+        {
+            **{"regret": mean, "regret low": low, "regret high": high, "seeds": 3, "communication": 200},
+            **{"log10 of communication": 2.303196, "transfers per client": 10, "full transfers per client": 10},
+            "running time in seconds": 0.5,
+        }
+    )
+    visible = [name for name in first.data.tags if not name.startswith(("mlflow.", "fedbandit."))]
+    assert visible == ["Method", "Setting", "Data", "Seeds"]
+    assert first.data.params["algorithm"] == "async-linucb"
+    assert "regret 101 (mean over 3 seeds, 95 % interval 98.52 to 103.5)" in first.data.tags["mlflow.note.content"]
+    parents = {run_id: store.client.get_run(run_id).data.tags[PARENT] for run_id in ids}
+    by_parent = {run.info.run_id: [each for each in ids if parents[each] == run.info.run_id] for run in settings}
+    assert sorted(len(children) for children in by_parent.values()) == [3] * SETTINGS
+    seeds = {store.client.get_run(each).data.tags["Seed"] for each in by_parent[first.info.run_id]}
+    assert seeds == {"0", "1", "2"}
+
+
+def test_curves_are_a_small_table_and_a_picture(store: Store, tmp_path: Path):
+    record_all(store, tiny(tmp_path), (0, 1, 2))
+    update_pages(store, ["tiny"])
+    folder = local_folder(shown(store)[0].info.artifact_uri)
+    assert folder is not None
+    table = pd.read_csv(io.BytesIO((folder / "curve.csv").read_bytes()))
+    assert [*table] == [
+        *("step", "reward", "reward_low", "reward_high"),
+        *("communication", "communication_low", "communication_high"),
+    ]
+    assert table["step"].tolist() == [1, 20, 40]
+    assert table["reward"].tolist() == [2, 40, 80]
+    mean, low, high = mean_interval([40.0, 80.0, 120.0])
+    assert table.iloc[-1, 1:4].tolist() == pytest.approx([mean, low, high])
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_is_written_twice_and_only_changed_settings_are_rewritten_under_their_ids(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    experiment = tiny(tmp_path)
+    record_all(store, experiment, (0, 1, 2))
+    assert not are_current(store, ["tiny"], finished_runs(store, ["tiny"]))
+    update_pages(store, ["tiny"])
+    before = {run.info.run_id: run.info.start_time for run in shown(store)}
+    assert are_current(store, ["tiny"], finished_runs(store, ["tiny"]))
+    monkeypatch.setattr(Store, "write", lambda *_: pytest.fail("nothing has changed"))
+    assert update_pages(store, ["tiny"]) == 0
+    monkeypatch.undo()
+    runs = planned(experiment, (3,))
+    sweep = store.begin_sweep(experiment, "quick", 1)
+    store.record(sweep, experiment, runs[0], result_of(runs[0]))
+    assert update_pages(store, ["tiny"]) == 1
+    after = {run.info.run_id: run.info.start_time for run in shown(store)}
+    assert after.keys() == before.keys()
+    assert sum(after[run_id] != before[run_id] for run_id in before) == 1
+    assert sum("4 seeds" in run.info.run_name and run.data.metrics["seeds"] == 4 for run in shown(store)) == 1
+
+
+def test_settings_are_never_results(store: Store, tmp_path: Path):
+    record_all(store, tiny(tmp_path), (0, 1, 2))
+    before = [run.run_id for run in read(store.uri)], experiments_with_runs(store), read_sweeps(store.uri)
+    update_pages(store, ["tiny"])
+    after = [run.run_id for run in read(store.uri)], experiments_with_runs(store), read_sweeps(store.uri)
+    assert after == before
+    assert len(finished_runs(store, ["tiny", "overview"])) == 3 * SETTINGS
+    assert len(select_runs(Filters(experiment="*"), store=store)) == 3 * SETTINGS
+    assert not something_is_running(store, ["tiny", "overview"])
+    assert len(read_aggregates(store, ["tiny"])) == SETTINGS
+
+
+def test_archived_runs_leave_the_means_and_restored_ones_return(store: Store, tmp_path: Path):
+    record_all(store, tiny(tmp_path), (0, 1, 2))
+    update_pages(store, ["tiny"])
+    runs = select_runs(Filters(experiment="tiny"), store=store)
+    archive_runs([run for run in runs if run.seed == 2], store)
+    assert {run.data.metrics["seeds"] for run in shown(store)} == {2}
+    assert {run.data.metrics["regret"] for run in shown(store)} == {100.5}
+    assert not any("regret low" in run.data.metrics for run in shown(store))  # too few seeds for an interval
+    archive_runs([run for run in runs if run.seed != 2], store)
+    assert shown(store) == []
+    assert shown(store, "overview", "overview")[0].data.metrics["finished runs"] == 0
+    restore_runs(runs, store)
+    assert {run.data.metrics["seeds"] for run in shown(store)} == {3}
+    assert len(shown(store)) == SETTINGS
+
+
+def test_an_update_that_was_killed_is_repeated(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    record_all(store, tiny(tmp_path), (0, 1, 2))
+    monkeypatch.setattr(update, "BATCH", 9)  # runs: three settings
+    write, calls = Store.write, []
+
+    def write_once(self: Store, runs: Any) -> list[str]:
+        calls.append(len(runs))
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return write(self, runs)
+
+    monkeypatch.setattr(Store, "write", write_once)
+    with pytest.raises(KeyboardInterrupt):
+        update_pages(store, ["tiny"])
+    monkeypatch.setattr(Store, "write", write)
+    assert len(shown(store)) == 3
+    assert len(finished_runs(store, ["tiny"])) == 3 * SETTINGS
+    assert update_pages(store, ["tiny"]) == SETTINGS - 3
+    assert len(shown(store)) == SETTINGS
+
+
+def test_a_setting_that_two_writers_created_is_shown_once(store: Store, tmp_path: Path):
+    record_all(store, tiny(tmp_path), (0, 1, 2))
+    update_pages(store, ["tiny"])
+    twin = shown(store)[0]
+    copied = {name: text for name, text in twin.data.tags.items() if not name.startswith("mlflow.")}
+    store.client.create_run(twin.info.experiment_id, tags=copied, run_name="twin")
+    update_pages(store, ["tiny"])
+    assert len(shown(store)) == SETTINGS
+
+
+def test_seeds_that_choose_settings_are_never_in_a_reported_mean(store: Store, tmp_path: Path):
+    experiment = tiny(tmp_path)
+    record_all(store, experiment, (0, 1, 2))
+    record_all(store, experiment, (10_000, 10_001), regret=0.0)
+    update_pages(store, ["tiny"])
+    assert {run.data.metrics["regret"] for run in shown(store)} == {101.0}
+    candidates = shown(store, "candidate")
+    assert len(candidates) == SETTINGS
+    assert all(run.info.run_name.endswith("2 seeds for choosing") for run in candidates)
+    view = json.loads(store.find("tiny").tags[TAG_PREFIX + VIEW_KEY])
+    assert "= 'setting'" in json.loads(view["state"])["searchFilter"]
+
+
+def test_runs_on_other_data_are_another_setting():
+    first, same, other = (
+        run_record(seed=seed, source="official", prepared=prepared)
+        for seed, prepared in ((0, "a" * 8), (1, "a" * 8), (2, "b" * 8))
+    )
+    assert setting_key(first, "a") == setting_key(same, "a") != setting_key(other, "b")
+    assert sorted(len(setting.runs) for setting in settings_of([first, same, other])) == [1, 2]
+
+
+def test_the_latest_run_of_a_seed_counts():
+    runs = [run_record(seed=0, run_id="old"), run_record(seed=0, run_id="new"), run_record(seed=1, run_id="one")]
+    (setting,) = settings_of(runs)
+    assert [run.run_id for run in setting.runs] == ["new", "one"]
+    assert set(setting.run_ids) == {"old", "new", "one"}
+
+
+def test_streams_of_one_name_and_other_sizes_have_charts_of_their_own(store: Store, tmp_path: Path):
+    record_all(
+        store, tiny(tmp_path, **{"streams = [": "streams = [{ simulated = 'uniform', steps = 9, clients = 7 }, "}), (0,)
+    )
+    update_pages(store, ["tiny"])
+    tags = store.find("tiny").tags
+    views = [json.loads(text)["name"] for name, text in sorted(tags.items()) if name.startswith(TAG_PREFIX)]
+    assert len(views) == len({run.data.tags["Data"] for run in shown(store)})
+
+
+def test_the_overview_has_one_line_per_experiment_with_a_link(store: Store, tmp_path: Path):
+    for name in ("tiny", "other"):
+        record_all(store, tiny(tmp_path, name), (0, 1, 2))
+    update_pages(store, ["tiny", "other"])
+    lines = shown(store, "overview", "overview")
+    assert [run.info.run_name for run in lines] == ["Tiny (other)", "Tiny (tiny)"]
+    assert lines[1].data.metrics == {
+        **{"finished runs": 3 * SETTINGS, "settings": SETTINGS, "seeds": 3},
+        **{"best regret": 101, "transfers per client of the best": 10},
+    }
+    assert f"(#/experiments/{store.experiment_ids()['tiny']}/runs?" in lines[1].data.tags["mlflow.note.content"]
+    visible = [name for name in lines[0].data.tags if not name.startswith(("mlflow.", "fedbandit."))]
+    assert visible == ["Experiment", "Data", "Methods", "Best"]
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+def test_the_empty_experiment_of_mlflow_is_removed(store: Store, tmp_path: Path, is_used: bool):
+    record_all(store, tiny(tmp_path), (0,))
+    if is_used:
+        store.client.create_run("0")
+    update_pages(store, ["tiny"])
+    assert ("Default" in store.experiment_names()) == is_used
+
+
+def test_descriptions_are_plain_text(store: Store, tmp_path: Path):
+    experiment = tiny(tmp_path)
+    record_all(store, experiment, (0,))
+    experiment_id = store.experiment_id(experiment)
+    assert store.find("tiny").tags["mlflow.note.content"] == "Tiny."
+    store.client.set_experiment_tag(experiment_id, "mlflow.note.content", "**Figure e: Delicious**\n\nAll of it.")
+    update_pages(store, ["tiny"])
+    assert store.find("tiny").tags["mlflow.note.content"] == "Figure e: Delicious. All of it."
+    assert plain("My **own** words") == "My **own** words"
