@@ -132,9 +132,10 @@ def test_the_page_answers_from_the_board(results: Results, stored: StoredBoard):
     assert "NOT THE PROTOCOL" in group.labels[-1]
     assert "has the highest mean score over the budgets" in group.sentence
     assert answer.headings[0] == "0"
-    names = dict(group.rows)
-    assert names["Async-LinUCB"][0].verdict == "identical"
-    assert sum(cells[-1].is_best for cells in names.values()) == 1
+    (name, cells), *_ = group.rows
+    assert name.startswith("Async-LinUCB (8 of ")  # configurations
+    assert cells[0].verdict == "identical"
+    assert sum(cells[-1].is_best for _, cells in group.rows) == 1
 
 
 def test_a_board_with_another_protocol_is_not_in_the_summary(results: Results):
