@@ -16,7 +16,7 @@ MIN_DISK = 2 * 2**30
 MIN_MEMORY = 4 * 2**30
 
 CLUSTER_SECTION = "A Dask cluster"
-"""The section of README.md on starting a cluster."""
+"""The section of docs/cluster.md on starting a cluster."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def _cluster(scheduler: str | None) -> Check:
         executor = DaskExecutor(scheduler)
     except OSError as error:
         return Check(
-            "fail", "cluster", str(error), f"to start a cluster, see the section {CLUSTER_SECTION!r} of README.md"
+            "fail", "cluster", str(error), f"to start a cluster, see the section {CLUSTER_SECTION!r} of docs/cluster.md"
         )
     try:
         return Check("ok", "cluster", f"{scheduler}: {executor.threads} threads")

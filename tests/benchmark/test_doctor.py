@@ -10,7 +10,7 @@ from benchmark.__main__ import main
 from benchmark.execution import compilation
 from benchmark.terminal import check_up
 from data_pipelines.prepare.readiness import PreparationOptions, make_ready
-from tests.readme import README
+from tests.readme import DOCS
 
 
 @pytest.fixture(autouse=True)
@@ -47,12 +47,12 @@ def test_a_full_disk_fails_and_sets_the_exit_code(monkeypatch: pytest.MonkeyPatc
     assert "FAIL  disk (results)" in capsys.readouterr().out
 
 
-def test_an_unreachable_cluster_fails_and_the_advice_names_a_section_of_the_readme():
+def test_an_unreachable_cluster_fails_and_the_advice_names_a_section_of_the_documentation():
     check = checks("tcp://127.0.0.1:9")["cluster"]
     assert check.state == "fail"
     assert "no Dask scheduler responds" in check.result
-    headings = re.findall(r"^#+ (.+)$", README.read_text(), re.MULTILINE)
-    (section,) = re.findall(r"section '(.+)' of README\.md", check.advice)
+    headings = re.findall(r"^#+ (.+)$", (DOCS / "cluster.md").read_text(), re.MULTILINE)
+    (section,) = re.findall(r"section '(.+)' of docs/cluster\.md", check.advice)
     assert section in headings
 
 
