@@ -149,8 +149,8 @@ def gather(folder: Path, tables: Sequence[Table], figures: Sequence[Path], page:
     for path in figures:
         (folder / "figures" / path.name).write_bytes(path.read_bytes())
     for table in tables:
-        page = HEAD.format(title=escape(table.title)) + table.html()
-        for suffix, content in ((".html", page), (".md", table.markdown()), (".csv", table.csv())):
+        document = HEAD.format(title=escape(table.title)) + table.html()
+        for suffix, content in ((".html", document), (".md", table.markdown()), (".csv", table.csv())):
             (folder / "tables" / f"{table.name}{suffix}").write_text(content, encoding="utf-8")
     return digest({path.relative_to(folder).as_posix(): sha256_of(path) for path in folder.rglob("*.*")})
 
