@@ -5,7 +5,8 @@ import shutil
 import signal
 import sqlite3
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from filelock import FileLock
 
 from benchmark.execution.local import LocalExecutor
-from benchmark.execution.run_result import RunResult
+from benchmark.execution.run_result import RunResult, failed_result
 from benchmark.observer import Silent
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.plan import Run
@@ -203,3 +204,40 @@ def test_a_relative_store_follows_the_working_directory(tmp_path: Path, monkeypa
         store.client.create_experiment(folder.name)
         names[folder.name] = {*store.experiment_names()} - {"Default"}
     assert names == {"first": {"first"}, "second": {"second"}}
+
+
+@dataclass
+class Counting:
+    """An executor that counts the streams it opens, and returns a made-up result for each run at once."""
+
+    opened: Counter[tuple[str, int]] = field(default_factory=Counter)
+    compiler: None = None
+
+    def capacity(self) -> int:
+        return 4
+
+    def open_stream(self, spec: Any, seed: int) -> "Future[Any]":
+        self.opened[spec.name, seed] += 1
+        return self._result(seed)
+
+    def submit(self, stream: Any, algorithm: Any, seed: int) -> "Future[Any]":
+        return self._result(failed_result("not executed"))
+
+    def _result(self, value: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        future.set_result(value)
+        return future
+
+    def close_stream(self, stream: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_stream_is_built_once_per_seed_for_all_methods_and_experiments(tmp_path: Path):
+    executor = Counting()
+    names = [write_tiny(tmp_path, name, seeds=3) for name in ("tiny", "other")]
+    result = sweep(tmp_path, executor, *names)  # type: ignore[arg-type]
+    assert len(result.failed) == 3 * RUNS
+    assert executor.opened == {("simulated-uniform", seed): 1 for seed in range(3)}

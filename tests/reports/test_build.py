@@ -82,6 +82,25 @@ def test_a_report_is_written_and_logged_and_then_reused(copied: HandMade, capsys
     assert analysis_runs(copied, "user_groups") != []
 
 
+def test_the_report_run_has_verdict_counts_figures_in_its_description_and_the_page(copied: HandMade):
+    build()
+    client = copied.store.client
+    (run_id,) = analysis_runs(copied, "fig_a")
+    run = client.get_run(run_id)
+    assert run.data.metrics["finished runs"] > 0
+    counts = {name: value for name, value in run.data.metrics.items() if name.startswith("claims ")}
+    assert counts
+    assert all(value >= 1 and value == int(value) for value in counts.values())
+    note = run.data.tags["mlflow.note.content"]
+    assert f"](get-artifact?path=figures%2Ffig_a.png&run_uuid={run_id})" in note
+    assert "**" not in note
+    (groups,) = analysis_runs(copied, "user_groups")
+    assert "RECONSTRUCTED DATA" in client.get_run(groups).data.tags["mlflow.note.content"]
+    (overview,) = analysis_runs(copied, "overview")
+    assert {file.path for file in client.list_artifacts(overview)} == {"report.html"}
+    assert client.get_run(overview).data.metrics.keys() >= counts.keys()
+
+
 def test_a_report_on_one_experiment_does_not_change_the_full_one(copied: HandMade, capsys: pytest.CaptureFixture[str]):
     out = copied.folder / "reports/output"
     assert main(["report"]) == 0
