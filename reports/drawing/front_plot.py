@@ -1,7 +1,7 @@
 """A front as an interactive plot: hovering over a mark shows its algorithm, threshold, seeds and values."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -24,11 +24,10 @@ LABEL_SIZE, MARK_RADIUS = 11.0, 6.5
 
 def plot_front(front: Front) -> Mapping[str, Any]:
     """Return the front as a Plotly figure, as complete as the static picture."""
-    traces = []
-    for number, curve in enumerate(front.curves):
-        traces += _marks(front, curve, is_in_legend=number < MAX_ENTRIES)
-    traces += [_staircase(front, curve) for curve in front.curves]
-    traces += _stated(front) + plotly_lines(front.references, front.axis.left, front.axis.right) + _random(front)
+    lines = plotly_lines(front.references, front.axis.left, front.axis.right)
+    named = [_marks(front, curve) for curve in front.curves] + _stated(front) + lines + _random(front)
+    extremes = [trace for curve in front.curves for trace in _extreme(front, curve)]
+    traces = capped([*named, *extremes]) + [_staircase(front, curve) for curve in front.curves]
     vertical = {"title": {"text": front.metric.plain_axis_label()}, "range": [front.bottom, front.top]}
     if front.is_log:
         vertical |= {"type": "log", "range": [math.log10(front.bottom), math.log10(front.top)], "dtick": "D2"}
@@ -68,17 +67,29 @@ def budget_points(front: Front) -> dict[str, Any]:
     }
 
 
-def _marks(front: Front, curve: Curve, *, is_in_legend: bool) -> list[dict[str, Any]]:
-    """Return the marks of a curve, and its extreme without communication as a red dot, as in the paper."""
+def capped(traces: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the traces, of which the first eight that want an entry in the legend have one."""
+    shown, count = [], 0
+    for trace in traces:
+        is_shown = bool(trace.get("showlegend", True)) and count < MAX_ENTRIES
+        count += is_shown
+        shown.append({**trace, "showlegend": is_shown})
+    return shown
+
+
+def _marks(front: Front, curve: Curve) -> dict[str, Any]:
+    """Return the marks of a curve, without its extreme without communication."""
+    style = curve.style
+    return _trace(front, curve, ~curve.no_communication, curve.legend, style.colour, style.symbol)
+
+
+def _extreme(front: Front, curve: Curve) -> list[dict[str, Any]]:
+    """Return the extreme without communication as a red dot, as in the paper."""
     is_red = curve.no_communication
-    colour, symbol = curve.style.colour, curve.style.symbol
-    traces = [{**_trace(front, curve, ~is_red, curve.legend, colour, symbol), "showlegend": is_in_legend}]
-    if is_red.any():
-        text = curve.marks["text"][is_red].iloc[0]
-        name = f"{curve.label} at {text}"
-        red = _trace(front, curve, is_red, name, NO_COMMUNICATION, "circle")
-        traces.append({**red, "legendgroup": name, "showlegend": is_in_legend and len(front.curves) <= 4})
-    return traces
+    if not is_red.any():
+        return []
+    name = f"{curve.label} at {curve.marks['text'][is_red].iloc[0]}"
+    return [{**_trace(front, curve, is_red, name, NO_COMMUNICATION, "circle"), "legendgroup": name}]
 
 
 def _trace(front: Front, curve: Curve, mask: Bools, name: str, colour: str, symbol: str) -> dict[str, Any]:

@@ -196,8 +196,8 @@ for (const list of document.querySelectorAll("[role=tablist]")) {
 function reveal() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
-  const tab = document.querySelector(`[role=tab][aria-controls="${CSS.escape(target.id)}"]`);
-  if (tab) tab.click();
+  const panel = target.closest("[role=tabpanel]");
+  if (panel) document.getElementById(panel.getAttribute("aria-labelledby")).click();
   for (let box = target; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
   target.scrollIntoView({ behavior: "instant" });
 }
