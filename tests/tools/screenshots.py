@@ -75,7 +75,7 @@ def pages(store: str, address: str) -> dict[str, tuple[str, Callable[[Chrome], o
     chart = landing_link(experiment, address)
     return {
         "ui_chart": (chart, lambda page: page.execute_script(PLOTTED)),
-        "ui_table": (chart.replace("=CHART", "=TABLE"), lambda page: "async-linucb γ" in _text(page)),
+        "ui_table": (chart.replace("=CHART", "=TABLE"), lambda page: "LinUCB" in _text(page)),
         "ui_run": (f"{root}/runs/{run}", lambda page: "normalised_reward" in _text(page)),
         "ui_report": (
             f"{root}/runs/{report}/artifacts/figures/{EXPERIMENT}.png",
