@@ -99,7 +99,7 @@ const near = new IntersectionObserver((entries) => {
       draw(entry.target);
     }
   }
-}, { rootMargin: "400px" });
+}, { rootMargin: "900px" });
 
 // Budgets: 0, then 1, 2, 5, 10, … up to the most expensive setting.
 function steps(budget) {
