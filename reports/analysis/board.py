@@ -153,16 +153,21 @@ def _best_mean(result: BoardResult, results: dict[str, Result]) -> float:
 
 
 def summary_rows(results: Sequence[BoardResult]) -> pd.DataFrame:
-    """Return one row per task and method: the verdict at each budget, compared with tuned "no communication"."""
+    """Return one row per task and tuned method: the verdict at each budget, compared with tuned "no communication"."""
     rows = []
     for result in results:
-        for entry in result.contenders:
+        for entry in ranked_entries(result):
             names = {"task": result.board.task.name, "method": noted_label(entry)}
             row: dict[str, Any] = {**names, "rank": rank_of(result, entry)}
             for budget in columns_of(result):
                 row[budget_text(budget)] = cell_text(result, entry, budget)
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def ranked_entries(result: BoardResult) -> list[Entry]:
+    """Return the rows that are tuned and have scores; others have no rank and are in the tables of the task alone."""
+    return [entry for entry in result.contenders if entry.is_ranked]
 
 
 def noted_label(entry: Entry) -> str:

@@ -11,16 +11,16 @@ from matplotlib.patches import Patch, Rectangle
 from benchmark.board.entries import Entry
 from benchmark.board.result import BoardResult
 from benchmark.statistics.budgets import random_score
-from benchmark.statistics.comparison import NO_COMMUNICATION
+from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY
 from benchmark.statistics.verdicts import Verdict, equivalence_margin
 from benchmark.styles import Style, distinct_styles
-from reports.analysis.board import NONE, budget_text, columns_of, noted_label
+from reports.analysis.board import NONE, budget_text, columns_of, noted_label, ranked_entries
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import GREY, bars, hover_lines, layout, numbers
 from reports.drawing.reference_lines import REFERENCES
 from reports.drawing.style import FAINT, INK, panels
-from reports.read.boards import StoredBoard
+from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import BOARD
@@ -48,15 +48,18 @@ LABEL_GAP = 0.05
 """Names of lines that are nearer, as a share of the height, are written side by side."""
 
 AXIS_LABEL = "budget (full transfers per client)"
+GAP = 0.25
+"""Between the budgets and the primary endpoint in the summary, in columns."""
+
 SCORES = {"reward": "normalised reward", "regret": "1 − regret / random's regret"}
 
 
 def figures(results: Results, context: Context) -> list[Figure]:
     """Return two figures per board, and the summary over all tasks by the protocol."""
     all_figures = []
-    by_protocol = [board for board in results.boards if board.is_by_protocol and board.result.contenders]
-    if by_protocol:
-        all_figures.append(_summary(by_protocol, context))
+    shipped = [board for board in by_protocol(results.boards) if board.result.contenders]
+    if shipped:
+        all_figures.append(_summary(shipped, context))
     for board in results.boards:
         if board.result.scores is not None:
             all_figures += [_differences(board, context), _scores(board, context)]
@@ -266,12 +269,12 @@ def summary_cells(results: Sequence[BoardResult]) -> pd.DataFrame:
     """Return one row per task, method and budget, the primary endpoint included: verdict and score."""
     rows = []
     for result in results:
-        for entry in result.contenders:
+        for entry in ranked_entries(result):
             for budget in columns_of(result):
                 has_choice = isinstance(budget, str) or result.choice(entry.name, budget) is not None
                 score = result.mean(entry.name, budget)[0] if has_choice else random_score(result.board.scale)
                 verdict = result.verdict(entry.name, budget)
-                text = f"{score:.3g}" if has_choice else NONE
+                text = f"{score:#.3g}" if has_choice else NONE
                 names = {"task": result.board.task.name, "method": noted_label(entry), "budget": budget_text(budget)}
                 rows.append(names | {"verdict": str(verdict), "score": score, "text": text})
     return pd.DataFrame(rows)
@@ -282,7 +285,7 @@ def _summary(boards: Sequence[StoredBoard], context: Context) -> Figure:
     caption = (
         "Every method on every task, at each budget (full transfers per client) and at the primary endpoint, the mean "
         "over the budgets 2, 10, 100 and 1,000. The colour is the verdict, compared with tuned “no communication”; the "
-        "number is the mean score."
+        "number is the mean score. Rows with values that are not tuned are in the tables of each task."
     )
     return make_figure(
         "board_summary",
@@ -298,22 +301,32 @@ def _summary(boards: Sequence[StoredBoard], context: Context) -> Figure:
 
 
 def _draw_summary(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
-    lines = list(rows[["task", "method"]].drop_duplicates().itertuples(index=False, name=None))
+    """Draw the methods below each task, a column per budget, and the primary endpoint apart from them."""
     budgets = list(dict.fromkeys(rows["budget"]))
-    canvas, (axes,) = panels(1, labels, height=1.2 + 0.3 * len(lines))
-    for row in rows.itertuples(index=False):
-        x, y = budgets.index(str(row.budget)), lines.index((row.task, row.method))
-        colour = COLOURS[Verdict(str(row.verdict))]
-        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
-        axes.text(x + 0.5, y + 0.5, str(row.text), ha="center", va="center", fontsize=8, color=INK)
-    for number, (task, _) in enumerate(lines):
-        if number and lines[number - 1][0] != task:
-            axes.axhline(number, color=INK, linewidth=0.8)
-    axes.set(xlim=(0, len(budgets)), ylim=(len(lines), 0), xlabel=AXIS_LABEL)
-    axes.set_xticks(np.arange(len(budgets)) + 0.5, budgets)
-    names = [f"{task}   {method}" for task, method in lines]
-    axes.set_yticks(np.arange(len(lines)) + 0.5, names, fontsize=8)
+    columns = {budget: number + GAP * (budget == PRIMARY) for number, budget in enumerate(budgets)}
+    tasks = {task: list(dict.fromkeys(part["method"])) for task, part in rows.groupby("task", sort=False)}
+    height = sum(len(methods) + 1 for methods in tasks.values())
+    canvas, (axes,) = panels(1, labels, height=1.4 + 0.26 * height)
+    line = 0
+    for task, methods in tasks.items():
+        axes.text(-0.08, line + 0.55, task, ha="right", va="center", fontsize=9, color=INK, fontweight="bold")
+        for number, name in enumerate(methods, start=line + 1):
+            axes.text(-0.08, number + 0.5, name, ha="right", va="center", fontsize=8.5, color=INK)
+            for row in rows[(rows["task"] == task) & (rows["method"] == name)].itertuples(index=False):
+                x, colour = columns[str(row.budget)], COLOURS[Verdict(str(row.verdict))]
+                axes.add_patch(Rectangle((x, number), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
+                axes.text(x + 0.5, number + 0.5, str(row.text), ha="center", va="center", fontsize=8, color=INK)
+        line += len(methods) + 1
+    right = max(columns.values()) + 1
+    axes.set(xlim=(-2.4, right), ylim=(height, 0), xlabel=AXIS_LABEL)
+    names = ["mean of\n2 to 1,000" if budget == PRIMARY else budget for budget in budgets]
+    axes.set_xticks([x + 0.5 for x in columns.values()], names, fontsize=8.5)
+    axes.xaxis.set_ticks_position("top")
+    axes.xaxis.set_label_position("top")
+    axes.set_yticks([])
     axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
     axes.grid(visible=False)
     handles = [Patch(facecolor=COLOURS[verdict], label=name) for name, verdict in NAMES.items()]
     canvas.legend(handles=handles, loc="outside lower center", ncols=4)

@@ -14,11 +14,11 @@ from benchmark.plan.experiment import experiment_names
 from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.comparison import PRIMARY
 from benchmark.statistics.verdicts import Verdict
-from reports.analysis.board import NONE, budget_text, cell_text, columns_of, noted_label, rank_of
+from reports.analysis.board import NONE, budget_text, cell_text, columns_of, noted_label, rank_of, ranked_entries
 from reports.drawing.labels import algorithm_label, dataset_label, front_text, variant_text
 from reports.figures.fronts import has_own_table_only
 from reports.paper import paper
-from reports.read.boards import StoredBoard
+from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of, experiment_title, stream_in_name
 from reports.read.methods import method
@@ -66,9 +66,8 @@ class Answer:
 def make_answer(results: Results, context: Context) -> Answer | None:
     """Return the summary of the boards if there are any, else that of the experiments; None without either."""
     boards = [board for board in results.boards if board.result.contenders]
-    by_protocol = [board for board in boards if board.is_by_protocol] or boards
-    if by_protocol:
-        return _from_boards(by_protocol, context)
+    if boards:
+        return _from_boards(by_protocol(boards) or boards, context)
     groups = tuple(_group(*main, results, context) for main in main_streams(results))
     groups = tuple(group for group in groups if group.rows)
     if not groups:
@@ -222,7 +221,7 @@ def _from_boards(boards: Sequence[StoredBoard], context: Context) -> Answer:
         label = context.label(data.task.stream.name, data.source)
         rows = tuple(
             (noted_label(entry), tuple(_board_cell(result, entry, budget) for budget in columns_of(result)))
-            for entry in result.contenders
+            for entry in ranked_entries(result) or result.contenders
         )
         labels = ((f"{data.task.stream.name}: {label}",) if label else ()) + board.warning
         unit = f"{len(data.seeds)} report seeds"

@@ -59,3 +59,10 @@ def read_boards(uri: str, records: Iterable[RunRecord]) -> tuple[StoredBoard, ..
     store = Store(uri)
     documents = {name: load_board(store, name) for name in sorted(by_experiment)}
     return tuple(StoredBoard(name, text, by_experiment[name]) for name, text in documents.items() if text)
+
+
+def by_protocol(boards: Iterable[StoredBoard]) -> list[StoredBoard]:
+    """Return the boards of shipped tasks by the shipped protocol, in its order of tasks."""
+    tasks = load_protocol().tasks
+    shipped = [board for board in boards if board.is_by_protocol]
+    return sorted(shipped, key=lambda board: tasks.index(board.result.board.task.name))

@@ -6,7 +6,7 @@ from benchmark.board.task import board_fingerprint
 from benchmark.statistics.budgets import full_transfer
 from reports.analysis.board import choice_rows, pair_rows, score_rows, sensitivity_rows, summary_rows
 from reports.analysis.board_users import user_rows
-from reports.read.boards import StoredBoard
+from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import BOARD
@@ -23,8 +23,8 @@ def tables(results: Results, context: Context) -> list[Table]:
     """Return the summary over all tasks, and the tables of each board."""
     if not results.boards:
         return []
-    by_protocol = [board for board in results.boards if board.is_by_protocol]
-    all_tables = [_summary(by_protocol)] if by_protocol else []
+    shipped = by_protocol(results.boards)
+    all_tables = [_summary(shipped)] if shipped else []
     for board in results.boards:
         all_tables += _tables(board, results, context)
     return all_tables

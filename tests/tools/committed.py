@@ -23,7 +23,7 @@ from data_pipelines.support.files import write_whole
 from reports.analysis.board_users import user_rows
 from reports.analysis.claims import judged_claims
 from reports.analysis.group_totals import EXPERIMENT, group_totals
-from reports.read.boards import StoredBoard
+from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context, make_context
 from reports.read.results import VERSIONS, Results, read_results, versions_of
 from reports.read.run_table import as_runs, columns
@@ -40,7 +40,7 @@ OF_GROUPS = ["run_id", "group", "least", "users", "interactions", "uploads", "re
 def main() -> int:
     """Write the records of the current store."""
     results = read_results()
-    results = replace(results, boards=tuple(board for board in results.boards if board.is_by_protocol))
+    results = replace(results, boards=tuple(by_protocol(results.boards)))
     write(results, make_context(results), RECORDS)
     runs, boards = len(results.runs) + len(results.tuning), sum(len(board.result.outcomes) for board in results.boards)
     print(f"wrote {runs:,} records, and {boards:,} of boards, to {RECORDS}")

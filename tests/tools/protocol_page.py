@@ -6,6 +6,7 @@ from benchmark.board.result import BoardResult
 from benchmark.statistics.comparison import PRIMARY
 from reports.analysis.board import choice_rows
 from reports.analysis.claims import DIRECTION, judged_claims
+from reports.read.boards import by_protocol
 from reports.read.context import Context
 from reports.read.results import Results
 
@@ -61,4 +62,4 @@ def effect_of_uniform_negatives(results: Results, context: Context) -> pd.DataFr
 
 
 def _boards(results: Results) -> list[BoardResult]:
-    return [board.result for board in results.boards if board.is_by_protocol]
+    return [board.result for board in by_protocol(results.boards)]
