@@ -1,6 +1,6 @@
 """Which users do better and worse with a method than alone, by activity, on a board."""
 
-import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from benchmark.board.result import BoardResult
 from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.users import GroupShares, bootstrap_over_users, shares_by_group
 from data_pipelines.stream_spec import DatasetSpec
-from reports.analysis.board import budget_text
+from reports.analysis.board import budget_text, ranked_entries
 from reports.analysis.group_totals import group_of_each, groups_of
 from reports.read.boards import StoredBoard
 from reports.read.context import Context
@@ -54,21 +54,34 @@ def _user_rows(stored: StoredBoard, results: Results, context: Context) -> pd.Da
     numbers = group_of_each(activity[np.searchsorted(ids, users)], groups)
     labels, order = [groups[number].label for number in numbers], [group.label for group in groups]
     rows: list[dict[str, Any]] = []
-    for entry, budget in itertools.product(result.contenders, result.budgets):
-        choice = result.choice(entry.name, budget)
-        if choice is None or choice == alone_choice:
-            continue
-        with_method = rewards.of(choice.configuration)
+    for entry, configuration, budgets in _choices(result, alone_choice.configuration if alone_choice else ""):
+        with_method = rewards.of(configuration)
         overall = shares_by_group(with_method, alone, [ALL] * len(users))[0]
         interval = bootstrap_over_users(with_method, alone, by_chance)
         difference = dict(zip(("difference", "difference_low", "difference_high"), interval, strict=True))
-        rows.append(_row(entry, budget, overall) | difference)
-        rows += [_row(entry, budget, each) for each in shares_by_group(with_method, alone, labels, order) if each.users]
+        rows.append(_row(entry, budgets, overall) | difference)
+        groups_shares = shares_by_group(with_method, alone, labels, order)
+        rows += [_row(entry, budgets, each) for each in groups_shares if each.users]
     return pd.DataFrame(rows)
 
 
-def _row(entry: Entry, budget: float, shares: GroupShares) -> dict[str, Any]:
-    names = {"method": entry.label, "budget": budget_text(budget), "activity": shares.group, "users": shares.users}
+def _choices(result: BoardResult, alone: str) -> Iterator[tuple[Entry, str, str]]:
+    """Yield each tuned method with each of its configurations but `alone`, and the budgets for which it was chosen."""
+    for entry in ranked_entries(result):
+        chosen = {
+            budget: choice.configuration for budget in result.budgets if (choice := result.choice(entry.name, budget))
+        }
+        for configuration in dict.fromkeys(chosen.values()):
+            if configuration != alone:
+                yield (
+                    entry,
+                    configuration,
+                    ", ".join(budget_text(each) for each in chosen if chosen[each] == configuration),
+                )
+
+
+def _row(entry: Entry, budgets: str, shares: GroupShares) -> dict[str, Any]:
+    names = {"method": entry.label, "budget": budgets, "activity": shares.group, "users": shares.users}
     return names | {"better": shares.better, "worse": shares.worse, "equal": shares.equal}
 
 

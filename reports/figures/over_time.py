@@ -106,7 +106,8 @@ def _draw(all_series: Sequence[Series], first: str, labels: Sequence[str]) -> Ca
         thousands(axes.xaxis)
     all_axes[0].set_ylim(_range(all_series, first))
     thousands(all_axes[0].yaxis)
-    all_axes[1].set_yscale("log")
+    if any((_settled(series, COMMUNICATION.curve_name)["mean"] > 0).any() for series in all_series):
+        all_axes[1].set_yscale("log")
     all_axes[1].set_ylim(bottom=0.8)
     for axes in all_axes:
         axes.set_xlim(left=0)
