@@ -314,13 +314,16 @@ def test_the_command_prints_the_link_and_ctrl_c_leaves_no_process(here: Path) ->
     with subprocess.Popen(
         command, cwd=here, env=os.environ | {"PYTHONPATH": root}, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        link = process.stdout.readline().strip()
-        address = link.partition("/#/")[0]
-        assert "/runs?viewStateShareKey=fedbandit-communication&compareRunsMode=TABLE&workflowType=machine" in link
-        assert requests.get(f"{address}/health", timeout=60).ok
-        process.send_signal(signal.SIGINT)
-        assert process.wait(120) == 0
+        try:
+            assert process.stdout is not None
+            link = process.stdout.readline().strip()
+            address = link.partition("/#/")[0]
+            assert "/runs?viewStateShareKey=fedbandit-communication&compareRunsMode=TABLE&workflowType=machine" in link
+            assert requests.get(f"{address}/health", timeout=60).ok
+            process.send_signal(signal.SIGINT)
+            assert process.wait(120) == 0
+        finally:
+            process.kill()
     with pytest.raises(requests.ConnectionError):
         requests.get(f"{address}/health", timeout=60)
 
