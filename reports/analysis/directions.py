@@ -50,7 +50,7 @@ def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, co
     values = [float(kendalltau(part[along], part[metric]).statistic) for _, part in chosen.groupby("seed")]
     words = {"threshold": "the threshold", "global_dim": "d_g"}[along]
     method = f"Kendall's τ of {declared_metric(metric).short_name} with {words}, {int(points.max())} settings"
-    return evidence(values, direction["sign"], "τ = ", method)
+    return evidence(values, direction["sign"], "τ = ", method, bound=1)
 
 
 def _along(direction: Mapping[str, Any], runs: pd.DataFrame) -> pd.DataFrame:

@@ -29,10 +29,13 @@ class Evidence:
         return len(self.values)
 
 
-def evidence(values: Sequence[float], sign: int, before: str, method: str) -> Evidence:
-    """Return the evidence of one number per seed; `sign` is the side of zero that the paper states."""
+def evidence(values: Sequence[float], sign: int, before: str, method: str, bound: float = math.inf) -> Evidence:
+    """Return the evidence of one number per seed; `sign` is the side of zero that the paper states.
+
+    No value can exceed `bound` on either side, so the interval ends there.
+    """
     numbers = [value for value in values if not math.isnan(value)]
     if not numbers:
         return Evidence(why_not="the metric does not vary")
-    ours = before + interval_text(*mean_interval(numbers))
+    ours = before + interval_text(*(min(max(end, -bound), bound) for end in mean_interval(numbers)))
     return Evidence(ours, method, tuple(sign * value for value in numbers))
