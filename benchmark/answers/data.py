@@ -5,12 +5,14 @@ from pathlib import Path
 
 from benchmark.answers.given_stream import data_set_spec
 from data_pipelines.prepare.imported import import_table
-from data_pipelines.prepare.prepared import DEFAULT_ARMS
+from data_pipelines.prepare.prepared import DEFAULT_ARMS, read_manifest
 from data_pipelines.stream_spec import DatasetSpec
 from data_pipelines.support.messages import one_line
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".gz", ".xlsx", ".json")
 MIN_ARMS = 2
+LEAK = "a leak"
+"""How the manifest of a data set says that features were made of what is predicted."""
 
 
 def is_file_name(text: str) -> bool:
@@ -36,3 +38,12 @@ def data_from(text: str, *, max_interactions: int | None = None) -> DatasetSpec:
         command = f"fedbandit data import --interactions {shlex.quote(text)}"
         raise ValueError(one_line(f"{error} (such options are those of `{command}`)")) from None
     return data_set_spec(imported.name, arms=min(imported.profile.max_arms, DEFAULT_ARMS))
+
+
+def leak_notices(spec: object) -> tuple[str, ...]:
+    """Return the remarks on leaks in the manifest of a data set, to show with every answer on it."""
+    if not isinstance(spec, DatasetSpec):
+        return ()
+    bound = spec.bound()
+    remarks = read_manifest(bound.data.folder / bound.dataset)["remarks"]
+    return tuple(f"LEAK: {remark}" for remark in remarks if LEAK in remark)

@@ -10,7 +10,7 @@ import pandas as pd
 from algorithms.registry import built_in_methods
 from benchmark.answers.budget import Budget, as_budget
 from benchmark.answers.compare import play, without_the_script
-from benchmark.answers.data import data_from, is_file_name
+from benchmark.answers.data import data_from, is_file_name, leak_notices
 from benchmark.answers.data_profile import DataProfile, profile_stream
 from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
 from benchmark.board.play import board_runs, stage_text
@@ -76,6 +76,7 @@ class Recommendation:
         profile: what the data are like.
         result: the board that was played.
         label: the notice on generated or reconstructed data; empty if there is none.
+        notices: the remarks on leaks in the data.
     """
 
     data: str
@@ -84,6 +85,7 @@ class Recommendation:
     profile: DataProfile
     result: BoardResult
     label: str = ""
+    notices: tuple[str, ...] = ()
 
     @property
     def best(self) -> str:
@@ -234,7 +236,7 @@ class Recommendation:
 
     def __str__(self) -> str:
         """Return the answer, how sure it is, warnings, and what other budgets change."""
-        return "\n".join([self.answer(), self.certainty(), *self.warnings(), *self.other_budgets()])
+        return "\n".join([self.answer(), *self.notices, self.certainty(), *self.warnings(), *self.other_budgets()])
 
     def _repr_html_(self) -> str:
         import html
@@ -290,7 +292,7 @@ def recommend(
     if result.is_interrupted:
         raise KeyboardInterrupt
     label = task.stream.bound().data_label()
-    return Recommendation(str(data), limit, per_client, profile, result, label)
+    return Recommendation(str(data), limit, per_client, profile, result, label, leak_notices(task.stream))
 
 
 def task_from(data: Any) -> Task:

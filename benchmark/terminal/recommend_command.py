@@ -64,10 +64,12 @@ def print_recommendation(answer: Recommendation, page: Path) -> None:
     if answer.label:
         print(coloured(wrapped(f"{answer.profile.name}: {answer.label}"), YELLOW))
     if answer.budget is None:
+        _print_notices(answer)
         print("\n".join([*budget_lines(answer), ""]))
         sentences = [f"At {limit_text(answer.limit)}: {answer.certainty()}"]
     else:
         print(coloured(wrapped(answer.answer(), ""), BOLD))
+        _print_notices(answer)
         print("\n".join(["", *lines_of(answer), ""]))
         sentences = [answer.certainty(), *answer.other_budgets()]
     for warning in answer.warnings():
@@ -77,6 +79,11 @@ def print_recommendation(answer: Recommendation, page: Path) -> None:
     budget = f" --budget {answer.budget.option}" if answer.budget else ""
     print(f"repeat   fedbandit recommend {shlex.quote(answer.data)}{budget}")
     print(f"page     {page}")
+
+
+def _print_notices(answer: Recommendation) -> None:
+    for notice in answer.notices:
+        print(coloured(wrapped(notice, ""), YELLOW))
 
 
 def lines_of(answer: Recommendation) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmark.answers.data import leak_notices
 from benchmark.answers.data_profile import profile_stream
 from benchmark.answers.recommend import Recommendation, recommend, small_protocol, task_from
 from benchmark.execution.local import LocalExecutor
@@ -127,6 +128,22 @@ def test_a_data_set_has_pools_by_popularity_as_in_the_protocol(tmp_path: Path, m
     assert task_from(SMALL).stream == SMALL
 
 
+def test_a_leak_in_the_features_is_named_in_the_answer_and_on_the_page(
+    answer: Recommendation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
+    assert answer.notices == leak_notices(SMALL) == ()
+    (notice,) = leak_notices(task_from(str(write_purchases(tmp_path))).stream)
+    assert notice.startswith("LEAK: Features were made of the same interactions that are predicted: a leak.")
+    assert "--items FILE" in notice
+    with_leak = replace(answer, notices=(notice,))
+    assert notice in str(with_leak)
+    assert f'<p class="warning">{notice}</p>' in recommendation_page(with_leak)
+    with_words = tmp_path / "with_words.csv"
+    with_words.write_text("user,item,words\n" + "".join(f"{n % 9},{n % 31},word{n % 31}\n" for n in range(200)))
+    assert leak_notices(task_from(str(with_words)).stream) == ()
+
+
 def test_data_with_too_many_decisions_are_refused_before_they_are_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -163,6 +180,7 @@ def test_the_command_answers_from_a_file_in_80_columns_and_resumes(folder: Path,
     assert "For purchases with at most 10 transfers per client, use" in " ".join(first.stdout.split())
     for text in ("never communicating", "always communicating", "popularity in hindsight", "A larger budget"):
         assert text in first.stdout
+    assert first.stdout.index("LEAK: Features were made of the same interactions") < first.stdout.index("compared\n")
     assert "repeat   fedbandit recommend purchases.csv --budget 10/client" in first.stdout
     assert max(map(len, first.stdout.splitlines())) <= 80
     assert (folder / "recommendations" / "purchases.html").stat().st_size > 100_000
