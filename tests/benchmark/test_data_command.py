@@ -248,8 +248,8 @@ def test_bad_rows_are_refused_with_one_line_per_kind_and_nothing_is_written(fold
     assert main(["data", "import", "--interactions", str(tmp_path / "p.csv")]) == 2
     assert capsys.readouterr().err.splitlines() == [
         f"fedbandit: error: {tmp_path / 'p.csv'} has bad rows (--skip-bad-rows leaves them out):",
-        "  row 61: Customer must be an id, got an empty field (1 row)",
-        "  row 62: Date must be like the other dates day.month.year, got 'soon' (1 row)",
+        "  line 62: Customer must be an id, got an empty field (1 row)",
+        "  line 63: Date must be like the other dates day.month.year, got 'soon' (1 row)",
     ]
     assert not (folder / "p").exists()
 
@@ -259,7 +259,7 @@ def test_a_dry_run_of_an_import_prints_a_profile_and_writes_nothing(folder: Path
     assert main(["data", "import", "--interactions", str(tmp_path / "p.csv"), "--dry-run"]) == 0
     output = capsys.readouterr().out
     assert "rows           62, 2 of them left out (see below)" in output
-    assert "left out 1 row of p.csv: Customer must be an id, got an empty field (row 61)" in " ".join(output.split())
+    assert "left out 1 row of p.csv: Customer must be an id, got an empty field (line 62)" in " ".join(output.split())
     assert "Dry run: nothing was written." in output
     assert "The import refuses these files unless it is given --skip-bad-rows." in output
     assert not folder.exists()
