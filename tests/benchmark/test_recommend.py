@@ -11,7 +11,7 @@ import pytest
 
 from benchmark.answers.data import leak_notices
 from benchmark.answers.data_profile import profile_stream
-from benchmark.answers.recommend import Recommendation, recommend, small_protocol, task_from
+from benchmark.answers.recommend import Recommendation, recommend, score_text, small_protocol, task_from
 from benchmark.execution.local import LocalExecutor
 from benchmark.statistics.seeds import CHOOSING_SEEDS
 from data_pipelines import EventStream
@@ -93,11 +93,40 @@ def test_the_page_has_every_setting_that_was_tried_and_no_other_host(answer: Rec
     assert not re.search(r'(?:src|href)="https?://', page.replace(plotly_script(), ""))
 
 
+def with_a_lucky_setting(answer: Recommendation) -> Recommendation:
+    """Return the same answer, but a setting that was not chosen was tried on one seed only, without any regret."""
+    result = answer.result
+    choices = {name for each in result.selections.values() for name in each.configurations.values()}
+    ranked = [name for entry in result.contenders if entry.is_ranked for name in entry.configurations]
+    lucky = next(name for name in ranked if name not in choices)
+    outcomes = {run: outcome for run, outcome in result.outcomes.items() if run[0] != lucky}
+    first = result.outcomes[lucky, 10_000]
+    outcomes[lucky, 10_000] = replace(first, metrics={**first.metrics, "regret": 0.0, "numbers_per_client": 0.0})
+    return replace(answer, result=replace(result, outcomes=outcomes))
+
+
+def test_only_settings_that_were_tried_on_all_choosing_seeds_can_be_the_best_on_the_page(answer: Recommendation):
+    points = front_points(with_a_lucky_setting(answer))
+    complete = [point for point in points if point["is_complete"]]
+    assert {point["seeds"] for point in complete} == {3}
+    (lucky,) = (point for point in points if not point["is_complete"])
+    assert (lucky["seeds"], lucky["score"], lucky["cost"], lucky["reported"]) == (1, 1.0, 0.0, "")
+    assert lucky["score"] > max(point["score"] for point in complete)
+    for limit in answer.result.budgets:
+        allowed = [point for point in complete if point["cost"] <= limit]
+        best = max(allowed, key=lambda point: point["score"])
+        line = answer.line(answer.best_at(limit), limit)
+        assert (best["method"], best["setting"], best["reported"]) == (line.name, line.setting, score_text(line))
+
+
 def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(answer: Recommendation, tmp_path: Path):
     page = tmp_path / "page.html"
+    answer = with_a_lucky_setting(answer)
     write_recommendation(page, answer)
     points = front_points(answer)
-    cheapest = max((point for point in points if point["cost"] == 0), key=lambda point: point["score"])
+    complete = [point for point in points if point["is_complete"]]
+    cheapest = max((point for point in complete if point["cost"] == 0), key=lambda point: point["score"])
+    own = answer.line(answer.best, answer.limit)
     with chromium(tmp_path / "profile") as chrome:
         for width in (1280, 390):
             size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 1000}
@@ -106,6 +135,8 @@ def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(
                 widths = "return [document.documentElement.scrollWidth, front.querySelector('svg').clientWidth]"
                 assert max(chrome.execute_script(widths)) <= width
                 assert chrome.execute_script("return limit.textContent") == "10"
+                text = chrome.execute_script("return choice.textContent")
+                assert text.startswith(f"Best within it: {own.name}, {own.setting}: {score_text(own)} on the seeds")
                 chrome.execute_script("budget.value = 0; budget.dispatchEvent(new Event('input'))")
                 assert cheapest["setting"] in chrome.execute_script("return choice.textContent")
 
