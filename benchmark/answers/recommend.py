@@ -27,6 +27,7 @@ from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.verdicts import Verdict
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.event_stream import EventStream
+from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.prepare.prepared import prepared_names, read_manifest
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec
 from data_pipelines.support.messages import one_line
@@ -267,6 +268,7 @@ def recommend(
     *,
     observer: Observer = silent,
     configurations: int | None = None,
+    options: ImportOptions | None = None,
 ) -> Recommendation:
     """Recommend a method and its setting for data within a communication budget.
 
@@ -277,11 +279,12 @@ def recommend(
         store: an MLflow store (`Store` or its address) to resume from and to record in; in memory without one.
         observer: receives the progress.
         configurations: settings per method; by default 48, or 16 for more than 50,000 decisions.
+        options: how to read a file.
     """
     from benchmark.execution.local import LocalExecutor
 
     limit = None if budget is None else as_budget(budget)
-    task = task_from(data)
+    task = task_from(data, options)
     _check_size(task)
     example = task.stream.bound().build(FIRST_CHOOSING_SEED)
     profile = profile_stream(example)
@@ -295,7 +298,7 @@ def recommend(
     return Recommendation(str(data), limit, per_client, profile, result, label, leak_notices(task.stream))
 
 
-def task_from(data: Any) -> Task:
+def task_from(data: Any, options: ImportOptions | None = None) -> Task:
     """Return the task of data as a user names them.
 
     A data set becomes a task as in the benchmark protocol: the other items of a pool are drawn by popularity, so that
@@ -307,15 +310,15 @@ def task_from(data: Any) -> Task:
         return task_of(data)
     if not isinstance(data, str):
         data = str(data)
-    if data in task_names():
+    if data in task_names() and not (options and options.given()):
         return load_task(data)
     known = {*task_names(), *data_set_names(), *prepared_names()}
     if not is_file_name(data) and data not in known:
         raise unknown_name("data set or task", data, known)
-    spec = data_from(data, max_interactions=MAX_DECISIONS).bound()
+    spec = data_from(data, options, max_interactions=MAX_DECISIONS).bound()
     has_ratings = read_manifest(spec.data.folder / spec.dataset).get("positive_rating") is not None
-    options = {"pools": "rated"} if has_ratings else {"negatives": "popularity"}
-    changed = {**spec.model_dump(exclude_defaults=True), **options, "dataset": spec.dataset}
+    pools = {"pools": "rated"} if has_ratings else {"negatives": "popularity"}
+    changed = {**spec.model_dump(exclude_defaults=True), **pools, "dataset": spec.dataset}
     return task_of(DatasetSpec.model_validate(changed))
 
 

@@ -220,6 +220,16 @@ def test_the_command_answers_from_a_file_in_80_columns_and_resumes(folder: Path,
     assert "runs done" not in again.stderr  # nothing is repeated
 
 
+def test_a_file_is_read_with_the_options_that_messages_name(folder: Path, fedbandit_here: Command):
+    text = (folder / "purchases.csv").read_text()
+    (folder / "bad.csv").write_text(f"{text}{',' * text.partition(chr(10))[0].count(',')}\n")
+    command = ("recommend", "bad.csv", "--jobs", "2", "--configurations", "4")
+    assert "--skip-bad-rows leaves such rows out" in fedbandit_here(folder, *command).stderr
+    done = fedbandit_here(folder, *command, "--skip-bad-rows", "--repeats", "keep")
+    assert done.returncode == 0, done.stderr
+    assert "repeat   fedbandit recommend bad.csv --repeats keep --skip-bad-rows" in done.stdout
+
+
 def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_here: Command):
     done = fedbandit_here(folder, "recommend", "purchases.csv", "--jobs", "2", "--configurations", "4")
     assert done.returncode == 0, done.stderr
@@ -242,7 +252,9 @@ def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_
         (["missing.csv"], "no such file"),
         (["purchases.csv", "--out", "folder.csv"], "--out must be a file that can be written, got 'folder.csv'"),
         (["purchases.csv", "--out", "empty.csv/page.html"], "--out must be a file that can be written"),
-        (["bad_rows.csv"], "(such options are those of `fedbandit data import --interactions bad_rows.csv`)"),
+        (["bad_rows.csv"], "line 3: user must be an id, got an empty field (1 row); --skip-bad-rows leaves such rows"),
+        (["lastfm", "--skip-bad-rows"], "--skip-bad-rows must only be used with a CSV or Parquet file, got data 'las"),
+        (["simulated-zipf", "--items", "x.csv"], "--items must only be used with a CSV or Parquet file"),
         (["one_user.csv"], "one user took every item"),
         (["lastfmm"], "unknown data set or task 'lastfmm' (did you mean lastfm"),
         (["simulated-zip"], "unknown data set or task 'simulated-zip' (did you mean simulated-zipf"),
