@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from algorithms.registry import built_in_methods
@@ -132,6 +133,9 @@ class Recommendation:
         return rows
 
     def _verdict(self, other: str) -> str:
+        own, others = (self.result.values(name, self.limit) for name in (self.best, other))
+        if np.array_equal(own, others):  # such as different methods that do not communicate
+            return str(Verdict.IDENTICAL)
         verdict = self.result.verdict(self.best, self.limit, other).reversed
         return "" if verdict is Verdict.NONE else str(verdict)
 
@@ -181,7 +185,9 @@ class Recommendation:
         if above:
             sentences.append(
                 f"WARNING: references earn more than the recommended method on these data: {'; '.join(above)}. "
-                "The recommendation is the best of the federated methods, and not the best rule for these data."
+                "The recommendation is the best of the federated methods, and not the best rule for these data. "
+                "If a rule without a model, which only counts or remembers items, is acceptable to you, test it with "
+                "real users first: it learns nothing about what a single user likes."
             )
         if undecided:
             sentences.append(f"It is not decided whether these references earn more: {'; '.join(undecided)}.")
@@ -223,9 +229,10 @@ class Recommendation:
         limit = (
             "unlimited communication" if math.isinf(self.limit) else f"at most {self.budget or as_limit(self.limit)}"
         )
+        start = "" if line.transfers else "Do not communicate: let each client learn alone. "
         return (
-            f"For {self.profile.name} with {limit}, use {line.name} with {line.setting or 'its defaults'}. It earns "
-            f"{score_text(line)}{self.unit}, with {transfers_text(line.transfers)} transfers per client."
+            f"{start}For {self.profile.name} with {limit}, use {line.name} with {line.setting or 'its defaults'}. It "
+            f"earns {score_text(line)}{self.unit}, with {transfers_text(line.transfers)} transfers per client."
         )
 
     @property

@@ -61,6 +61,26 @@ def test_the_answer_names_both_extremes_and_how_sure_it_is(answer: Recommendatio
     assert "<table" in answer._repr_html_()
 
 
+def test_a_setting_without_communication_is_recommended_in_plain_words(answer: Recommendation):
+    alone = replace(answer, limit=0.0)
+    assert alone.answer().startswith("Do not communicate: let each client learn alone. For ")
+    assert "with 0 transfers per client" in alone.answer()
+    assert answer.lines()[0].transfers > 0
+    assert answer.answer().startswith("For ")
+
+
+def test_rows_with_equal_rewards_on_every_seed_are_identical(answer: Recommendation):
+    alone = replace(answer, limit=0.0)
+    first, *others = alone.lines()
+    verdicts = {line.name: line.verdict for line in others}
+    assert verdicts["never communicating"] == "identical"
+    scores = alone.result.scores
+    changed = replace(scores, values=np.broadcast_to(scores.values[:1], scores.values.shape))
+    equal = replace(alone, result=replace(alone.result, scores=changed))
+    ranked = [entry.label for entry in equal.result.contenders if entry.is_ranked and entry.label != first.name]
+    assert {line.verdict for line in equal.lines() if line.name in ranked} == {"identical"}
+
+
 def with_references_at(answer: Recommendation, *scores: float) -> Recommendation:
     """Return the same answer, with references that have these scores on the report seeds, in turn."""
     seeds = answer.result.board.seeds
@@ -74,6 +94,7 @@ def test_a_reference_that_earns_more_than_the_recommendation_is_a_warning(answer
     (warning,) = better.warnings()
     assert warning.startswith("WARNING: references earn more than the recommended method on these data: ")
     assert all(entry.label in warning for entry in answer.result.references)
+    assert "If a rule without a model" in warning
     assert warning in str(better)
     assert warning in recommendation_page(better)
     undecided = with_references_at(answer, mean + 10.0, mean - 9.0)
