@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmark.answers.budget import as_budget
+from benchmark.answers.data import leak_notices
 from benchmark.answers.given_stream import AnyStream, streams_by_seed
 from benchmark.answers.methods import candidates_of, is_in_this_session, runs_of
 from benchmark.answers.results import Results, results_of
@@ -62,7 +63,7 @@ def compare(
     spec = streams[numbers[0]]
     name = experiment or f"compare-{spec.name}"
     runs, skipped = runs_of(candidates, streams, name)
-    notes = [*([f"{spec.name}: {label}"] if (label := spec.data_label()) else [])]
+    notes = [*([f"{spec.name}: {label}"] if (label := spec.data_label()) else []), *leak_notices(spec)]
     notes += [f"{method} does not take part: {reason}" for method, reason in skipped.items()]
     if not runs:
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from algorithms.registry import built_in_methods
 from benchmark.answers.budget import Budget, as_budget
 from benchmark.answers.compare import play, without_the_script
-from benchmark.answers.data import data_from, is_file_name
+from benchmark.answers.data import data_from, is_file_name, leak_notices
 from benchmark.answers.data_profile import DataProfile, profile_stream
 from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
 from benchmark.board.play import board_runs, stage_text
@@ -27,6 +28,7 @@ from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.verdicts import Verdict
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.event_stream import EventStream
+from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.prepare.prepared import prepared_names, read_manifest
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec
 from data_pipelines.support.messages import one_line
@@ -76,6 +78,7 @@ class Recommendation:
         profile: what the data are like.
         result: the board that was played.
         label: the notice on generated or reconstructed data; empty if there is none.
+        notices: the remarks on leaks in the data.
     """
 
     data: str
@@ -84,6 +87,7 @@ class Recommendation:
     profile: DataProfile
     result: BoardResult
     label: str = ""
+    notices: tuple[str, ...] = ()
 
     @property
     def best(self) -> str:
@@ -129,6 +133,9 @@ class Recommendation:
         return rows
 
     def _verdict(self, other: str) -> str:
+        own, others = (self.result.values(name, self.limit) for name in (self.best, other))
+        if np.array_equal(own, others):  # such as different methods that do not communicate
+            return str(Verdict.IDENTICAL)
         verdict = self.result.verdict(self.best, self.limit, other).reversed
         return "" if verdict is Verdict.NONE else str(verdict)
 
@@ -178,7 +185,9 @@ class Recommendation:
         if above:
             sentences.append(
                 f"WARNING: references earn more than the recommended method on these data: {'; '.join(above)}. "
-                "The recommendation is the best of the federated methods, and not the best rule for these data."
+                "The recommendation is the best of the federated methods, and not the best rule for these data. "
+                "If a rule without a model, which only counts or remembers items, is acceptable to you, test it with "
+                "real users first: it learns nothing about what a single user likes."
             )
         if undecided:
             sentences.append(f"It is not decided whether these references earn more: {'; '.join(undecided)}.")
@@ -220,9 +229,10 @@ class Recommendation:
         limit = (
             "unlimited communication" if math.isinf(self.limit) else f"at most {self.budget or as_limit(self.limit)}"
         )
+        start = "" if line.transfers else "Do not communicate: let each client learn alone. "
         return (
-            f"For {self.profile.name} with {limit}, use {line.name} with {line.setting or 'its defaults'}. It earns "
-            f"{score_text(line)}{self.unit}, with {transfers_text(line.transfers)} transfers per client."
+            f"{start}For {self.profile.name} with {limit}, use {line.name} with {line.setting or 'its defaults'}. It "
+            f"earns {score_text(line)}{self.unit}, with {transfers_text(line.transfers)} transfers per client."
         )
 
     @property
@@ -234,7 +244,7 @@ class Recommendation:
 
     def __str__(self) -> str:
         """Return the answer, how sure it is, warnings, and what other budgets change."""
-        return "\n".join([self.answer(), self.certainty(), *self.warnings(), *self.other_budgets()])
+        return "\n".join([self.answer(), *self.notices, self.certainty(), *self.warnings(), *self.other_budgets()])
 
     def _repr_html_(self) -> str:
         import html
@@ -265,6 +275,7 @@ def recommend(
     *,
     observer: Observer = silent,
     configurations: int | None = None,
+    options: ImportOptions | None = None,
 ) -> Recommendation:
     """Recommend a method and its setting for data within a communication budget.
 
@@ -275,11 +286,12 @@ def recommend(
         store: an MLflow store (`Store` or its address) to resume from and to record in; in memory without one.
         observer: receives the progress.
         configurations: settings per method; by default 48, or 16 for more than 50,000 decisions.
+        options: how to read a file.
     """
     from benchmark.execution.local import LocalExecutor
 
     limit = None if budget is None else as_budget(budget)
-    task = task_from(data)
+    task = task_from(data, options)
     _check_size(task)
     example = task.stream.bound().build(FIRST_CHOOSING_SEED)
     profile = profile_stream(example)
@@ -290,10 +302,10 @@ def recommend(
     if result.is_interrupted:
         raise KeyboardInterrupt
     label = task.stream.bound().data_label()
-    return Recommendation(str(data), limit, per_client, profile, result, label)
+    return Recommendation(str(data), limit, per_client, profile, result, label, leak_notices(task.stream))
 
 
-def task_from(data: Any) -> Task:
+def task_from(data: Any, options: ImportOptions | None = None) -> Task:
     """Return the task of data as a user names them.
 
     A data set becomes a task as in the benchmark protocol: the other items of a pool are drawn by popularity, so that
@@ -305,15 +317,15 @@ def task_from(data: Any) -> Task:
         return task_of(data)
     if not isinstance(data, str):
         data = str(data)
-    if data in task_names():
+    if data in task_names() and not (options and options.given()):
         return load_task(data)
     known = {*task_names(), *data_set_names(), *prepared_names()}
     if not is_file_name(data) and data not in known:
         raise unknown_name("data set or task", data, known)
-    spec = data_from(data, max_interactions=MAX_DECISIONS).bound()
+    spec = data_from(data, options, max_interactions=MAX_DECISIONS).bound()
     has_ratings = read_manifest(spec.data.folder / spec.dataset).get("positive_rating") is not None
-    options = {"pools": "rated"} if has_ratings else {"negatives": "popularity"}
-    changed = {**spec.model_dump(exclude_defaults=True), **options, "dataset": spec.dataset}
+    pools = {"pools": "rated"} if has_ratings else {"negatives": "popularity"}
+    changed = {**spec.model_dump(exclude_defaults=True), **pools, "dataset": spec.dataset}
     return task_of(DatasetSpec.model_validate(changed))
 
 

@@ -17,6 +17,8 @@ The exit code is 1 if runs failed, 2 for bad input, 130 after Ctrl-C.
 
 import argparse
 
+from benchmark.terminal.import_command import add_import_options
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -34,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", default="5", metavar="SEEDS", help="number (5, the default), list or range")
     parser.add_argument("--points", type=int, default=6, metavar="N", help="thresholds per method (default: 6)")
     parser.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: all cores)")
+    add_import_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

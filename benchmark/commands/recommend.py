@@ -5,9 +5,12 @@ Examples:
   fedbandit recommend lastfm --budget 5000
   fedbandit recommend online-retail-matched --budget 1MB
   fedbandit recommend purchases.csv                     a table over budgets
+  fedbandit recommend sales.csv --user-column who --skip-bad-rows
 
 DATA is a prepared data set, a task of the board, or a CSV or Parquet file with
-one row per interaction, which is imported first. A budget is a number of full
+one row per interaction, which is imported first, with the options below if it
+needs some (`fedbandit data import --interactions FILE --dry-run` shows how it is
+read). A budget is a number of full
 transfers per client (10/client) or in total (5000), or of bytes in total (1MB).
 
 Settings are chosen on some seeds and reported on others. The runs are recorded
@@ -19,6 +22,8 @@ The exit code is 2 for bad input, 130 after Ctrl-C.
 import argparse
 import os
 from pathlib import Path
+
+from benchmark.terminal.import_command import add_import_options, import_options, option_words
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="settings per method (default: 48, or 16 for more than 50,000 decisions)",
     )
+    add_import_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     page = Path(arguments.out or Path("recommendations") / f"{recommendation.profile.name}.html").expanduser()
     write_recommendation(page, recommendation)
-    print_recommendation(recommendation, page)
+    print_recommendation(recommendation, page, option_words(import_options(arguments)))
     return 0
 
 

@@ -11,6 +11,7 @@ from benchmark.answers.results import Results
 from benchmark.plan.options import parse_seeds
 from benchmark.records.store import Store
 from benchmark.terminal.budget_table import budget_lines
+from benchmark.terminal.import_command import import_options
 from benchmark.terminal.sweep_display import SweepDisplay
 from benchmark.terminal.text import RED, YELLOW, coloured, number_of, wrapped
 
@@ -23,7 +24,7 @@ def compare_command(arguments: argparse.Namespace) -> int:
     budget = as_budget(arguments.budget)
     seeds = seed_list(parse_seeds(arguments.seeds))
     candidates_of(arguments.methods, points=arguments.points)  # bad methods are refused before a file is imported
-    spec = data_from(arguments.dataset)
+    spec = data_from(arguments.dataset, import_options(arguments))
     try:
         comparison = compare(
             arguments.methods,

@@ -44,14 +44,14 @@ def configure_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--interactions", required=True, metavar="FILE", help="CSV or Parquet file with one row per interaction"
     )
-    parser.add_argument(
-        "--items",
-        metavar="FILE",
-        help="CSV or Parquet file with one row per item (default: the items of the interactions)",
-    )
     parser.add_argument("--dry-run", action="store_true", help="print a profile of the data; write nothing")
-    _add_columns(parser.add_argument_group("columns"))
-    _add_content(parser.add_argument_group("content"))
+    add_import_options(parser)
+
+
+def add_import_options(parser: argparse.ArgumentParser) -> None:
+    """Declare how a file is read, for every command that imports one."""
+    _add_columns(parser.add_argument_group("columns of a file"))
+    _add_content(parser.add_argument_group("content of a file"))
     _add_formats(parser.add_argument_group("format of CSV files (default: detected)"))
 
 
@@ -62,6 +62,11 @@ def _add_columns(group: Any) -> None:
 
 
 def _add_content(group: Any) -> None:
+    group.add_argument(
+        "--items",
+        metavar="FILE",
+        help="CSV or Parquet file with one row per item (default: the items of the interactions)",
+    )
     group.add_argument(
         "--skip-bad-rows",
         action="store_true",
@@ -108,17 +113,28 @@ def run_import(arguments: argparse.Namespace) -> int:
         return 2
 
 
-def _options(arguments: argparse.Namespace) -> "ImportOptions":
+def import_options(arguments: argparse.Namespace) -> "ImportOptions":
+    """Return how the user wants a file to be read."""
     from data_pipelines.own_data.options import ImportOptions
 
     items = None if arguments.items is None else Path(arguments.items)
     return ImportOptions(items=items, **{key: getattr(arguments, key) for key in OPTIONS})
 
 
+def option_words(options: "ImportOptions") -> list[str]:
+    """Return the options that are not the defaults, as words of a command."""
+    words: list[str] = []
+    for name, value in options.given().items():
+        option = f"--{name.replace('_', '-')}"
+        values = value if isinstance(value, list) else [value]
+        words += [option] if value is True else [word for each in values for word in (option, str(each))]
+    return words
+
+
 def _profile(arguments: argparse.Namespace) -> int:
     from data_pipelines.prepare.imported import profile_table
 
-    options = replace(_options(arguments), skip_bad_rows=True)
+    options = replace(import_options(arguments), skip_bad_rows=True)
     profile = profile_table(Path(arguments.interactions), options, name=arguments.name)
     print("\n".join([*profile.lines, "", "Dry run: nothing was written."]))
     if profile.problems and not arguments.skip_bad_rows:
@@ -131,7 +147,7 @@ def _import(arguments: argparse.Namespace) -> int:
     from data_pipelines.prepare.imported import import_table
     from data_pipelines.prepare.prepared import data_folder
 
-    imported = import_table(Path(arguments.interactions), _options(arguments), name=arguments.name)
+    imported = import_table(Path(arguments.interactions), import_options(arguments), name=arguments.name)
     profile = imported.profile
     print("\n".join(profile.lines))
     counts = (profile.users, "user"), (profile.items, "item"), (profile.interactions, "interaction")

@@ -4,6 +4,7 @@ import argparse
 import math
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from benchmark.answers.recommend import (
     transfers_text,
 )
 from benchmark.records.store import Store
+from benchmark.terminal.import_command import import_options
 from benchmark.terminal.sweep_display import SweepDisplay
 from benchmark.terminal.text import BOLD, GREEN, WIDTH, YELLOW, coloured, wrapped
 
@@ -52,31 +54,39 @@ def recommended(arguments: argparse.Namespace) -> Recommendation | None:
             Store(),
             observer=StagedDisplay(),
             configurations=arguments.configurations,
+            options=import_options(arguments),
         )
     except KeyboardInterrupt:
         print("Interrupted. Finished runs are saved; run the same command again to continue.", file=sys.stderr)
         return None
 
 
-def print_recommendation(answer: Recommendation, page: Path) -> None:
-    """Print the answer."""
+def print_recommendation(answer: Recommendation, page: Path, options: Sequence[str] = ()) -> None:
+    """Print the answer; `options` are those for reading the file, to repeat the command."""
     print()
     if answer.label:
         print(coloured(wrapped(f"{answer.profile.name}: {answer.label}"), YELLOW))
     if answer.budget is None:
+        _print_notices(answer)
         print("\n".join([*budget_lines(answer), ""]))
         sentences = [f"At {limit_text(answer.limit)}: {answer.certainty()}"]
     else:
         print(coloured(wrapped(answer.answer(), ""), BOLD))
+        _print_notices(answer)
         print("\n".join(["", *lines_of(answer), ""]))
         sentences = [answer.certainty(), *answer.other_budgets()]
     for warning in answer.warnings():
         print(coloured(wrapped(warning, ""), YELLOW))
     for sentence in (*sentences, "", *answer.profile.sentences(), "", answer.plan_text(), ""):
         print(wrapped(sentence, ""))
-    budget = f" --budget {answer.budget.option}" if answer.budget else ""
-    print(f"repeat   fedbandit recommend {shlex.quote(answer.data)}{budget}")
+    budget = ["--budget", answer.budget.option] if answer.budget else []
+    print(f"repeat   {shlex.join(['fedbandit', 'recommend', answer.data, *budget, *options])}")
     print(f"page     {page}")
+
+
+def _print_notices(answer: Recommendation) -> None:
+    for notice in answer.notices:
+        print(coloured(wrapped(notice, ""), YELLOW))
 
 
 def lines_of(answer: Recommendation) -> list[str]:

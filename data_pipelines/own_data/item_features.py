@@ -14,8 +14,9 @@ REMARKS = {
     "words": (),
     "co-occurrence": (
         "Features are made of co-occurrence: TF-IDF over the users' baskets, reduced to principal components.",
-        "An item's features are made of the very interactions that are its positives: a leak. "
-        "Results compare methods; they do not show what to expect on new interactions.",
+        "Features were made of the same interactions that are predicted: a leak. Rewards are therefore too high, and "
+        "do not show what to expect on new interactions. To avoid it, describe the items by words (--items FILE, "
+        "--words-column NAME), or use --features one-hot.",
     ),
     "one-hot": ("Features are one-hot: each item has its own dimension, so one item reveals nothing about another.",),
 }

@@ -1,10 +1,10 @@
 """The user's options for importing a table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isfinite
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from data_pipelines.own_data.numbers import DECIMAL_MARKS
 from data_pipelines.own_data.times import check_date_format
@@ -42,6 +42,11 @@ class ImportOptions:
     decimal: str | None = None
     date_format: str | None = None
     dimension: int | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that differ from their defaults, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(ImportOptions)}
+        return {name: value for name, value in values.items() if value != getattr(ImportOptions, name)}
 
     def check(self) -> None:
         """Raise an error for values that cannot be used, whatever the tables contain."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,22 +17,24 @@ SKIP_OPTION = "--skip-bad-rows"
 
 @dataclass(frozen=True)
 class Problem:
-    """One kind of bad rows of one file; `examples` are (row number from 1, value), at most three."""
+    """One kind of bad rows of one file; `examples` are (number of the row or line from 1, value), at most three."""
 
     path: Path
     requirement: str
     """The rule that the rows violate, such as `user must be an id`."""
     count: int
     examples: tuple[tuple[int, str], ...]
+    unit: Literal["row", "line"] = "row"
+    """What the numbers of the examples count: rows of data, or lines of the file with its header."""
 
     def line(self) -> str:
         """Return the problem with its first example, without the file."""
-        row, value = self.examples[0]
-        return one_line(f"row {row}: {self.requirement}, got {value} ({number_of(self.count, 'row')})")
+        number, value = self.examples[0]
+        return one_line(f"{self.unit} {number}: {self.requirement}, got {value} ({number_of(self.count, 'row')})")
 
     def summary(self) -> str:
         """Return the count and the examples, for a report of the rows that are left out."""
-        examples = ", ".join(f"{value} (row {row})" for row, value in self.examples)
+        examples = ", ".join(f"{value} ({self.unit} {number})" for number, value in self.examples)
         more = ", …" if self.count > len(self.examples) else ""
         count = number_of(self.count, "row")
         return one_line(f"{count} of {self.path.name}: {self.requirement}, got {examples}{more}")

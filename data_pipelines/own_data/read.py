@@ -16,7 +16,7 @@ from data_pipelines.own_data.numbers import parse_numbers
 from data_pipelines.own_data.options import Features, ImportOptions
 from data_pipelines.own_data.problems import BadRowsError, Problem, find_problem, number_of
 from data_pipelines.own_data.profile import Profile, describe_times, profile_contents
-from data_pipelines.own_data.table import Column, Header, Table, read_columns, read_header
+from data_pipelines.own_data.table import Column, Header, Table, read_columns, read_header, with_lines
 from data_pipelines.own_data.times import ISO, NUMBER, Times, parse_times
 from data_pipelines.prepare.words import WordCounts
 
@@ -127,11 +127,16 @@ class _Reader:
         ratings, bad_ratings = self._ratings(table)
         is_bad |= bad_times | bad_ratings
         if self._problems and not self._options.skip_bad_rows:
-            raise BadRowsError(self._problems)
+            raise BadRowsError(self._with_lines())
+        self._problems = self._with_lines()
         rows = np.flatnonzero(~is_bad)
         if not len(rows):
             raise ValueError(f"{self._path} has no usable row: {self._problems[0].line()}")
         return self._assemble(table, item_table, catalogue or _items_of(items, rows), rows, times, ratings)
+
+    def _with_lines(self) -> list[Problem]:
+        headers = {header.path: header for header in (self._header, self._item_header) if header is not None}
+        return [with_lines(problem, headers[problem.path]) for problem in self._problems]
 
     def _read_tables(self) -> tuple[Table, Table | None]:
         columns, item_header = self._columns, self._item_header
@@ -162,7 +167,7 @@ class _Reader:
         if problem := find_problem(table.path, requirement, is_again, column.values, column.codes):
             self._problems.append(problem)
         if not len(first):
-            raise BadRowsError(self._problems)
+            raise BadRowsError(self._with_lines())
         return _items_of(column, good_rows[first])
 
     def _unknown_items(self, table: Table, column: Column, catalogue: _Items) -> NDArray[np.bool_]:

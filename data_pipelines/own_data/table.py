@@ -4,7 +4,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,30 @@ def read_columns(header: Header, names: Sequence[str]) -> Table:
     if not table.row_count:
         raise ValueError(f"{header.path} has no rows; expected at least one")
     return table
+
+
+def with_lines(problem: Problem, header: Header) -> Problem:
+    """Return a problem of a CSV file with the lines of its examples, as an editor shows them, instead of the rows.
+
+    A field can contain line breaks, and there may be empty lines; so the file is read again up to the last example.
+    """
+    if header.text_format is None or problem.unit == "line":
+        return problem
+    numbers = [row for row, _ in problem.examples]
+    first_lines = _first_lines(header.path, header.text_format)
+    lines = dict(enumerate(islice(first_lines, max(numbers) + 1)))  # row 0 is the header
+    examples = tuple((lines[row], value) for row, value in problem.examples)
+    return replace(problem, examples=examples, unit="line")
+
+
+def _first_lines(path: Path, text_format: TextFormat) -> Iterator[int]:
+    """Yield the number of the first line of each row of a CSV file, without empty lines."""
+    reader = csv.reader(_lines(path, text_format.encoding), delimiter=text_format.separator, strict=True)
+    first_line = 1
+    for row in reader:
+        if row:
+            yield first_line
+        first_line = reader.line_num + 1
 
 
 def _check_file(path: Path) -> None:

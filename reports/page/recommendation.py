@@ -41,8 +41,19 @@ def recommendation_page(answer: Recommendation) -> str:
 
 
 def front_points(answer: Recommendation) -> list[dict[str, Any]]:
-    """Return every setting that was tried: its method, transfers per client and mean score over the choosing seeds."""
+    """Return every setting that was tried: its method, transfers per client and mean score over the choosing seeds.
+
+    Only those that were tried on all choosing seeds can be the best (`is_complete`): the others were left out earlier,
+    and their means are not comparable. `reported` is the score on the report seeds, for settings that were chosen.
+    """
     board = answer.result.board
+    reported = {
+        choice.configuration: score_text(answer.line(entry.name, limit))
+        for entry in answer.result.contenders
+        for limit in answer.result.budgets
+        if (choice := answer.result.choice(entry.name, limit)) is not None
+    }
+    seed_count = sum(len(each.seeds) for each in board.protocol.halving())
     runs = run_table(board, answer.result.outcomes)
     choosing = runs[runs["seed"].isin(list(CHOOSING_SEEDS))].dropna()
     groups = choosing.groupby("configuration")
@@ -59,6 +70,8 @@ def front_points(answer: Recommendation) -> list[dict[str, Any]]:
             "cost": full_transfers(numbers[name], board.dimension),
             "score": scores[name],
             "seeds": int(seeds[name]),
+            "is_complete": seeds[name] == seed_count,
+            "reported": reported.get(name, ""),
         }
         for entry in board.playing
         if entry.is_ranked

@@ -33,6 +33,7 @@ def test_compare_imports_a_file_records_its_runs_and_answers_in_80_columns(folde
     assert done.returncode == 0, done.stderr
     assert "purchases: normalised reward, higher is better (2 seeds)" in done.stdout
     assert "chosen on these seeds" in done.stdout
+    assert "LEAK: Features were made of the same interactions" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     experiments = "select e.name from experiments e join runs r on r.experiment_id = e.experiment_id"
     assert ("compare-purchases",) in rows(folder, experiments)
@@ -63,6 +64,15 @@ def test_an_experiment_runs_on_other_data(folder: Path, fedbandit_here: Command)
         (["compare", "random", "--dataset", "purchases.csv", "--budget", "ten"], "budget must be 10/client"),
         (["compare", "random", "--dataset", "purchases.csv", "--seeds", "x"], "--seeds must be a number"),
         (["compare", "random", "--dataset", "purchases.csv", "--seeds", "10000-10001"], "seeds"),
+        (
+            ["compare", "random", "--dataset", "bad.csv"],
+            "line 3: user must be an id, got an empty field (1 row); --skip-",
+        ),
+        (["compare", "random", "--dataset", "bad.csv", "--skip-bad-rows"], "one user took every item"),
+        (
+            ["run", "tiny.toml", "--on", "bad.csv"],
+            "options are those of `fedbandit data import --interactions bad.csv`",
+        ),
         (["compare", "no_such:Class", "--dataset", "purchases.csv"], "no_such"),
         (["compare", "random", "--dataset", "purchases.csv", "--jobs", "0"], "--jobs must be at least 1, got 0"),
         (["run", "tiny.toml", "--on", "shopp"], "unknown data set 'shopp'"),
@@ -77,6 +87,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
     folder: Path, fedbandit_here: Command, arguments: list[str], message: str
 ):
     (folder / "empty.csv").write_text("")
+    (folder / "bad.csv").write_text("user,item\n1,2\n,3\n")
     (folder / "binary.csv").write_bytes(bytes(range(256)) * 10)
     (folder / "data.csv").mkdir()
     before = {*folder.rglob("*")}

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmark.answers.data import leak_notices
 from benchmark.answers.data_profile import profile_stream
-from benchmark.answers.recommend import Recommendation, recommend, small_protocol, task_from
+from benchmark.answers.recommend import Recommendation, recommend, score_text, small_protocol, task_from
 from benchmark.execution.local import LocalExecutor
 from benchmark.statistics.seeds import CHOOSING_SEEDS
 from data_pipelines import EventStream
@@ -60,6 +61,26 @@ def test_the_answer_names_both_extremes_and_how_sure_it_is(answer: Recommendatio
     assert "<table" in answer._repr_html_()
 
 
+def test_a_setting_without_communication_is_recommended_in_plain_words(answer: Recommendation):
+    alone = replace(answer, limit=0.0)
+    assert alone.answer().startswith("Do not communicate: let each client learn alone. For ")
+    assert "with 0 transfers per client" in alone.answer()
+    assert answer.lines()[0].transfers > 0
+    assert answer.answer().startswith("For ")
+
+
+def test_rows_with_equal_rewards_on_every_seed_are_identical(answer: Recommendation):
+    alone = replace(answer, limit=0.0)
+    first, *others = alone.lines()
+    verdicts = {line.name: line.verdict for line in others}
+    assert verdicts["never communicating"] == "identical"
+    scores = alone.result.scores
+    changed = replace(scores, values=np.broadcast_to(scores.values[:1], scores.values.shape))
+    equal = replace(alone, result=replace(alone.result, scores=changed))
+    ranked = [entry.label for entry in equal.result.contenders if entry.is_ranked and entry.label != first.name]
+    assert {line.verdict for line in equal.lines() if line.name in ranked} == {"identical"}
+
+
 def with_references_at(answer: Recommendation, *scores: float) -> Recommendation:
     """Return the same answer, with references that have these scores on the report seeds, in turn."""
     seeds = answer.result.board.seeds
@@ -73,6 +94,7 @@ def test_a_reference_that_earns_more_than_the_recommendation_is_a_warning(answer
     (warning,) = better.warnings()
     assert warning.startswith("WARNING: references earn more than the recommended method on these data: ")
     assert all(entry.label in warning for entry in answer.result.references)
+    assert "If a rule without a model" in warning
     assert warning in str(better)
     assert warning in recommendation_page(better)
     undecided = with_references_at(answer, mean + 10.0, mean - 9.0)
@@ -92,11 +114,40 @@ def test_the_page_has_every_setting_that_was_tried_and_no_other_host(answer: Rec
     assert not re.search(r'(?:src|href)="https?://', page.replace(plotly_script(), ""))
 
 
+def with_a_lucky_setting(answer: Recommendation) -> Recommendation:
+    """Return the same answer, but a setting that was not chosen was tried on one seed only, without any regret."""
+    result = answer.result
+    choices = {name for each in result.selections.values() for name in each.configurations.values()}
+    ranked = [name for entry in result.contenders if entry.is_ranked for name in entry.configurations]
+    lucky = next(name for name in ranked if name not in choices)
+    outcomes = {run: outcome for run, outcome in result.outcomes.items() if run[0] != lucky}
+    first = result.outcomes[lucky, 10_000]
+    outcomes[lucky, 10_000] = replace(first, metrics={**first.metrics, "regret": 0.0, "numbers_per_client": 0.0})
+    return replace(answer, result=replace(result, outcomes=outcomes))
+
+
+def test_only_settings_that_were_tried_on_all_choosing_seeds_can_be_the_best_on_the_page(answer: Recommendation):
+    points = front_points(with_a_lucky_setting(answer))
+    complete = [point for point in points if point["is_complete"]]
+    assert {point["seeds"] for point in complete} == {3}
+    (lucky,) = (point for point in points if not point["is_complete"])
+    assert (lucky["seeds"], lucky["score"], lucky["cost"], lucky["reported"]) == (1, 1.0, 0.0, "")
+    assert lucky["score"] > max(point["score"] for point in complete)
+    for limit in answer.result.budgets:
+        allowed = [point for point in complete if point["cost"] <= limit]
+        best = max(allowed, key=lambda point: point["score"])
+        line = answer.line(answer.best_at(limit), limit)
+        assert (best["method"], best["setting"], best["reported"]) == (line.name, line.setting, score_text(line))
+
+
 def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(answer: Recommendation, tmp_path: Path):
     page = tmp_path / "page.html"
+    answer = with_a_lucky_setting(answer)
     write_recommendation(page, answer)
     points = front_points(answer)
-    cheapest = max((point for point in points if point["cost"] == 0), key=lambda point: point["score"])
+    complete = [point for point in points if point["is_complete"]]
+    cheapest = max((point for point in complete if point["cost"] == 0), key=lambda point: point["score"])
+    own = answer.line(answer.best, answer.limit)
     with chromium(tmp_path / "profile") as chrome:
         for width in (1280, 390):
             size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 1000}
@@ -105,6 +156,8 @@ def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(
                 widths = "return [document.documentElement.scrollWidth, front.querySelector('svg').clientWidth]"
                 assert max(chrome.execute_script(widths)) <= width
                 assert chrome.execute_script("return limit.textContent") == "10"
+                text = chrome.execute_script("return choice.textContent")
+                assert text.startswith(f"Best within it: {own.name}, {own.setting}: {score_text(own)} on the seeds")
                 chrome.execute_script("budget.value = 0; budget.dispatchEvent(new Event('input'))")
                 assert cheapest["setting"] in chrome.execute_script("return choice.textContent")
 
@@ -125,6 +178,22 @@ def test_a_data_set_has_pools_by_popularity_as_in_the_protocol(tmp_path: Path, m
     assert task.stream.dataset == "purchases"
     assert task_from("simulated-zipf").name == "simulated-zipf"
     assert task_from(SMALL).stream == SMALL
+
+
+def test_a_leak_in_the_features_is_named_in_the_answer_and_on_the_page(
+    answer: Recommendation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
+    assert answer.notices == leak_notices(SMALL) == ()
+    (notice,) = leak_notices(task_from(str(write_purchases(tmp_path))).stream)
+    assert notice.startswith("LEAK: Features were made of the same interactions that are predicted: a leak.")
+    assert "--items FILE" in notice
+    with_leak = replace(answer, notices=(notice,))
+    assert notice in str(with_leak)
+    assert f'<p class="warning">{notice}</p>' in recommendation_page(with_leak)
+    with_words = tmp_path / "with_words.csv"
+    with_words.write_text("user,item,words\n" + "".join(f"{n % 9},{n % 31},word{n % 31}\n" for n in range(200)))
+    assert leak_notices(task_from(str(with_words)).stream) == ()
 
 
 def test_data_with_too_many_decisions_are_refused_before_they_are_imported(
@@ -163,12 +232,23 @@ def test_the_command_answers_from_a_file_in_80_columns_and_resumes(folder: Path,
     assert "For purchases with at most 10 transfers per client, use" in " ".join(first.stdout.split())
     for text in ("never communicating", "always communicating", "popularity in hindsight", "A larger budget"):
         assert text in first.stdout
+    assert first.stdout.index("LEAK: Features were made of the same interactions") < first.stdout.index("compared\n")
     assert "repeat   fedbandit recommend purchases.csv --budget 10/client" in first.stdout
     assert max(map(len, first.stdout.splitlines())) <= 80
     assert (folder / "recommendations" / "purchases.html").stat().st_size > 100_000
     again = fedbandit_here(folder, *command)
     assert again.stdout == first.stdout
     assert "runs done" not in again.stderr  # nothing is repeated
+
+
+def test_a_file_is_read_with_the_options_that_messages_name(folder: Path, fedbandit_here: Command):
+    text = (folder / "purchases.csv").read_text()
+    (folder / "bad.csv").write_text(f"{text}{',' * text.partition(chr(10))[0].count(',')}\n")
+    command = ("recommend", "bad.csv", "--jobs", "2", "--configurations", "4")
+    assert "--skip-bad-rows leaves such rows out" in fedbandit_here(folder, *command).stderr
+    done = fedbandit_here(folder, *command, "--skip-bad-rows", "--repeats", "keep")
+    assert done.returncode == 0, done.stderr
+    assert "repeat   fedbandit recommend bad.csv --repeats keep --skip-bad-rows" in done.stdout
 
 
 def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_here: Command):
@@ -193,7 +273,9 @@ def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_
         (["missing.csv"], "no such file"),
         (["purchases.csv", "--out", "folder.csv"], "--out must be a file that can be written, got 'folder.csv'"),
         (["purchases.csv", "--out", "empty.csv/page.html"], "--out must be a file that can be written"),
-        (["bad_rows.csv"], "(such options are those of `fedbandit data import --interactions bad_rows.csv`)"),
+        (["bad_rows.csv"], "line 3: user must be an id, got an empty field (1 row); --skip-bad-rows leaves such rows"),
+        (["lastfm", "--skip-bad-rows"], "--skip-bad-rows must only be used with a CSV or Parquet file, got data 'las"),
+        (["simulated-zipf", "--items", "x.csv"], "--items must only be used with a CSV or Parquet file"),
         (["one_user.csv"], "one user took every item"),
         (["lastfmm"], "unknown data set or task 'lastfmm' (did you mean lastfm"),
         (["simulated-zip"], "unknown data set or task 'simulated-zip' (did you mean simulated-zipf"),

@@ -123,7 +123,7 @@ def test_fractions_of_a_second_are_kept_and_invalid_times_are_refused(tmp_path: 
     assert sorted(open_prepared("shop", tmp_path / "data").times.tolist())[:2] == [250_000, 1_250_000]
     for invalid in ("inf", "9" * 30, "1e300"):
         times = clicks.astype({"time": str}).assign(time=[invalid, *["1.5"] * 19])
-        assert "row 1: time must be a number below 9e12, got" in error_message(tmp_path, times, items)
+        assert "line 2: time must be a number below 9e12, got" in error_message(tmp_path, times, items)
 
 
 def test_repeated_interactions_are_counted_once_with_a_note(tmp_path: Path):
@@ -154,15 +154,15 @@ def test_invalid_tables_give_a_one_line_error(tmp_path: Path):
     clicks, items = tables()
     clicks_on_unknown_item = clicks.assign(item=["sku-99", *clicks["item"][1:]])
     assert re.search(
-        r"row 1: item must be an item of .*, got 'sku-99'", error_message(tmp_path, clicks_on_unknown_item, items)
+        r"line 2: item must be an item of .*, got 'sku-99'", error_message(tmp_path, clicks_on_unknown_item, items)
     )
-    assert "row 61: item must not be an item of an earlier row, got 'sku-00' (60 rows)" in error_message(
+    assert "line 62: item must not be an item of an earlier row, got 'sku-00' (60 rows)" in error_message(
         tmp_path, clicks, pandas.concat([items, items])
     )
-    assert "row 2: user must be an id, got an empty field" in error_message(
+    assert "line 3: user must be an id, got an empty field" in error_message(
         tmp_path, clicks.assign(user=["a", "", *["b"] * 18]), items
     )
-    assert "row 1: time must be a number or a date such as 2024-05-31T12:00:00, got 'soon'" in error_message(
+    assert "line 2: time must be a number or a date such as 2024-05-31T12:00:00, got 'soon'" in error_message(
         tmp_path, clicks.assign(time="soon"), items
     )
     assert "has no column 'words' or similar; name it with --words-column; its columns are 'item', 'x'" in (
@@ -200,7 +200,7 @@ def test_rows_longer_than_the_header_are_refused(tmp_path: Path):
     clicks, items = tables()
     (tmp_path / "long.csv").write_text("user,item\n" + "a,sku-01,7\n" * 3)
     message = error_message(tmp_path, clicks, items, interactions=tmp_path / "long.csv")
-    assert "row 1: a row must have 2 fields, as many as the header, got 3 fields (3 rows)" in message
+    assert "line 2: a row must have 2 fields, as many as the header, got 3 fields (3 rows)" in message
 
 
 PIECES = [

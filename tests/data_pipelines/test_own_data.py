@@ -164,11 +164,11 @@ def test_all_kinds_of_bad_rows_are_counted_in_one_refusal(tmp_path: Path):
         read(path, rating_column="stars")
     assert caught.value.lines() == [
         f"{path} has bad rows (--skip-bad-rows leaves them out):",
-        "  row 32: a row must have 4 fields, as many as the header, got 2 fields (1 row)",
-        "  row 25: customer must be an id, got an empty field (4 rows)",
-        "  row 29: sku must be an id, got an empty field (1 row)",
-        "  row 30: at must be like the other dates day.month.year, got 'soon' (1 row)",
-        "  row 31: stars must be a number, got 'good' (1 row)",
+        "  line 33: a row must have 4 fields, as many as the header, got 2 fields (1 row)",
+        "  line 26: customer must be an id, got an empty field (4 rows)",
+        "  line 30: sku must be an id, got an empty field (1 row)",
+        "  line 31: at must be like the other dates day.month.year, got 'soon' (1 row)",
+        "  line 32: stars must be a number, got 'good' (1 row)",
     ]
     assert str(caught.value).endswith("got 'good' (1 row); --skip-bad-rows leaves such rows out")
     assert "\n" not in str(caught.value)
@@ -182,10 +182,26 @@ def test_bad_rows_are_left_out_by_option_with_counts_and_three_examples(tmp_path
     assert (data.profile.rows, data.profile.bad_rows, data.profile.interactions) == (32, 8, 24)
     text = " ".join(" ".join(data.profile.lines).split())
     assert (
-        "4 rows of p.csv: customer must be an id, got an empty field (row 25), 'nan' (row 26), "
-        "an empty field (row 27), …" in text
+        "4 rows of p.csv: customer must be an id, got an empty field (line 26), 'nan' (line 27), "
+        "an empty field (line 28), …" in text
     )
     assert "4 bad rows left out: customer must be an id" in data.contents.notes
+
+
+def test_a_bad_row_is_named_by_its_line_also_after_empty_lines_and_line_breaks_in_fields(tmp_path: Path):
+    path = tmp_path / "p.csv"
+    path.write_text('customer,sku\n\na,"s\n01"\n\n,s02\n')
+    with pytest.raises(BadRowsError) as caught:
+        read(path)
+    lines = [problem.line() for problem in caught.value.problems]
+    assert lines[0] == "line 6: customer must be an id, got an empty field (1 row)"
+    assert lines[1].startswith("line 3: sku must be at most 500 printable characters")
+
+
+def test_bad_rows_of_a_parquet_file_have_no_lines(tmp_path: Path):
+    path = tmp_path / "p.parquet"
+    pandas.DataFrame({"customer": ["a", ""], "sku": ["x", "y"]}).to_parquet(path)
+    assert "row 2: customer must be an id, got an empty field (1 row)" in error_of(path)
 
 
 def test_unknown_items_are_left_out_by_option(tmp_path: Path):
@@ -193,9 +209,9 @@ def test_unknown_items_are_left_out_by_option(tmp_path: Path):
     items = tmp_path / "items.csv"
     items.write_text("sku,title\n" + "".join(f"s{n:02},word{n}\n" for n in range(40)) + "s00,again\n,none\n")
     message = error_of(path, items=items)
-    assert f"row 25: sku must be an item of {items}, got 'ghost' (1 row)" in message
-    assert "row 41: sku must not be an item of an earlier row, got 's00' (1 row)" in message
-    assert "row 42: sku must be an id, got an empty field (1 row)" in message
+    assert f"line 26: sku must be an item of {items}, got 'ghost' (1 row)" in message
+    assert "line 42: sku must not be an item of an earlier row, got 's00' (1 row)" in message
+    assert "line 43: sku must be an id, got an empty field (1 row)" in message
     data = read(path, items=items, skip_bad_rows=True)
     assert (data.profile.items, data.profile.interactions) == (40, 24)
     assert "again" not in data.contents.words.vocabulary
@@ -203,7 +219,7 @@ def test_unknown_items_are_left_out_by_option(tmp_path: Path):
 
 def test_a_table_of_bad_rows_only_is_refused(tmp_path: Path):
     path = write(tmp_path / "p.csv", [("", "x", "", "")] * 3)
-    assert "has no usable row: row 1: customer must be an id, got an empty field (3 rows)" in error_of(
+    assert "has no usable row: line 2: customer must be an id, got an empty field (3 rows)" in error_of(
         path, skip_bad_rows=True
     )
 
