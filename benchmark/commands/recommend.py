@@ -9,8 +9,8 @@ Examples:
 
 DATA is a prepared data set, a task of the board, or a CSV or Parquet file with
 one row per interaction, which is imported first, with the options below if it
-needs some (`fedbandit data import --interactions FILE --dry-run` shows how it is
-read). A budget is a number of full
+needs some (`fedbandit data import --interactions FILE --dry-run` shows how it
+is read). A budget is a number of full
 transfers per client (10/client) or in total (5000), or of bytes in total (1MB).
 
 Settings are chosen on some seeds and reported on others. The runs are recorded
