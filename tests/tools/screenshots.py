@@ -21,6 +21,7 @@ from tests.tools.small_pictures import small
 EXPERIMENT = "fig_e"
 ALGORITHM, GAMMA = "async-linucb", "6001"
 PATIENCE = 60
+COLOURS = 255
 SETTLED = 3.0
 """Seconds after which MLflow's charts no longer move."""
 
@@ -61,7 +62,7 @@ def take_screenshots(folder: Path) -> None:
             chrome.execute_script(WITHOUT_PATHS)
             picture = Path(folder_name) / f"{name}.png"
             chrome.save_screenshot(str(picture))
-            write_whole(folder / f"{name}.png", small(picture))
+            write_whole(folder / f"{name}.png", small(picture, COLOURS))
 
 
 def pages(store: str, address: str) -> dict[str, tuple[str, Callable[[Chrome], object]]]:

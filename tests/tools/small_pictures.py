@@ -8,7 +8,7 @@ from PIL import Image
 MAX_WIDTH, MAX_HEIGHT, COLOURS = 1100, 1300, 64
 
 
-def small(picture: Path) -> bytes:
+def small(picture: Path, colours: int = COLOURS) -> bytes:
     """Return a smaller picture with fewer colours, which loads quickly."""
     with Image.open(picture) as image:
         scale = min(MAX_WIDTH / image.width, MAX_HEIGHT / image.height)
@@ -16,7 +16,7 @@ def small(picture: Path) -> bytes:
         reduced = (
             image.convert("RGB")
             .resize(shape, Image.Resampling.LANCZOS)
-            .quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            .quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         )
     buffer = io.BytesIO()
     reduced.save(buffer, "PNG", optimize=True)
