@@ -90,7 +90,7 @@ def test_two_seeds_have_no_interval():
 def test_a_setting_without_a_run_within_the_budget_is_one_line():
     many = results_of([run_record(seed=0, normalised_reward=2.0, numbers_per_client=35_000.0)])
     assert many.summary()[COST].iloc[0] == 100
-    with pytest.raises(ValueError, match=r"no setting stays within 10 transfers per client; the least is 100 "):
+    with pytest.raises(ValueError, match=r"no setting stays within 10 transfers per client; the lowest is 100 "):
         many.best("10/client")
 
 

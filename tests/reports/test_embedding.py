@@ -52,11 +52,13 @@ def test_the_picture_names_groups_and_variance(results: Results, context: Contex
     assert figure.name == "users_delicious"
     text = figure.svg.decode()
     first, second = embed_users(context.prepared("delicious")).explained
-    for part in (f"component 1 ({first:.1%}", f"component 2 ({second:.1%}", "[10, 20) interactions, 2 users"):
+    for part in (f"component 1 ({first:.1%}", f"component 2 ({second:.1%}", "1:  [10, 20)"):
         assert part in text
     assert "RECONSTRUCTED DATA (214 of 220 interactions)" in text
-    assert figure.interactive["data"][0]["name"] == "0: [0, 10)"
-    assert sum(len(trace["x"]) for trace in figure.interactive["data"]) == 5
+    (users,) = figure.interactive["data"]
+    assert len(users["x"]) == 5
+    assert users["marker"]["color"] == [0, 1, 1, 2, 3]
+    assert users["marker"]["colorbar"]["ticktext"] == ["0: [0, 10)", "1: [10, 20)", "2: [80, 90)", "3: [90, 100]"]
     plotly.graph_objects.Figure(figure.interactive)
 
 

@@ -260,7 +260,8 @@ def test_settings_of_an_algorithm_without_a_threshold_are_one_curve_by_communica
 def test_variants_of_the_stream_are_not_joined():
     runs = [run("random", np.nan, settings={"stream_arms": arms}, fingerprint=str(arms)) for arms in (10, 25)]
     (figure,) = figures(*made_up(runs))
-    assert [trace["name"] for trace in figure.interactive["data"] if trace.get("showlegend")] == [
+    marks = [trace for trace in figure.interactive["data"] if trace["mode"] == "markers" and trace["showlegend"]]
+    assert [trace["name"] for trace in marks] == [
         "Random choice (arms=10)",
         "Random choice (arms=25)",
     ]
