@@ -1,6 +1,7 @@
 """The words of the page: one definition each, and links to them from the texts."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -9,11 +10,12 @@ from markupsafe import Markup
 
 @dataclass(frozen=True)
 class Term:
-    """A word, its definition, and further spellings that are linked to it."""
+    """A word, its definition, and further spellings that are linked to it; a label of data is not on every page."""
 
     name: str
     meaning: str
     spellings: tuple[str, ...] = ()
+    is_data_label: bool = False
 
     @property
     def anchor(self) -> str:
@@ -66,8 +68,8 @@ TERMS = (
     Term(
         "board", "every method tuned alike on seeds of their own, compared on others; see docs/protocol.md", ("boards",)
     ),
-    Term("STAND-IN DATA", "generated data in the official format; no result on them is valid"),
-    Term("RECONSTRUCTED DATA", "real data from a copy that lacks some of the published data"),
+    Term("STAND-IN DATA", "generated data in the official format; no result on them is valid", is_data_label=True),
+    Term("RECONSTRUCTED DATA", "real data from a copy that lacks some of the published data", is_data_label=True),
     Term("reproduced", "our result agrees with the paper's claim, beyond doubt from the seeds"),
     Term("different", "a number of ours whose interval lies outside the margin around the paper's"),
     Term("opposite", "a direction that is significant against the paper"),
@@ -76,6 +78,11 @@ TERMS = (
     Term("not determined by the paper", "the claim depends on something that the paper does not state"),
     Term("not checkable here", "the claim needs data or runs that this report does not have"),
 )
+
+
+def terms_used(labels: Sequence[str]) -> list[Term]:
+    """Return the terms of a page; labels of data are defined only if its data have them."""
+    return [term for term in TERMS if not term.is_data_label or any(term.name in label for label in labels)]
 
 
 def linked(text: str) -> Markup:

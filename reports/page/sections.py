@@ -8,7 +8,7 @@ from benchmark.plan.experiment import experiment_names
 from reports.drawing.figure import Figure
 from reports.page.answer import main_streams, short_names
 from reports.page.data_cards import Card, data_cards
-from reports.page.glossary import TERMS, Term
+from reports.page.glossary import Term, terms_used
 from reports.read.context import Context
 from reports.read.experiment_files import experiment_description, experiment_title
 from reports.read.results import Results
@@ -85,7 +85,7 @@ def make_sections(
     missing = Section(MISSING.title, tables=missing_tables, sentences=sentences)
     filled = [section for section in sections.values() if section.figures or section.tables or section.tabs]
     data = Section("Data", cards=data_cards(results, context))
-    words = Section("Words used on this page", terms=TERMS)
+    words = Section("Words used on this page", terms=terms_used(context.labels(results.all_runs)))
     end = [*([data] if data.cards else []), missing, words, _versions(results), _reproduction(results)]
     return [*filled, *end]
 

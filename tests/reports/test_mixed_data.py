@@ -94,7 +94,7 @@ def test_stand_ins_first_and_real_data_later_make_a_report_on_the_real_data(
     assert sentence in page
     assert sentence in (out / "tables/missing.md").read_text(encoding="utf-8")
     assert "STAND-IN" not in page
-    assert "<b>10</b> finished runs" in page
+    assert '<p class="headline">10 finished runs, ' in page
     titles = re.findall(r"<h3>(.*?)</h3>", page)
     assert len(titles) == len(set(titles))
     drawn = pd.read_csv(out / "figures/fig_d.csv")
