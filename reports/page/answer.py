@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from benchmark.answers.tables import COST, MIN_SEEDS_FOR_INTERVAL, best_within, interval
+from benchmark.board.entries import Entry
 from benchmark.board.result import BoardResult
 from benchmark.metrics import Metric, objective
 from benchmark.plan.experiment import experiment_names
@@ -165,8 +166,8 @@ def _cell(column: pd.DataFrame, algorithm: str) -> Cell:
 
 
 def short(value: float) -> str:
-    """Return a mean with three digits, or a whole number above 1,000."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    """Return a mean with three digits, also if the last are zeros (1.10), or a whole number above 100."""
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:#.3g}"
 
 
 def _sentence(best: Sequence[pd.DataFrame], goal: Metric) -> str:
@@ -210,7 +211,7 @@ def _named(leader: dict[str, Any]) -> str:
 
 
 def _cost_text(cost: float) -> str:
-    return short(cost) if cost < 1000 else f"{float(f'{cost:.2g}'):,.0f}"
+    return f"{cost:.3g}" if cost < 1000 else f"{float(f'{cost:.2g}'):,.0f}"
 
 
 def _from_boards(boards: Sequence[StoredBoard], context: Context) -> Answer:
@@ -226,7 +227,7 @@ def _from_boards(boards: Sequence[StoredBoard], context: Context) -> Answer:
         labels = ((f"{data.task.stream.name}: {label}",) if label else ()) + board.warning
         unit = f"{len(data.seeds)} report seeds"
         title = data.task.title or data.task.name
-        groups.append(Group(title, labels, unit, _board_sentence(result), rows, f"table-{board.experiment}"))
+        groups.append(Group(title, labels, unit, board_sentence(result), rows, f"table-{board.experiment}"))
     introduction = (
         "Each cell is the mean score of a method within a budget, in transfers per client, and the verdict compared "
         "with no communication. Every method is tuned alike, on seeds that are not reported."
@@ -249,8 +250,8 @@ def _board_cell(result: BoardResult, entry: Any, budget: float | str) -> Cell:
     return Cell("failed" if math.isnan(mean) else short(mean), shown, is_best=mean == best, verdict=shown)
 
 
-def _board_sentence(result: BoardResult) -> str:
-    """Return the best method at the primary endpoint, its rank, and where it is better than no communication."""
+def board_sentence(result: BoardResult) -> str:
+    """Return the best method at the primary endpoint, its rank, where communication helps it, and what beats it."""
     if result.best is None:
         return ""
     entry = next(each for each in result.contenders if each.name == result.best)
@@ -261,6 +262,18 @@ def _board_sentence(result: BoardResult) -> str:
         if better
         else "not better than no communication at any budget"
     )
-    return (
+    sentence = (
         f"{entry.label} has the highest mean score over the budgets, {mean} (rank: {rank_of(result, entry)}); {than}."
     )
+    reference = _best_above_all(result)
+    if reference is None:
+        return sentence
+    return f"{sentence} {reference.label} earns more: {short(result.line(reference.name)[0])}."
+
+
+def _best_above_all(result: BoardResult) -> Entry | None:
+    """Return the best of the reference lines that every method with a score is below; None without one."""
+    scored = [each.name for each in result.contenders if not math.isnan(result.mean(each.name)[0])]
+    below = [result.below(name) for name in scored]
+    above_all = [each for each in result.references if all(each.label in labels for labels in below)]
+    return max(above_all, key=lambda each: result.line(each.name)[0]) if scored and above_all else None

@@ -1,5 +1,6 @@
 """The board in a report: tables, figures and page from a board that was really played."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ from reports.analysis.board import choice_rows, score_rows, sensitivity_rows, su
 from reports.build import build
 from reports.figures import board as board_figures
 from reports.figures import fronts
-from reports.page.answer import make_answer
+from reports.page.answer import board_sentence, make_answer, short
 from reports.read.boards import StoredBoard
 from reports.read.context import make_context
 from reports.read.results import Results, read_results
@@ -136,6 +137,37 @@ def test_the_page_answers_from_the_board(results: Results, stored: StoredBoard):
     assert name.startswith("Async-LinUCB (8 of ")  # configurations
     assert cells[0].verdict == "identical"
     assert sum(cells[-1].is_best for _, cells in group.rows) == 1
+
+
+def test_the_sentence_of_a_board_names_the_best_reference_line_above_every_method(stored: StoredBoard):
+    result = stored.result
+    first, second = (result.board.entries[0], result.board.entries[1])  # any two rows serve as lines
+
+    def sentence(one: float, other: float) -> str:
+        lines = {
+            name: dict.fromkeys(result.board.seeds, score) for name, score in ((first.name, one), (second.name, other))
+        }
+        return board_sentence(replace(result, lines=lines))
+
+    assert sentence(1.1, 2.5).endswith(f". {second.label} earns more: 2.50.")
+    assert sentence(1.1, -1.0).endswith(f". {first.label} earns more: 1.10.")
+    assert "earns more" not in sentence(-1.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.1, "1.10"),
+        (0.05, "0.0500"),
+        (12.0, "12.0"),
+        (99.96, "100"),
+        (105.0, "105"),
+        (999.7, "1,000"),
+        (1005.0, "1,005"),
+    ],
+)
+def test_scores_have_three_digits(value: float, text: str):
+    assert short(value) == text
 
 
 def test_a_board_with_another_protocol_is_not_in_the_summary(results: Results):
