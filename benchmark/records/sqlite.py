@@ -52,7 +52,8 @@ SWEEPS = (
 )
 FINISHED = (
     "select e.name from runs r join experiments e on e.experiment_id = r.experiment_id "
-    f"join tags t on t.run_uuid = r.run_uuid and t.key = '{KEY}' where r.status = 'FINISHED' and {ACTIVE}"
+    f"join tags t on t.run_uuid = r.run_uuid and t.key = '{KIND}' and t.value = 'run' "
+    f"where r.status = 'FINISHED' and {ACTIVE} and e.lifecycle_stage = 'active'"
 )
 STILL_RUNNING = (
     f"select count(*) from runs r join tags t on t.run_uuid = r.run_uuid and t.key = '{KIND}' "

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
 
+from benchmark.metrics import curve_names
 from benchmark.records.store import FILES
 from benchmark.styles import run_colour
 
@@ -40,11 +41,12 @@ def make_store(folder: Path) -> str:
         run = client.create_run(experiment_id, run_name=f"{algorithm} {threshold} seed {seed}")
         metrics = {"reward": 1000 * reward, "normalised_reward": reward, "regret": 5000 - 1000 * reward}
         moved = {"communication": communication, "log10_communication": math.log10(1 + communication)}
-        params = {"algorithm": algorithm, "threshold": threshold, "dataset": "delicious", "seed": str(seed)}
+        texts = {"algorithm": algorithm, "threshold": threshold, "dataset": "delicious", "clients": "1867"}
+        curves = [Metric(name, reward * step, 0, step) for name in curve_names() for step in (1, 500, 1000)]
         client.log_batch(
             run.info.run_id,
-            metrics=[Metric(k, v, 0, 0) for k, v in {**metrics, **moved}.items()],
-            params=[Param(key, value) for key, value in params.items()],
+            metrics=[Metric(k, v, 0, 0) for k, v in {**metrics, **moved}.items()] + curves,
+            params=[Param(key, value) for key, value in {**texts, "seed": str(seed)}.items()],
             tags=[RunTag(key, value) for key, value in tags.items()],
         )
         client.set_terminated(run.info.run_id)

@@ -155,9 +155,14 @@ def test_the_page_of_a_setting_names_its_seeds_and_previews_its_curves(
     client, experiment_id = MlflowClient(store), find_experiment(store, EXPERIMENT).experiment_id
     settings = client.search_runs([experiment_id], "tags.`fedbandit.kind` = 'setting'")
     setting = next(run for run in settings if run.data.metrics["seeds"] == 2 and run.data.tags["Setting"] == "γ=5")
-    with looking_at(chrome, f"{server.address}/#/experiments/{experiment_id}/runs/{setting.info.run_id}", "setting"):
+    link = f"{server.address}/#/experiments/{experiment_id}/runs/{setting.info.run_id}"
+    with looking_at(chrome, link, "setting"):
         expected = ("Async-LinUCB γ=5 on Delicious, 2 seeds", "mean over 2 seeds", "transfers per client")
         WebDriverWait(chrome, PATIENCE).until(lambda page: all(text in text_of(page) for text in expected))
+    with looking_at(chrome, f"{link}/artifacts/curve.png", "curves"):
+        WebDriverWait(chrome, PATIENCE).until(
+            lambda page: any(source.startswith("blob:") and width for source, width in page.execute_script(PICTURES))
+        )
 
 
 def test_clicking_an_experiment_on_the_home_page_shows_its_runs(server: Server, chrome: Chrome) -> None:
