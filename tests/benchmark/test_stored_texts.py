@@ -98,11 +98,12 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The artifact folders of all finished runs."""
-    return [
-        artifact_folder(folder, artifact_uri)
-        for (artifact_uri,) in rows(folder, "select artifact_uri from runs where name like '%seed%' order by run_uuid")
-    ]
+    """The artifact folders of all runs; those that summarise a setting have other files."""
+    query = (
+        "select artifact_uri from runs join tags using (run_uuid) "
+        "where key = 'fedbandit.kind' and tags.value = 'run' order by run_uuid"
+    )
+    return [artifact_folder(folder, artifact_uri) for (artifact_uri,) in rows(folder, query)]
 
 
 @pytest.fixture
@@ -112,7 +113,9 @@ def copied(swept: Path, tmp_path: Path) -> Path:
 
 
 def test_finished_runs_have_the_expected_files(swept: Path):
-    for folder in files_of(swept):
+    folders = files_of(swept)
+    assert len(folders) == RUNS
+    for folder in folders:
         assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
 
 
