@@ -71,7 +71,13 @@ def test_an_empty_store_is_one_line(tmp_path: Path, fedbandit_here: Command):
 
 
 def archived(folder: Path) -> int:
-    return len(rows(folder, "select 1 from runs where lifecycle_stage = 'deleted'"))
+    """The number of archived runs, without those that summarised a setting."""
+    return len(runs_of_kind(folder, "run", "deleted"))
+
+
+def runs_of_kind(folder: Path, kind: str, stage: str) -> list[str]:
+    query = "select run_uuid from runs join tags using (run_uuid) where key = 'fedbandit.kind' "
+    return [run_id for (run_id,) in rows(folder, query + f"and tags.value = '{kind}' and lifecycle_stage = '{stage}'")]
 
 
 def test_runs_are_listed_archived_and_restored_by_filters(swept: Path, fedbandit_here: Command):
@@ -82,9 +88,11 @@ def test_runs_are_listed_archived_and_restored_by_filters(swept: Path, fedbandit
     assert archived(swept) == 0
     assert "6 runs archived." in fedbandit_here(swept, "runs", "archive", "--method", "sync-linucb").stdout
     assert archived(swept) == 6
+    assert len(runs_of_kind(swept, "setting", "active")) == RUNS // 2 - 3  # a setting without runs is not shown
     assert fedbandit_here(swept, "export").stdout.count(",sync-linucb") == 0
     assert "6 runs restored." in fedbandit_here(swept, "runs", "restore", "--experiment", "tiny").stdout
     assert archived(swept) == 0
+    assert len(runs_of_kind(swept, "setting", "active")) == RUNS // 2
     deleted = fedbandit_here(swept, "runs", "delete", "--experiment", "tiny", "--method", "sync-linucb")
     assert "mlflow gc --backend-store-uri sqlite:///" in deleted.stderr
     assert archived(swept) == 6
