@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from algorithms.registry import built_in_methods
-from benchmark.records.tags import KEY
+from benchmark.records.tags import KIND
 from tests.readme import ROOT
 
 LAYERS = {
@@ -224,11 +224,11 @@ def write_store_with_one_run(file: Path) -> None:
     """Write the part of MLflow's tables that `fedbandit list` reads."""
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(
-            "create table experiments (experiment_id integer, name text);"
+            "create table experiments (experiment_id integer, name text, lifecycle_stage text);"
             "create table runs (run_uuid text, experiment_id integer, artifact_uri text, status text,"
             " lifecycle_stage text);"
             "create table tags (run_uuid text, key text, value text);"
-            "insert into experiments values (1, 'fig_a');"
+            "insert into experiments values (1, 'fig_a', 'active');"
             "insert into runs values ('a', 1, 'file:///nowhere', 'FINISHED', 'active');"
-            f"insert into tags values ('a', '{KEY}', 'k');"
+            f"insert into tags values ('a', '{KIND}', 'run');"
         )
