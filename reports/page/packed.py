@@ -1,4 +1,4 @@
-"""Large parts of the page, compressed inside it and unpacked by the browser: Plotly's script, and the plots."""
+"""Large parts of the page, compressed inside it and unpacked by the browser: Plotly, the plots, and folded sections."""
 
 import gzip
 import json

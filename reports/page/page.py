@@ -3,17 +3,30 @@
 from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from data_pipelines.support.files import write_whole
 from reports.drawing.figure import Figure
 from reports.page.answer import make_answer
 from reports.page.glossary import linked
 from reports.page.packed import packed, packed_json, plotly_script
-from reports.page.sections import has_paper, headline, is_incomplete, make_sections, own_experiments, warnings
+from reports.page.sections import (
+    Section,
+    has_paper,
+    headline,
+    is_incomplete,
+    make_sections,
+    own_experiments,
+    warnings,
+)
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.write.table import Table
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+WEB = Path(__file__).parent / "web"  # not by the package's name: a folder `reports` can hide an editable install
 TITLE = "Federated bandits: how much reward for how little communication?"
 
 
@@ -29,15 +42,14 @@ def page(
     results: Results, context: Context, tables: Sequence[Table], figures: Sequence[Figure], pictures: Path | None = None
 ) -> str:
     """Return the whole page; `pictures` is the folder of saved pictures."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["picture"] = lambda figure: picture(figure, pictures)
-    environment.filters["linked"] = linked
+    templates = environment()
+    templates.filters["picture"] = lambda figure: picture(figure, pictures)
+    templates.filters["linked"] = linked
     plots = {
         figure.name: {**figure.interactive, **figure.on_page} for figure in figures if figure.interactive is not None
     }
-    return environment.from_string(asset("report.html")).render(
+    sections = make_sections(results, context, tables, figures)
+    return templates.get_template("report.html").render(
         title=TITLE,
         headline=headline(results),
         warnings=warnings(results, context),
@@ -45,12 +57,29 @@ def page(
         own_experiments=own_experiments(results),
         has_paper=has_paper(results),
         answer=make_answer(results, context),
-        sections=make_sections(results, context, tables, figures),
+        sections=sections,
         style=asset("page.css"),
-        script=asset("page.js"),
+        script=asset("unpack.js") + asset("page.js"),
+        folded=packed_json(folded(sections, templates)),
         plots=packed_json(plots),
         plotly=packed(plotly_script()) if plots else "",
     )
+
+
+def environment() -> "Environment":
+    """Return Jinja's environment for the templates in the folder `web`."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(WEB)
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def folded(sections: Sequence[Section], templates: "Environment") -> dict[str, str]:
+    """Return the HTML of everything that is folded, by the name of its place on the page."""
+    macros: Any = templates.get_template("section.html").module
+    parts = {section.anchor: macros.content(section) for section in sections if section.is_folded}
+    parts |= {f"{section.anchor}-more": macros.more(section) for section in sections if section.more_text}
+    return {name: str(part) for name, part in parts.items()}
 
 
 def picture(figure: Figure, folder: Path | None) -> str:
@@ -70,5 +99,4 @@ def in_script(text: str) -> str:
 
 def asset(name: str) -> str:
     """Return the text of a file in the folder `web`."""
-    # Not by the package's name: a folder `reports` in the working directory can hide an editable install.
-    return (Path(__file__).parent / "web" / name).read_text(encoding="utf-8")
+    return (WEB / name).read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.seeds import CHOOSING_SEEDS
 from benchmark.styles import style
 from data_pipelines.support.files import write_whole
-from reports.page.packed import plotly_script
-from reports.page.page import asset, in_script
+from reports.page.packed import packed, plotly_script
+from reports.page.page import asset, environment, in_script
 
 
 def write_recommendation(path: Path, answer: Recommendation) -> None:
@@ -23,20 +23,22 @@ def write_recommendation(path: Path, answer: Recommendation) -> None:
 
 def recommendation_page(answer: Recommendation) -> str:
     """Return the whole page."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     points = front_points(answer)
-    return environment.from_string(asset("recommendation.html")).render(
-        title=f"Which method for {answer.profile.name}?",
-        answer=answer,
-        budgets=[(limit_text(limit), line, score_text(line)) for limit, line in answer.over_budgets()],
-        lines=[(line, score_text(line) if math.isfinite(line.mean) else line.setting) for line in answer.lines()],
-        transfers_text=transfers_text,
-        style=asset("page.css"),
-        points=in_script(json.dumps(points, allow_nan=False, ensure_ascii=False)),
-        limit=answer.limit if math.isfinite(answer.limit) else max(point["cost"] for point in points),
-        plotly=plotly_script(),
+    return (
+        environment()
+        .get_template("recommendation.html")
+        .render(
+            title=f"Which method for {answer.profile.name}?",
+            answer=answer,
+            budgets=[(limit_text(limit), line, score_text(line)) for limit, line in answer.over_budgets()],
+            lines=[(line, score_text(line) if math.isfinite(line.mean) else line.setting) for line in answer.lines()],
+            transfers_text=transfers_text,
+            style=asset("page.css"),
+            points=in_script(json.dumps(points, allow_nan=False, ensure_ascii=False)),
+            limit=answer.limit if math.isfinite(answer.limit) else max(point["cost"] for point in points),
+            script=asset("unpack.js"),
+            plotly=packed(plotly_script()),
+        )
     )
 
 

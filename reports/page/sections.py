@@ -58,6 +58,17 @@ class Section:
         """The tables that are folded, as the section itself is not."""
         return [] if self.is_folded else self.tables[MAX_UNFOLDED_TABLES:]
 
+    @property
+    def folded_figures(self) -> list[Figure]:
+        """The figures that are folded: a section that shows a table shows no figure besides."""
+        return [] if self.is_folded or not self.tables else self.figures
+
+    @property
+    def more_text(self) -> str:
+        """How many figures and tables are folded, such as "2 figures, 1 table"; empty if none."""
+        counts = {"figure": len(self.folded_figures), "table": len(self.folded_tables)}
+        return ", ".join(f"{count} {noun}{'s' if count > 1 else ''}" for noun, count in counts.items() if count)
+
 
 def make_sections(
     results: Results, context: Context, tables: Sequence[Table], figures: Sequence[Figure]

@@ -21,6 +21,8 @@ ONE_SEED = "(one seed)"
 VERDICTS = tuple(map(str, dict.fromkeys([*map(str, ClaimVerdict), *map(str, Verdict)])))
 """Cells with these texts are coloured and filtered on the page."""
 
+VERDICT = re.compile(rf"({'|'.join(map(re.escape, VERDICTS))})(?:$|[ :(])")
+
 
 @dataclass(frozen=True)
 class Table:
@@ -165,8 +167,8 @@ def _markdown_row(cells: Any) -> str:
 
 def _html_td(text: str, column: str, is_number: bool) -> str:
     """Return a cell: its column for narrow windows, its verdict for filters, its interval in one piece."""
-    verdict = next((verdict for verdict in VERDICTS if re.match(rf"{verdict}(?:$|[ :(])", text)), "")
-    more = f' data-column="{escape(column)}"' + (f' data-verdict="{verdict}"' if verdict else "")
+    verdict = VERDICT.match(text)
+    more = f' data-column="{escape(column)}"' + (f' data-verdict="{verdict[1]}"' if verdict else "")
     return _html_cell("td", text, is_number, more)
 
 

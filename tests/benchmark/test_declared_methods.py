@@ -1,9 +1,7 @@
 """What a method declares reaches plans, keys, records, figures and the page, without a change in any of our files."""
 
-import gzip
 import json
 import re
-from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from tests.benchmark.test_list import install
 from tests.benchmark.tiny_sweeps import fedbandit, rows, write_tiny
 from tests.records import run_record
 from tests.reports.made_up import made_up, run
+from tests.reports.whole_page import unpacked
 
 PATIENT = """
 from algorithms import Transfers
@@ -121,9 +120,7 @@ def test_a_method_of_another_package_has_its_own_symbol_and_style_everywhere(fol
     assert [row[1] for row in curve["customdata"]] == ["κ = 1", "κ = 2", "κ = 4"]
     assert "<b>κ=1</b>" in [note["text"] for note in figure["layout"]["annotations"]]
     page = (report / "report.html").read_text()
-    packed = re.search(r'id="plots">([^<]+)<', page)
-    assert packed is not None
-    plots = gzip.decompress(b64decode(packed[1])).decode()
+    plots = unpacked(page, "plots")
     for text in ("Patient  (κ)", look.colour, "κ=1"):
         assert text in plots or json.dumps(text)[1:-1] in plots
     assert "Patient" in (report / "tables/settings_pace_simulated-uniform.csv").read_text()

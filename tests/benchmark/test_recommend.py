@@ -17,12 +17,12 @@ from benchmark.statistics.seeds import CHOOSING_SEEDS
 from data_pipelines import EventStream
 from data_pipelines.prepare.imported import import_table
 from data_pipelines.stream_spec import simulated_spec
-from reports.page.page import plotly_script
 from reports.page.recommendation import front_points, recommendation_page, write_recommendation
 from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.conftest import Command
 from tests.benchmark.test_compare_command import write_purchases
 from tests.benchmark.tiny_sweeps import write_tiny
+from tests.reports.whole_page import without_packed
 
 SMALL = simulated_spec("uniform", steps=300, clients=10, arms=5, dimension=4)
 
@@ -111,7 +111,7 @@ def test_the_page_has_every_setting_that_was_tried_and_no_other_host(answer: Rec
     embedded = json.loads(re.search(r"const points = (\[.*?\]);", page)[1])
     assert embedded == points
     assert 'type="range"' in page
-    assert not re.search(r'(?:src|href)="https?://', page.replace(plotly_script(), ""))
+    assert not re.search(r'(?:src|href)="https?://', without_packed(page))
 
 
 def with_a_lucky_setting(answer: Recommendation) -> Recommendation:

@@ -20,6 +20,7 @@ from reports.tables import board as board_tables
 from reports.tables import missing, settings
 from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
 from tests.reports.test_clipped_text import clipped, entries
+from tests.reports.whole_page import whole_page
 from tests.tools.committed import read_committed, write
 
 REFERENCE = small_protocol().comparison.reference
@@ -110,7 +111,7 @@ def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp
         assert {f"{NAME}{table}{suffix}" for suffix in (".csv", ".md", ".tex")} <= names
     pictures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
     assert {f"{NAME}_differences.svg", f"{NAME}_scores.png"} <= pictures
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    page = whole_page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
     assert "Board tiny: scores and ranks" in page
     assert "NOT THE PROTOCOL" in page
     drawn = pd.read_csv(tmp_path / "out" / "figures" / f"{NAME}_differences.csv")

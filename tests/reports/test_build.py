@@ -14,6 +14,7 @@ from reports.build import build, folder_of
 from reports.makers import file_name
 from reports.write.record import ANALYSIS
 from tests.reports.hand_made import HandMade, write_data, write_fig_a, write_user_groups
+from tests.reports.whole_page import whole_page
 
 
 @pytest.fixture
@@ -214,7 +215,7 @@ def test_a_report_can_be_made_from_one_seed_and_without_data(fresh: HandMade, mo
     report = build()
     assert report.failures == ()
     assert any("delicious is not prepared" in sentence for sentence in report.absent)
-    page = (fresh.folder / "reports/output/report.html").read_text(encoding="utf-8")
+    page = whole_page((fresh.folder / "reports/output/report.html").read_text(encoding="utf-8"))
     assert "delicious is not prepared" in page
     assert "(one seed)" in (fresh.folder / "reports/output/tables/bounds_fig_a_simulated-uniform.md").read_text()
 

@@ -23,6 +23,7 @@ from reports.read.results import read_results
 from reports.tables import missing, settings
 from tests.reports.hand_made import HandMade, write_data
 from tests.reports.test_build import as_working_directory
+from tests.reports.whole_page import whole_page
 
 SETTINGS = (
     ("async-linucb", 1.0),
@@ -90,7 +91,7 @@ def test_stand_ins_first_and_real_data_later_make_a_report_on_the_real_data(
     sentence = "lastfm: 10 runs on other data (stand-in, 5 clients, 214 steps) left out"
     assert f"note {sentence}" in " ".join(capsys.readouterr().out.split())
     out = fresh.folder / "reports/output/fig_d"
-    page = (out / "report.html").read_text(encoding="utf-8")
+    page = whole_page((out / "report.html").read_text(encoding="utf-8"))
     assert sentence in page
     assert sentence in (out / "tables/missing.md").read_text(encoding="utf-8")
     assert "STAND-IN" not in page

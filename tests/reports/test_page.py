@@ -22,6 +22,7 @@ from reports.tables import bounds, missing, settings
 from reports.write.table import Table
 from tests.reports.hand_made import HandMade
 from tests.reports.made_up import made_up, run
+from tests.reports.whole_page import unpacked, whole_page
 
 
 @pytest.fixture(scope="module")
@@ -32,25 +33,23 @@ def text(hand_made: HandMade) -> str:
     return page(results, context, missing.tables(results, context), figures)
 
 
-def without_plots(text: str) -> str:
-    """Return the page without what is compressed in it."""
-    return re.sub(r'(<script type="application/gzip" id="\w+">)[^<]*', r"\1", text)
+@pytest.fixture(scope="module")
+def html(text: str) -> str:
+    return whole_page(text)
 
 
-def unpacked(text: str, name: str) -> str:
-    """Return what is compressed in the page, as the browser unpacks it."""
-    script = re.search(rf'<script type="application/gzip" id="{name}">([^<]*)</script>', text)
-    assert script is not None
-    return gzip.decompress(b64decode(script.group(1))).decode()
-
-
-def test_the_page_refers_to_no_other_file(text: str):
-    html = without_plots(text)
+def test_the_page_refers_to_no_other_file(html: str):
     for address in re.findall(r"""(?:src|href)="([^"]*)""", html):
         assert address.startswith(("#", "data:image/svg+xml;base64,"))
     assert "default-src 'none'" in html
     assert "@import" not in html
     assert "url(" not in html
+
+
+def test_folded_sections_are_compressed_inside_the_page(text: str, html: str):
+    assert "experiment not run" not in text
+    assert "experiment not run" in html
+    assert set(json.loads(unpacked(text, "folded"))) == set(re.findall(r'<div data-packed="([^"]*)"', html))
 
 
 def test_plotly_is_compressed_inside_the_page(text: str):
@@ -63,8 +62,7 @@ def test_the_same_text_is_compressed_to_the_same_bytes():
     assert gzip.decompress(b64decode(packed_json({"x": [1.23456789, 2.0, None]}))) == b'{"x":[1.23457,2,null]}'
 
 
-def test_every_link_of_the_contents_has_a_target(text: str):
-    html = without_plots(text)
+def test_every_link_of_the_contents_has_a_target(html: str):
     anchors = set(re.findall(r'id="([^"]*)"', html))
     links = re.findall(r'href="#([^"]*)"', html)
     assert len(links) > 8
@@ -77,9 +75,9 @@ def test_plots_are_json_without_nan(text: str):
     assert set(plots) == {"fig_a", "user_groups_delicious"}
 
 
-def test_the_answer_comes_first_with_a_sentence_and_the_best_setting_within_each_budget(text: str):
-    assert text.index('id="answer"') < text.index("<figure") < text.index("Missing runs and data</h2>")
-    answer = text[text.index('<table class="answer">') :].partition("</table>")[0]
+def test_the_answer_comes_first_with_a_sentence_and_the_best_setting_within_each_budget(html: str):
+    assert html.index('id="answer"') < html.index("<figure") < html.index("Missing runs and data</h2>")
+    answer = html[html.index('<table class="answer">') :].partition("</table>")[0]
     assert "Communication changes little: from 1,005 (Async-LinUCB γ=∞) to 105 (Sync-LinUCB D=0.1" in answer
     rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', answer, re.DOTALL)
     cells = {
@@ -88,12 +86,11 @@ def test_the_answer_comes_first_with_a_sentence_and_the_best_setting_within_each
     }
     assert cells["Async-LinUCB"] == ["1,005 γ=∞", "1,005 γ=∞", "1,005 γ=∞", "105 γ=1"]
     assert cells["Sync-LinUCB"][0] == "–"
-    assert "chosen on these seeds" in text
-    assert "<code>fedbandit board</code>" in text
+    assert "chosen on these seeds" in html
+    assert "<code>fedbandit board</code>" in html
 
 
-def test_terms_are_defined_once_and_linked(text: str):
-    html = without_plots(text)
+def test_terms_are_defined_once_and_linked(html: str):
     definitions = re.findall(r'<dt id="(term-[^"]*)"', html)
     labels = ["delicious: RECONSTRUCTED DATA (214 of 220 interactions)"]
     assert definitions == [term.anchor for term in terms_used(labels)]
@@ -105,8 +102,7 @@ def test_terms_are_defined_once_and_linked(text: str):
     )
 
 
-def test_only_the_answer_the_fronts_and_the_comparisons_are_unfolded(text: str):
-    html = without_plots(text)
+def test_only_the_answer_the_fronts_and_the_comparisons_are_unfolded(html: str):
     unfolded = re.findall(r'<section class="part" id="([^"]*)"', html)
     assert unfolded == ["answer", "reward-against-communication"]
     assert "users-by-activity" in re.findall(r'<details class="part" id="([^"]*)"', html)
@@ -119,7 +115,7 @@ def test_own_experiments_show_their_title_and_description(fresh: HandMade):
     fresh.store.client.set_experiment_tag(experiment, "mlflow.note.content", note)
     results = read_results(fresh.uri)
     context = make_context(results, fresh.folder / "data")
-    html = without_plots(page(results, context, settings.tables(results, context), fronts.figures(results, context)))
+    html = whole_page(page(results, context, settings.tables(results, context), fronts.figures(results, context)))
     assert "<b>How patient are clients?</b>: Our own question, on a simulation." in html
     assert "Li and Wang" not in html
     assert "Settings: How patient are clients?" in html
@@ -133,31 +129,31 @@ def test_data_cannot_end_the_script_element():
 def test_names_are_text_and_never_markup():
     runs = [run("<img src=x onerror=alert(1)>", 2.0, experiment="<b>mine</b>", dataset="<i>data</i>")]
     results, context = made_up(runs)
-    html = without_plots(page(results, context, [], fronts.figures(results, context)))
+    html = whole_page(page(results, context, [], fronts.figures(results, context)))
     assert "<img src=x" not in html
     assert "<b>mine" not in html
     assert "<i>data" not in html
 
 
-def test_data_cards_have_source_licence_counts_and_differences(text: str):
-    card = text[text.index('id="card-delicious-mirror"') :].partition("</article>")[0]
+def test_data_cards_have_source_licence_counts_and_differences(html: str):
+    card = html[html.index('id="card-delicious-mirror"') :].partition("</article>")[0]
     for part in ("RECONSTRUCTED DATA", "made by hand", "214 of 220 published", "<dt>licence</dt>", "fingerprint"):
         assert part in card
 
 
-def test_warnings_are_at_the_top(text: str):
-    header = text[: text.index("</header>")]
+def test_warnings_are_at_the_top(html: str):
+    header = html[: html.index("</header>")]
     assert "RECONSTRUCTED DATA (214 of 220 interactions)" in header
 
 
-def test_missing_experiments_are_listed(text: str):
-    assert "experiment not run" in text
+def test_missing_experiments_are_listed(html: str):
+    assert "experiment not run" in html
 
 
 def test_the_page_has_versions_and_the_commands_to_reproduce_the_results(results: Results, context: Context):
     versions = {"commit": {"abc": 15, "def-modified": 1}}
     results = Results(results.runs, results.uri, results.sweeps, versions=versions)
-    html = without_plots(page(results, context, [], []))
+    html = whole_page(page(results, context, [], []))
     assert "abc (15 runs), def-modified (1 runs)" in html
     assert "make benchmark PROFILE=quick" in html
     assert "The runs were made from a checkout with uncommitted changes." in html
@@ -212,7 +208,7 @@ def test_interactive_figures_have_no_picture_in_the_page(results: Results, conte
     (figure,) = fronts.figures(results, context)
     write_page(tmp_path / "report.html", results, context, [], [figure])
     assert "svg" not in vars(figure)
-    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    html = whole_page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "data:image" not in html
     assert "figures/fig_a.png" in html
 
@@ -220,14 +216,14 @@ def test_interactive_figures_have_no_picture_in_the_page(results: Results, conte
 def test_a_picture_that_cannot_be_drawn_does_not_stop_the_page(results: Results, context: Context):
     (figure,) = fronts.figures(results, context)
     figure = replace(figure, interactive=None, draw=lambda: 1 / 0)
-    assert "The figure could not be drawn." in page(results, context, [], [figure])
+    assert "The figure could not be drawn." in whole_page(page(results, context, [], [figure]))
 
 
 def test_a_table_replaces_the_picture_of_the_same_name(results: Results, context: Context):
     (figure,) = fronts.figures(results, context)
     figure = replace(figure, interactive=None, name="claims", on_page={})
     table = Table("claims", "Claims", "", pd.DataFrame({"verdict": ["reproduced", "undecided: at 5 %"]}))
-    html = page(results, context, [table], [figure])
+    html = whole_page(page(results, context, [table], [figure]))
     assert "figure-claims" not in html
     assert 'data-verdict="reproduced">reproduced</td>' in html
     assert 'data-verdict="undecided">undecided: at 5 %</td>' in html

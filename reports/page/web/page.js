@@ -1,25 +1,19 @@
-"use strict";
 const narrow = window.matchMedia("(max-width: 640px)");
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const touch = window.matchMedia("(pointer: coarse)");
-const boxes = [...document.querySelectorAll("[data-plot]")];
+let boxes = [...document.querySelectorAll("[data-plot]")];
 const shownBudgets = {};
 let plots = {};
 
-// The plots and Plotly itself are compressed inside the page.
-async function unpacked(id) {
-  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
-}
-
 async function unpack() {
-  const [script, data] = await Promise.all([unpacked("plotly"), unpacked("plots")]);
+  const [data, folded] = await Promise.all([unpacked("plots"), unpacked("folded")]);
   plots = JSON.parse(data);
+  for (const [name, html] of Object.entries(JSON.parse(folded))) document.querySelector(`[data-packed="${CSS.escape(name)}"]`).innerHTML = html;
+  boxes = [...document.querySelectorAll("[data-plot]")];
+  document.querySelectorAll("[data-packed] .table table").forEach(prepareTable);
   document.querySelectorAll("[data-budget]").forEach(prepareBudget);
-  const element = document.createElement("script");
-  element.textContent = script;
-  document.head.append(element);
+  reveal();
+  if (boxes.length) await runUnpacked("plotly");
   boxes.forEach((box) => near.observe(box));
 }
 
@@ -296,11 +290,12 @@ function filtered(table) {
   first.click();
 }
 
-for (const table of document.querySelectorAll(".table table")) {
+function prepareTable(table) {
   sortable(table);
   shortened(table);
   filtered(table);
 }
+document.querySelectorAll(".table table").forEach(prepareTable);
 
 // The contents show where the reader is, and unfold the entries of that section.
 const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
@@ -326,11 +321,14 @@ if (narrow.matches) document.querySelector("nav details").open = false;
 for (const media of [narrow, dark]) {
   media.addEventListener("change", () => boxes.filter((box) => box.classList.contains("live") && box.offsetParent).forEach(draw));
 }
-function withoutPlots() {
+function stayPacked() {
   for (const box of boxes) {
     box.classList.add("still");
     box.querySelector(".waiting").textContent = `This browser cannot unpack the plot: see figures/${box.dataset.plot}.png, next to this page.`;
   }
+  for (const place of document.querySelectorAll("[data-packed]:empty")) {
+    place.textContent = "This browser cannot unpack this section: see the folders figures and tables, next to this page.";
+  }
 }
-if (boxes.length && "DecompressionStream" in window) unpack().then(reveal).catch((error) => { withoutPlots(); throw error; });
-else withoutPlots();
+if ("DecompressionStream" in window) unpack().catch((error) => { stayPacked(); throw error; });
+else stayPacked();
