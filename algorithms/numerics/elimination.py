@@ -104,7 +104,7 @@ place_arms = place_arms_in_blocks if processor_has_vectors() else place_arms_pla
 
 
 @compiled
-def reduce_in_blocks(system: System, dimension: int, arms: int) -> None:
+def reduce_in_blocks(system: System, dimension: int) -> None:
     """Do the same as `reduce_plainly`, four rows at a time."""
     rows, inverse_pivots = system.rows, system.inverse_pivots
     i = 0
@@ -114,7 +114,6 @@ def reduce_in_blocks(system: System, dimension: int, arms: int) -> None:
     while i < dimension:
         reduce_one_row(rows, system.factors, inverse_pivots, i)
         i += 1
-    sum_up_in_blocks(system, dimension, arms)
 
 
 @compiled
@@ -124,7 +123,7 @@ def sum_up_in_blocks(system: System, dimension: int, arms: int) -> None:
 
 
 @compiled
-def reduce_plainly(system: System, dimension: int, arms: int) -> None:
+def reduce_plainly(system: System, dimension: int) -> None:
     """Replace minimum pivots by inverse pivots, and set squared widths and means.
 
     Rows are reduced whole, including the part left of the diagonal: the few wasted products cost less than
@@ -151,7 +150,6 @@ def reduce_plainly(system: System, dimension: int, arms: int) -> None:
                 row[c] -= factor0 * row0[c]
             j += 1
         inverse_pivots[i] = 1.0 / max(row[i], inverse_pivots[i])
-    sum_up_plainly(system, dimension, arms)
 
 
 @compiled
@@ -191,9 +189,9 @@ def eliminate(system: System, dimension: int, arms: int, ridge: float) -> float:
     if trace == 0.0 and ridge > 0.0:
         for i in range(dimension):
             inverse_pivots[i] = 1.0 / ridge
-        sum_columns(system, dimension, arms)
     else:
-        reduce_rows(system, dimension, arms)
+        reduce_rows(system, dimension)
+    sum_columns(system, dimension, arms)
     log_det = 0.0
     product = 1.0
     for i in range(dimension):
@@ -202,6 +200,14 @@ def eliminate(system: System, dimension: int, arms: int, ridge: float) -> float:
             log_det -= np.log(product)
             product = 1.0
     return float(log_det - np.log(product))
+
+
+@compiled
+def factorise(system: System, dimension: int) -> None:
+    """Reduce a system without a ridge, and without sums over its columns."""
+    for i in range(dimension):
+        system.inverse_pivots[i] = ROUNDING * system.rows[i, i]  # the minimum of the pivot
+    reduce_rows(system, dimension)
 
 
 @compiled

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.numerics.elimination import System, eliminate, new_system
+from algorithms.numerics.elimination import System, eliminate, factorise, new_system
 from algorithms.numerics.jit import compiled
 from algorithms.numerics.small_loops import Matrix, Vector
 from algorithms.numerics.tolerances import RANK
@@ -29,6 +29,9 @@ WELL_CONDITIONED = 1e6
 
 SOLVABLE = 1e9
 """Up to this condition number no eigenvalue is near the bound below which it counts as zero."""
+
+NEGLIGIBLE = 1e-14
+"""A pivot below this share of the largest diagonal entry is rounding error."""
 
 CURRENT, INACCURATE, OUTDATED = 0, 1, 2
 """The status of P after an update: accurate, to be refined, or to be rebuilt."""
@@ -103,7 +106,7 @@ def least_eigenvalue(V: Matrix, scratch: Scratch) -> float:
 
 @compiled
 def rebuild(V: Matrix, P: Matrix, status: Vector, scratch: Scratch) -> None:
-    """Set P to V⁻: by inversion if that is safe, else from the eigenvalues.
+    """Set P to V⁻: by inversion if that is safe, else from a factor of lower rank, else from the eigenvalues.
 
     Eigenvalues below RANK times the largest are zero.
     """
@@ -112,6 +115,8 @@ def rebuild(V: Matrix, P: Matrix, status: Vector, scratch: Scratch) -> None:
     if trace_of(V) * trace_of(P) <= SOLVABLE:  # false for NaN
         status[0] = d
         status[1] = 0.0
+        return
+    if rebuild_at_lower_rank(V, P, status, scratch):
         return
     values, vectors = scratch.values, scratch.vectors
     diagonalise(V, scratch)
@@ -133,6 +138,88 @@ def rebuild(V: Matrix, P: Matrix, status: Vector, scratch: Scratch) -> None:
                     row[j] += factor * vector[j]
     status[0] = rank
     status[1] = 0.0
+
+
+@compiled
+def rebuild_at_lower_rank(V: Matrix, P: Matrix, status: Vector, scratch: Scratch) -> bool:
+    """Set P = V⁻ = Y Yᵀ with Y = L(LᵀL)⁻¹, for V = L Lᵀ with few columns; false if the rank is not certain.
+
+    It is certain if the rest V - L Lᵀ is rounding error and the condition number shows that no eigenvalue is small.
+    """
+    d = V.shape[0]
+    L, system = scratch.vectors, scratch.system  # L and Y by columns
+    rank = factor_of(V, scratch)
+    if rank == d:
+        return False
+    rows = system.rows
+    for i in range(rank):
+        row = rows[i]
+        for j in range(i, rank):
+            product = dot(L[i], L[j])
+            row[j] = product
+            rows[j, i] = product
+        for j in range(d):
+            row[rank + j] = L[i, j]
+    factorise(system, rank)
+    for i in range(rank - 1, -1, -1):
+        column, row = L[i], rows[i]
+        for j in range(d):
+            column[j] = row[rank + j]
+        for k in range(i + 1, rank):
+            later = L[k]
+            factor = row[k]
+            for j in range(d):
+                column[j] -= factor * later[j]
+        for j in range(d):
+            column[j] *= system.inverse_pivots[i]
+    inverse_trace = 0.0
+    for k in range(rank):
+        inverse_trace += dot(L[k], L[k])
+    if not trace_of(V) * inverse_trace <= WELL_CONDITIONED:  # true for NaN
+        return False
+    for i in range(d):
+        row = P[i]
+        for j in range(d):
+            row[j] = 0.0
+        for k in range(rank):
+            column = L[k]
+            factor = column[i]
+            for j in range(d):
+                row[j] += factor * column[j]
+    status[0] = rank
+    status[1] = 0.0
+    return True
+
+
+@compiled
+def factor_of(V: Matrix, scratch: Scratch) -> int:
+    """Set the rows of `vectors` to the columns of L in V = L Lᵀ, the largest pivot first; return how many there are."""
+    d = V.shape[0]
+    rest, L = scratch.values, scratch.vectors
+    largest = 0.0
+    for i in range(d):
+        largest = max(largest, V[i, i])
+        for j in range(d):
+            rest[i, j] = V[i, j]
+    for rank in range(d):
+        pivot = 0
+        for i in range(1, d):
+            if rest[i, i] > rest[pivot, pivot]:
+                pivot = i
+        if not rest[pivot, pivot] > NEGLIGIBLE * largest:
+            return int(rank)
+        column = L[rank]
+        scale = 1.0 / np.sqrt(rest[pivot, pivot])
+        for j in range(d):
+            column[j] = rest[pivot, j] * scale
+        for i in range(d):
+            row, factor = rest[i], column[i]
+            for j in range(d):
+                row[j] -= factor * column[j]
+        for j in range(d):
+            rest[pivot, j] = 0.0
+            rest[j, pivot] = 0.0
+    return int(d)
 
 
 @compiled
@@ -304,14 +391,49 @@ def multiply_matrices(A: Matrix, B: Matrix, product: Matrix) -> None:
 def solve_two(system: System, x: Vector, u: Vector, w: Vector) -> None:
     """Set u = (V + x xᵀ)⁻¹b and w = (V + x xᵀ)⁻¹x by elimination; the system holds V, of full rank, and b."""
     d = x.size
-    rows, inverse_pivots = system.rows, system.inverse_pivots
+    rows = system.rows
     for i in range(d):
         row, scale = rows[i], x[i]
         for j in range(d):
             row[j] += scale * x[j]
         row[d] = scale
-    eliminate(system, d, 1, 0.0)
-    for i in range(d - 1, -1, -1):
+    factorise(system, d)
+    substitute_back(system, d, u, w)
+
+
+@compiled
+def substitute_back(system: System, d: int, u: Vector, w: Vector) -> None:
+    """Solve the reduced system for its first two columns after V, w and u: the last rows first, four at a time."""
+    rows, inverse_pivots = system.rows, system.inverse_pivots
+    last = d
+    while last >= 4:
+        first = last - 4
+        row0, row1, row2, row3 = rows[first], rows[first + 1], rows[first + 2], rows[first + 3]
+        w0, w1, w2, w3 = row0[d], row1[d], row2[d], row3[d]
+        u0, u1, u2, u3 = row0[d + 1], row1[d + 1], row2[d + 1], row3[d + 1]
+        for j in range(last, d):
+            w_j, u_j = w[j], u[j]
+            w0 -= row0[j] * w_j
+            w1 -= row1[j] * w_j
+            w2 -= row2[j] * w_j
+            w3 -= row3[j] * w_j
+            u0 -= row0[j] * u_j
+            u1 -= row1[j] * u_j
+            u2 -= row2[j] * u_j
+            u3 -= row3[j] * u_j
+        w3, u3 = w3 * inverse_pivots[last - 1], u3 * inverse_pivots[last - 1]
+        entry = row2[last - 1]
+        w2, u2 = (w2 - entry * w3) * inverse_pivots[last - 2], (u2 - entry * u3) * inverse_pivots[last - 2]
+        before, entry = row1[last - 2], row1[last - 1]
+        w1 = (w1 - before * w2 - entry * w3) * inverse_pivots[last - 3]
+        u1 = (u1 - before * u2 - entry * u3) * inverse_pivots[last - 3]
+        third, before, entry = row0[last - 3], row0[last - 2], row0[last - 1]
+        w0 = (w0 - third * w1 - before * w2 - entry * w3) * inverse_pivots[first]
+        u0 = (u0 - third * u1 - before * u2 - entry * u3) * inverse_pivots[first]
+        w[first], w[first + 1], w[first + 2], w[first + 3] = w0, w1, w2, w3
+        u[first], u[first + 1], u[first + 2], u[first + 3] = u0, u1, u2, u3
+        last = first
+    for i in range(last - 1, -1, -1):
         row = rows[i]
         for_x, for_b = row[d], row[d + 1]
         for j in range(i + 1, d):

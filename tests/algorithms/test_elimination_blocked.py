@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB
 from algorithms.literal import literal
-from algorithms.numerics.elimination import System, eliminate, new_system, place_arms, reduce_in_blocks, reduce_plainly
+from algorithms.numerics.elimination import (
+    System,
+    eliminate,
+    new_system,
+    place_arms,
+    reduce_in_blocks,
+    reduce_plainly,
+    sum_up_in_blocks,
+    sum_up_plainly,
+)
+from algorithms.numerics.jit import entry_point
 from benchmark import EventStream
 from benchmark.execution.replay import replay
 from tests.algorithms.inspection import python_callable
@@ -22,7 +32,17 @@ SEEDS = st.integers(0, 2**32 - 1)
 KINDS = ("random", "near singular", "huge", "tiny", "scales", "duplicates", "empty")
 RIDGE = 0.2
 
-blocked, plain = python_callable(reduce_in_blocks), python_callable(reduce_plainly)
+
+@entry_point
+def blocked(system: System, d: int, arms: int) -> None:
+    reduce_in_blocks(system, d)
+    sum_up_in_blocks(system, d, arms)
+
+
+@entry_point
+def plain(system: System, d: int, arms: int) -> None:
+    reduce_plainly(system, d)
+    sum_up_plainly(system, d, arms)
 
 
 def statistics(kind: str, d: int, rng: np.random.Generator) -> np.ndarray:

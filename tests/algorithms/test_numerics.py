@@ -21,6 +21,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 eliminate, place_arms = python_callable(elimination.eliminate), python_callable(elimination.place_arms)
 include, complete = python_callable(updates.include), python_callable(updates.complete)
+rebuild_at_lower_rank = python_callable(updates.rebuild_at_lower_rank)
 solve_two, add_rank_one = python_callable(updates.solve_two), python_callable(small_loops.add_rank_one)
 
 
@@ -69,6 +70,28 @@ def test_rank_one_updates_maintain_the_pseudo_inverse(seed: int, d: int, rows: i
     assert status[0] == rank(V)
     tolerance = {"gaussian": 1e-9, "grid": 1e-9, "few directions": 1e-7, "scales": 1e-5}[kind]
     np.testing.assert_allclose(P, expected, rtol=0, atol=tolerance * max(np.abs(expected).max(), 1e-300))
+
+
+@given(SEEDS, st.integers(2, 40), st.integers(0, 39), st.integers(0, 8), st.sampled_from([1e-30, 1.0, 1e30]))
+def test_a_matrix_of_certainly_lower_rank_is_inverted_without_eigenvalues(
+    seed: int, d: int, directions: int, digits: int, unit: float
+) -> None:
+    """The directions have lengths between 1 and 10^digits."""
+    rng = np.random.default_rng(seed)
+    directions = min(directions, d - 1)
+    basis = np.linalg.qr(rng.standard_normal((d, d)))[0][:directions]
+    lengths = 10.0 ** np.linspace(0, digits / 2, directions) * np.sqrt(unit)
+    V = (basis.T * lengths**2) @ basis
+    V = (V + V.T) / 2
+    P, status = np.full((d, d), np.nan), np.full(2, np.nan)
+    is_certain = rebuild_at_lower_rank(V, P, status, new_scratch(d))
+    assert is_certain or digits >= 4
+    if digits >= 7 and directions > 1:
+        assert not is_certain
+    if is_certain:
+        expected = (basis.T / lengths**2) @ basis
+        assert status.tolist() == [directions, 0.0]
+        np.testing.assert_allclose(P, expected, rtol=0, atol=1e-8 * np.abs(expected).max(initial=0.0))
 
 
 @given(SEEDS, st.integers(1, 25))
