@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from benchmark.execution.run_result import RunResult
 from benchmark.metrics import curve_names
 from benchmark.pages.stream_names import dataset_label, stream_name
 from benchmark.plan.experiment import Experiment
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from mlflow.entities import Experiment as MlflowExperiment
     from mlflow.entities import Run as MlflowRun
     from mlflow.tracking import MlflowClient
+
+    from benchmark.execution.run_result import RunResult
 
 ARTIFACTS = "mlartifacts"
 FILES = ("curve.parquet", "clients.parquet")
@@ -129,7 +130,7 @@ class Store:
 
         return chart_link(without_user(self.uri), self._ids[OVERVIEW], mode="TABLE")
 
-    def record(self, parent: str, experiment: Experiment, run: Run, outcome: RunResult) -> str:
+    def record(self, parent: str, experiment: Experiment, run: Run, outcome: "RunResult") -> str:
         """Write one finished or failed run. It is complete before it counts."""
         commit = {COMMIT: self._sweep_tags[COMMIT]} if COMMIT in self._sweep_tags else {}
         record = record_of(run, outcome, {**(outcome.provenance or provenance()), **commit, **experiment.tags})
@@ -182,8 +183,10 @@ class Store:
             self._locations[experiment_id] = str(found.artifact_location)
         return self._locations[experiment_id]
 
-    def outcome_of(self, run_id: str) -> RunResult | None:
+    def outcome_of(self, run_id: str) -> "RunResult | None":
         """Read back a finished run, to record it in another experiment; None if its files are missing."""
+        from benchmark.execution.run_result import RunResult  # it imports Numba, which readers do not need
+
         artifacts = patiently(self.uri, lambda: self.client.list_artifacts(run_id))
         if not {*FILES} <= {artifact.path for artifact in artifacts if artifact.file_size != 0}:
             return None
@@ -214,7 +217,7 @@ class Store:
         parent: str,
         experiment: Experiment,
         run: Run,
-        outcome: RunResult,
+        outcome: "RunResult",
         record: RunRecord,
         record_tag: Mapping[str, str],
     ) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Means over seeds and paired differences by seed, with Student t intervals."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -40,14 +42,30 @@ def paired_p(first: ArrayLike, second: ArrayLike) -> float:
 
 def one_sample_p(values: ArrayLike) -> float:
     """Return the two-sided p of a t test that the mean is zero, ignoring NaN; NaN from fewer than two values."""
-    from scipy.stats import ttest_1samp  # takes a second to import
+    from scipy.special import stdtr  # scipy.stats, which has the test, takes a second to import
 
     numbers = without_nan(values)
     if len(numbers) < 2:
         return float("nan")
     if np.ptp(numbers) <= ROUNDING * np.abs(numbers).max():  # without any spread t is 0/0 or infinite
         return 0.0 if numbers.any() else 1.0
-    return float(ttest_1samp(numbers, 0).pvalue)
+    t = numbers.mean() / (numbers.std(ddof=1) / np.sqrt(len(numbers)))
+    return float(2 * stdtr(len(numbers) - 1, -abs(t)))
+
+
+def kendall_tau(first: ArrayLike, second: ArrayLike) -> float:
+    """Return Kendall's τ_b of two sequences; NaN if one is constant."""
+    signs = [_signs(np.asarray(values)) for values in (first, second)]
+    untied = np.prod([np.count_nonzero(each) for each in signs], dtype=float)
+    return float(signs[0] @ signs[1] / np.sqrt(untied)) if untied else float("nan")
+
+
+def _signs(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return for each pair of values whether it rises (1), falls (-1) or neither; also for infinite values."""
+    pairs = np.triu_indices(len(values), 1)
+    rises: NDArray[np.int64] = np.less.outer(values, values)[pairs].astype(np.int64)
+    falls: NDArray[np.int64] = np.greater.outer(values, values)[pairs].astype(np.int64)
+    return rises - falls
 
 
 def t_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:

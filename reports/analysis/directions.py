@@ -14,6 +14,7 @@ import pandas as pd
 
 from benchmark.metrics import metric as declared_metric
 from benchmark.statistics.equal_regret import Front, at_equal_regret
+from benchmark.statistics.paired import kendall_tau
 from benchmark.statistics.verdicts import ClaimVerdict
 from reports.analysis.evidence import Evidence, evidence
 from reports.analysis.user_directions import group_losses, nearer_to_centre
@@ -40,14 +41,12 @@ def check_direction(claim: Mapping[str, Any], runs: pd.DataFrame, results: Resul
 
 def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
     """Kendall's τ between threshold (or d_g) and a metric, for each seed."""
-    from scipy.stats import kendalltau  # takes a second to import
-
     along, metric = direction["along"], direction["metric"]
     chosen = _along(direction, runs)
     points = chosen.groupby("seed")[along].nunique()
     if chosen.empty or points.max() < 3:
         return Evidence(why_not="fewer than three settings were run")
-    values = [float(kendalltau(part[along], part[metric]).statistic) for _, part in chosen.groupby("seed")]
+    values = [kendall_tau(part[along], part[metric]) for _, part in chosen.groupby("seed")]
     words = {"threshold": "the threshold", "global_dim": "d_g"}[along]
     method = f"Kendall's τ of {declared_metric(metric).short_name} with {words}, {int(points.max())} settings"
     return evidence(values, direction["sign"], "τ = ", method, bound=1)

@@ -12,6 +12,7 @@ from benchmark.plan.plan import Run, make_plan
 from benchmark.records.provenance import provenance
 from benchmark.records.record import record_of
 from benchmark.records.tags import KEY, RECORD
+from benchmark.ui.server import prepare_pages
 from tests.benchmark.tiny_sweeps import fedbandit
 
 NAME = "fig_a"
@@ -29,7 +30,7 @@ RUN_COLUMNS = {"params": "run_uuid", "tags": "run_uuid", "metrics": "run_uuid", 
 
 
 def make_full_store(folder: Path, runs: int) -> int:
-    """Fill the store in a folder, and return its number of runs."""
+    """Fill the store in a folder, with its pages as after a sweep, and return its number of runs."""
     experiment = folder / f"{NAME}.toml"
     experiment.write_text(EXPERIMENT.replace("SEEDS", str(max(runs // RUNS_PER_SEED, 1))))
     one_run = ("--seeds", "1", "--algorithm", "async-linucb[gamma=1.01]", "--jobs", "1")
@@ -42,6 +43,7 @@ def make_full_store(folder: Path, runs: int) -> int:
         (template, done_key) = connection.execute(f"select run_uuid, value from tags where key = '{KEY}'").fetchone()
         _copy(connection, template, [run for run in plan.runs if run.key != done_key])
     connection.close()
+    prepare_pages(f"sqlite:///{folder / 'mlflow.db'}")
     return len(plan.runs)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmark.statistics.holm import holm, verdicts_on_directions
-from benchmark.statistics.paired import mean_interval, one_sample_p, paired_interval, paired_p
+from benchmark.statistics.paired import kendall_tau, mean_interval, one_sample_p, paired_interval, paired_p
 
 FINITE = st.floats(-100, 100)
 
@@ -104,3 +104,18 @@ def test_more_claims_make_each_harder_to_decide():
 def test_an_interval_moves_with_its_values(values: list[float], shift: float):
     moved = mean_interval([value + shift for value in values])
     assert moved == pytest.approx([end + shift for end in mean_interval(values)], abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12))
+def test_kendalls_tau_is_that_of_scipy(pairs: list[tuple[int, int]]):
+    first, second = zip(*pairs, strict=True)
+    expected = stats.kendalltau(first, second).statistic
+    assert kendall_tau(first, second) == pytest.approx(expected, nan_ok=True)
+    assert kendall_tau([value if value < 5 else math.inf for value in first], second) == pytest.approx(
+        expected, nan_ok=True
+    )
+
+
+@given(st.lists(st.integers(-100, 100), min_size=2, max_size=12).filter(lambda values: len(set(values)) > 1))
+def test_the_p_of_one_sample_is_that_of_scipy(values: list[int]):
+    assert one_sample_p(values) == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=1e-9)
