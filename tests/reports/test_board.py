@@ -1,15 +1,20 @@
 """The board in a report: tables, figures and page from a board that was really played."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 from benchmark.board.task import experiment_name
 from benchmark.execution.local import LocalExecutor
 from reports.analysis.board import choice_rows, score_rows, sensitivity_rows, summary_rows
 from reports.build import build
+from reports.drawing.figure import Figure
 from reports.figures import board as board_figures
 from reports.figures import fronts
 from reports.page.answer import board_sentence, make_answer, short
@@ -125,6 +130,72 @@ def test_no_text_of_the_pictures_of_a_board_is_cut(results: Results, stored: Sto
     for picture in pictures:
         assert clipped(picture) == []
         assert entries(picture) <= 8
+
+
+def drawn(picture: Figure) -> tuple[Any, list[Any], Any]:
+    """Return the axes of a picture, the boxes of the names of its lines, and its legend."""
+    canvas = picture._canvas
+    renderer = FigureCanvasAgg(canvas).get_renderer()
+    canvas.draw(renderer)
+    (axes,) = canvas.axes
+    names = [text for text in axes.texts if text.get_gid() == "line-name"]
+    return axes, [Text.get_window_extent(name, renderer) for name in names], canvas.legends[0]  # without leaders
+
+
+def pictures_of_values(results: Results) -> list[Figure]:
+    return [each for each in board_figures.figures(results, make_context(results)) if each.interactive is not None]
+
+
+def test_names_of_lines_are_beside_the_plot_where_nothing_crosses_them(results: Results):
+    for picture in pictures_of_values(results):
+        axes, names, _ = drawn(picture)
+        assert len(names) >= 3
+        assert all(name.x0 > axes.bbox.x1 for name in names)
+        heights = sorted((name.y0, name.y1) for name in names)
+        assert all(first[1] <= second[0] for first, second in pairwise(heights))
+        notes = picture.interactive["layout"]["annotations"]
+        assert len(notes) == len(names)
+        assert {(note["xref"], note["x"], note["xanchor"]) for note in notes} == {("paper", 1, "left")}
+        assert picture.interactive["layout"]["margin"]["r"] > 6 * max(len(note["text"]) for note in notes)
+
+
+def test_no_line_is_on_the_edge_of_a_plot(results: Results):
+    for picture in pictures_of_values(results):
+        axes, *_ = drawn(picture)
+        bottom, top = axes.get_ylim()
+        levels = [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"]
+        assert levels
+        assert bottom + 0.03 * (top - bottom) < min(levels)
+        assert max(levels) < top - 0.03 * (top - bottom)
+        assert picture.interactive["layout"]["yaxis"]["range"] == [bottom, top]
+
+
+def test_the_band_of_equivalence_and_the_references_are_in_the_legend(results: Results):
+    differences, scores = pictures_of_values(results)
+    *_, legend = drawn(differences)
+    texts = [text.get_text() for text in legend.get_texts()]
+    (band,) = [text for text in texts if text.startswith("equivalent to no communication (±")]
+    assert "references, not ranked" in texts
+    (shape,) = differences.interactive["layout"]["shapes"]
+    assert (shape["showlegend"], shape["name"]) == (True, band)
+    assert f"The grey band is the margin of equivalence, {band.partition('(')[2].rstrip(')')}" in differences.caption
+    assert scores.interactive["layout"]["shapes"] == []
+    assert "with their scores: " in scores.short_caption
+
+
+@pytest.mark.parametrize(
+    ("levels", "heights"),
+    [
+        ([1.0, 5.0], [1.0, 5.0]),
+        ([5.0, 5.0], [4.5, 5.5]),
+        ([5.0, 5.2, 5.4, 9.0], [4.2, 5.2, 6.2, 9.0]),
+        ([0.0, 0.0, 0.0], [0.5, 1.5, 2.5]),
+        ([9.9, 10.0], [8.5, 9.5]),
+    ],
+)
+def test_names_are_as_near_to_their_lines_as_possible(levels: list[float], heights: list[float]):
+    names = dict(zip("abcd", levels, strict=False))
+    assert board_figures.spread_out(names, 1.0, 0.0, 10.0) == pytest.approx(dict(zip("abcd", heights, strict=False)))
 
 
 def test_the_page_answers_from_the_board(results: Results, stored: StoredBoard):
