@@ -3,7 +3,7 @@
 from benchmark.statistics.verdicts import MARGIN_SHARE, ClaimVerdict, Verdict
 
 MEANINGS: dict[ClaimVerdict | Verdict, str] = {
-    Verdict.IDENTICAL: "the same setting as the method that it is compared with, or the same reward on every seed",
+    Verdict.IDENTICAL: "the same setting was chosen as for the method that it is compared with",
     Verdict.EQUIVALENT: (
         f"the difference and its whole interval are within {MARGIN_SHARE * 100:g} % of what no communication earns "
         "more than random choice"

@@ -13,10 +13,10 @@ from matplotlib.transforms import ScaledTranslation
 from benchmark.board.entries import Entry
 from benchmark.board.result import BoardResult
 from benchmark.statistics.budgets import random_score
-from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY
+from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.verdicts import Verdict, equivalence_margin
 from benchmark.styles import Style, distinct_styles
-from reports.analysis.board import NONE, budget_text, columns_of, noted_label, ranked_entries
+from reports.analysis.board import NONE, budget_text, column_text, columns_of, noted_label, ranked_entries
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import GREY, bars, hover_lines, layout, numbers
@@ -366,7 +366,11 @@ def summary_cells(results: Sequence[BoardResult]) -> pd.DataFrame:
                 score = result.mean(entry.name, budget)[0] if has_choice else random_score(result.board.scale)
                 verdict = result.verdict(entry.name, budget)
                 text = f"{score:#.3g}" if has_choice else NONE
-                names = {"task": result.board.task.name, "method": noted_label(entry), "budget": budget_text(budget)}
+                names = {
+                    "task": result.board.task.name,
+                    "method": noted_label(entry),
+                    "budget": column_text(result, budget),
+                }
                 rows.append(names | {"verdict": str(verdict), "score": score, "text": text})
     return pd.DataFrame(rows)
 
@@ -374,8 +378,8 @@ def summary_cells(results: Sequence[BoardResult]) -> pd.DataFrame:
 def _summary(boards: Sequence[StoredBoard], context: Context) -> Figure:
     rows, labels = summary_cells([board.result for board in boards]), _labels(boards, context)
     caption = (
-        "Every method on every task, at each budget (full transfers per client) and at the primary endpoint, the mean "
-        "over the budgets 2, 10, 100 and 1,000. The colour is the verdict, compared with tuned “no communication”; the "
+        "Every method on every task, at each budget (full transfers per client), and its mean over the budgets 2, 10, "
+        "100 and 1,000. The colour is the verdict, compared with tuned “no communication”; the "
         "number is the mean score. Rows with values that are not tuned are in the tables of each task."
     )
     return make_figure(
@@ -394,7 +398,7 @@ def _summary(boards: Sequence[StoredBoard], context: Context) -> Figure:
 def _draw_summary(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
     """Draw the methods below each task, a column per budget, and the primary endpoint apart from them."""
     budgets = list(dict.fromkeys(rows["budget"]))
-    columns = {budget: number + GAP * (budget == PRIMARY) for number, budget in enumerate(budgets)}
+    columns = {budget: number + GAP * (budget == budgets[-1]) for number, budget in enumerate(budgets)}
     tasks = {task: list(dict.fromkeys(part["method"])) for task, part in rows.groupby("task", sort=False)}
     height = sum(len(methods) + 1 for methods in tasks.values())
     canvas, (axes,) = panels(1, labels, height=1.4 + 0.26 * height)
@@ -410,7 +414,7 @@ def _draw_summary(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
         line += len(methods) + 1
     right = max(columns.values()) + 1
     axes.set(xlim=(-2.4, right), ylim=(height, 0), xlabel=AXIS_LABEL)
-    names = ["mean of\n2 to 1,000" if budget == PRIMARY else budget for budget in budgets]
+    names = [budget.replace("mean of ", "mean of\n") for budget in budgets]
     axes.set_xticks([x + 0.5 for x in columns.values()], names, fontsize=8.5)
     axes.xaxis.set_ticks_position("top")
     axes.xaxis.set_label_position("top")

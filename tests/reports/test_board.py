@@ -1,6 +1,8 @@
 """The board in a report: tables, figures and page from a board that was really played."""
 
+import math
 from dataclasses import replace
+from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,15 @@ from matplotlib.text import Text
 
 from benchmark.board.task import experiment_name
 from benchmark.execution.local import LocalExecutor
-from reports.analysis.board import choice_rows, score_rows, sensitivity_rows, summary_rows
+from benchmark.statistics.comparison import PRIMARY
+from benchmark.statistics.verdicts import Verdict
+from reports.analysis.board import choice_rows, primary_text, score_rows, sensitivity_rows, summary_rows
 from reports.build import build
 from reports.drawing.figure import Figure
 from reports.figures import board as board_figures
 from reports.figures import fronts
 from reports.page.answer import board_sentence, make_answer, short
+from reports.page.glossary import TERMS, linked
 from reports.read.boards import StoredBoard
 from reports.read.context import make_context
 from reports.read.results import Results, read_results
@@ -72,11 +77,10 @@ def test_scores_have_ranks_notes_and_reference_lines(stored: StoredBoard):
     assert frame.loc["Async-LinUCB (alpha=0.3)", "rank"] == "not tuned"
     assert "not tuned: alpha=0.3 fixed" in frame.loc["Async-LinUCB (alpha=0.3)", "notes"]
     assert frame.loc["Random choice", "rank"] == "reference"
-    assert frame.loc["Random choice", "primary"] == 0
+    assert frame.loc["Random choice", "mean of 2"] == 0
     assert "highest mean" in set(frame["against the best"])
-    for name in ("0", "2", "unlimited", "primary"):
-        mean = stored.result.mean(REFERENCE, name if name == "primary" else float(name.replace("unlimited", "inf")))[0]
-        assert frame.loc["Async-LinUCB", name] == pytest.approx(mean)
+    for name, budget in (("0", 0.0), ("2", 2.0), ("unlimited", math.inf), ("mean of 2", PRIMARY)):
+        assert frame.loc["Async-LinUCB", name] == pytest.approx(stored.result.mean(REFERENCE, budget)[0])
 
 
 def test_choices_show_the_choosing_mean_beside_the_reporting_mean(stored: StoredBoard):
@@ -204,7 +208,7 @@ def test_the_page_answers_from_the_board(results: Results, stored: StoredBoard):
     (group,) = answer.groups
     assert "NOT THE PROTOCOL" in group.labels[-1]
     assert "has the highest mean score over the budgets" in group.sentence
-    assert answer.headings[0] == "0"
+    assert answer.headings == ("0", "2", "unlimited", "mean of 2")
     (name, cells), *_ = group.rows
     assert name.startswith("Async-LinUCB (8 of ")  # configurations
     assert cells[0].verdict == "identical"
@@ -221,9 +225,34 @@ def test_the_sentence_of_a_board_names_the_best_reference_line_above_every_metho
         }
         return board_sentence(replace(result, lines=lines))
 
-    assert sentence(1.1, 2.5).endswith(f". {second.label} earns more: 2.50.")
-    assert sentence(1.1, -1.0).endswith(f". {first.label} earns more: 1.10.")
+    assert sentence(1.1, 2.5).endswith(f". The reference “{second.label}” earns more: 2.50.")
+    assert sentence(1.1, -1.0).endswith(f". The reference “{first.label}” earns more: 1.10.")
     assert "earns more" not in sentence(-1.0, -1.0)
+
+
+def test_the_first_words_of_the_page_are_explained_where_they_are_used(results: Results):
+    answer = make_answer(results, make_context(results))
+    assert answer is not None
+    text = linked(answer.introduction)
+    verdicts = {str(verdict) for verdict in Verdict if verdict != Verdict.NONE}
+    for word in ("score", "budget", "no communication", *verdicts):
+        (meaning,) = [term.meaning for term in TERMS if term.name == word]
+        assert f'title="{escape(meaning)}">' in text, word
+    assert f"the {answer.headings[-1]};" in answer.note
+
+
+def test_the_mean_over_the_budgets_has_one_name_everywhere(results: Results, stored: StoredBoard):
+    assert primary_text((2.0, 10.0, 100.0, 1000.0)) == "mean of 2 to 1,000"
+    assert "mean of 2 to 1,000" in {term.name for term in TERMS}
+    tables = board_tables.tables(results, make_context(results))
+    tables.append(board_tables._summary([stored]))
+    pictures = board_figures.figures(results, make_context(results))
+    pictures.append(board_figures._summary([stored], make_context(results)))
+    texts = [table.markdown() for table in tables] + [picture.caption for picture in pictures]
+    assert [text for text in texts if "primary" in text.lower()] == []
+    assert sum("| mean of 2 |" in table.markdown() for table in tables) == 3  # summary, scores, pairs
+    cells = board_figures.summary_cells([stored.result])
+    assert cells["budget"].iloc[-1] == "mean of 2"
 
 
 @pytest.mark.parametrize(
