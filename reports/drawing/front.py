@@ -260,6 +260,7 @@ def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: st
     for end in ("", "_low", "_high", "_seeds"):
         values[f"x{end}"], values[f"y{end}"] = rows[f"communication{end}"], rows[f"{metric}{end}"]
     marks = pd.DataFrame(values).reset_index(drop=True)
+    marks["x_low"] = marks["x_low"].clip(lower=0)  # no run communicates less than nothing
     marks.loc[marks["seeds"] < MIN_SEEDS_FOR_INTERVAL, ["x_low", "x_high", "y_low", "y_high"]] = np.nan
     return Curve(algorithm, variant, meaning, marks, style)
 

@@ -16,7 +16,7 @@ from reports.read.differences import PREFIX, Words, describe, differing_names, v
 from reports.read.experiment_files import effects_of
 from reports.read.results import Results
 from reports.subjects import STUDIES
-from reports.write.table import Table
+from reports.write.table import Table, with_cut_intervals
 
 ORDER = 15
 NO_VALUES = pd.Series(dtype=float)
@@ -42,7 +42,8 @@ def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Tabl
     frame = pd.DataFrame(_rows(runs, baseline, metric, experiment.words))
     constant = [name for name in ("algorithm", "held constant") if frame[name].nunique() == 1]
     frame = frame.drop(columns=constant)
-    return Table(experiment.name, experiment.title, caption, frame, labels, (experiment.name,), subject=STUDIES)
+    table = Table(experiment.name, experiment.title, caption, frame, labels, (experiment.name,), subject=STUDIES)
+    return with_cut_intervals(table, "C_T")
 
 
 def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric, words: Words) -> Iterator[dict[str, Any]]:

@@ -41,7 +41,7 @@ from reports.tables import (
     tuned,
     user_groups,
 )
-from reports.write.table import Table, interval_text
+from reports.write.table import Table, interval_text, with_cut_intervals
 from tests.tools.committed import read_committed
 from tests.tools.protocol_page import effect_of_choosing, effect_of_fixed_values, effect_of_uniform_negatives
 from tests.tools.screenshots import take_screenshots
@@ -169,7 +169,7 @@ def block(name: str, results: Results, context: Context) -> str:
     return _bare(front(results, name))
 
 
-def front(results: Results, experiment: str) -> pd.DataFrame:
+def front(results: Results, experiment: str) -> Table:
     """Return reward or regret, and C_T, for some thresholds."""
     runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["variant"] == "")]
     runs = runs[[method(name).role == "contender" for name in runs["algorithm"]]]
@@ -193,7 +193,8 @@ def front(results: Results, experiment: str) -> pd.DataFrame:
         rows = rows[is_selected].sort_values(["algorithm", "threshold"])
     ends = [f"{column}{end}" for column in (metric, "communication") for end in ("", "_low", "_high")]
     frame = rows.assign(algorithm=[algorithm_label(name) for name in rows["algorithm"]])[[*first, "seeds", *ends]]
-    return frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
+    frame = frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
+    return with_cut_intervals(Table("", "", "", frame), "C_T")
 
 
 def verdict_counts(results: Results, context: Context) -> pd.DataFrame:
