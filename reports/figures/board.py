@@ -36,7 +36,16 @@ COLOURS = {
     Verdict.UNDECIDED: "#fbf3c4",
     Verdict.NONE: "#ffffff",
 }
-"""Blue and orange can be told apart by colour-blind readers; the cells also have texts."""
+"""Blue and orange can be told apart by colour-blind readers; the cells also have symbols."""
+
+SYMBOLS = {
+    Verdict.BETTER: "▲",
+    Verdict.WORSE: "▼",
+    Verdict.EQUIVALENT: "=",
+    Verdict.IDENTICAL: "=",
+    Verdict.UNDECIDED: "?",
+    Verdict.NONE: "",
+}
 
 NAMES = {
     "better": Verdict.BETTER,
@@ -379,8 +388,9 @@ def _summary(boards: Sequence[StoredBoard], context: Context) -> Figure:
     rows, labels = summary_cells([board.result for board in boards]), _labels(boards, context)
     caption = (
         "Every method on every task, at each budget (full transfers per client), and its mean over the budgets 2, 10, "
-        "100 and 1,000. The colour is the verdict, compared with tuned “no communication”; the "
-        "number is the mean score. Rows with values that are not tuned are in the tables of each task."
+        "100 and 1,000. Colour and symbol are the verdict, compared with tuned “no "
+        "communication”; the number is the mean score. Rows with values that are not tuned are in the tables of each "
+        "task."
     )
     return make_figure(
         "board_summary",
@@ -410,7 +420,8 @@ def _draw_summary(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
             for row in rows[(rows["task"] == task) & (rows["method"] == name)].itertuples(index=False):
                 x, colour = columns[str(row.budget)], COLOURS[Verdict(str(row.verdict))]
                 axes.add_patch(Rectangle((x, number), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
-                axes.text(x + 0.5, number + 0.5, str(row.text), ha="center", va="center", fontsize=8, color=INK)
+                text = f"{SYMBOLS[Verdict(str(row.verdict))]} {row.text}".strip()
+                axes.text(x + 0.5, number + 0.5, text, ha="center", va="center", fontsize=8, color=INK)
         line += len(methods) + 1
     right = max(columns.values()) + 1
     axes.set(xlim=(-2.4, right), ylim=(height, 0), xlabel=AXIS_LABEL)
@@ -423,6 +434,6 @@ def _draw_summary(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.grid(visible=False)
-    handles = [Patch(facecolor=COLOURS[verdict], label=name) for name, verdict in NAMES.items()]
+    handles = [Patch(facecolor=COLOURS[verdict], label=f"{SYMBOLS[verdict]} {name}") for name, verdict in NAMES.items()]
     canvas.legend(handles=handles, loc="outside lower center", ncols=4)
     return canvas

@@ -109,7 +109,14 @@ def test_the_summary_has_a_cell_per_task_method_and_budget(stored: StoredBoard):
     assert frame.loc[0, "0"].startswith("identical (0.")
     cells = board_figures.summary_cells([stored.result])
     assert len(cells) == 2 * 4  # the row that is not tuned is in the tables of the task alone
-    assert board_figures._draw_summary(cells, ()).axes
+    canvas = board_figures._draw_summary(cells, ())
+    texts = [text.get_text() for text in canvas.axes[0].texts]
+    symbols = [board_figures.SYMBOLS[Verdict(verdict)] for verdict in cells["verdict"]]
+    assert [text for text in texts if text[-1].isdigit()] == [
+        f"{symbol} {text}" for symbol, text in zip(symbols, cells["text"], strict=True)
+    ]
+    legend = [text.get_text() for text in canvas.legends[0].get_texts()]
+    assert legend == ["▲ better", "= equivalent or identical", "? undecided", "▼ worse"]
 
 
 def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp_path: Path):
