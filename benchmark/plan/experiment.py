@@ -208,11 +208,16 @@ class AlgorithmEntry(BaseModel):
         return self
 
 
+Words = Annotated[str, Field(min_length=1, max_length=80)]
+"""The value of an option in words."""
+
+
 class Experiment(Strict):
     """An experiment: a figure or a study.
 
     `effects_of` names the options of streams or algorithms whose effect a study measures; the value that comes first in
-    the file is the baseline of the comparison.
+    the file is the baseline of the comparison. `words` has the texts of reports for values of such options, as they are
+    written in TOML: `words.first_maximum.true`.
     """
 
     name: str
@@ -225,6 +230,7 @@ class Experiment(Strict):
     algorithms: Annotated[list[AlgorithmEntry], Field(min_length=1, max_length=1000)]
     profiles: Annotated[dict[str, Profile], Field(min_length=1, max_length=100)]
     effects_of: Annotated[list[str], Field(max_length=10)] = Field(default_factory=list)
+    words: Annotated[dict[str, dict[str, Words]], Field(max_length=10)] = Field(default_factory=dict)
 
     @cached_property
     def streams(self) -> list[StreamSpec]:
@@ -266,9 +272,10 @@ class Experiment(Strict):
     @model_validator(mode="after")
     def _known_effects(self) -> "Experiment":
         options = {*type(self.streams[0]).model_fields, *self.algorithms[0].parameters}
-        for name in self.effects_of:
-            if name not in options:
-                raise unknown_name("effects_of", name, options)
+        for field, names in (("effects_of", self.effects_of), ("words", self.words)):
+            for name in names:
+                if name not in options:
+                    raise unknown_name(field, name, options)
         return self
 
     @model_validator(mode="after")

@@ -11,7 +11,7 @@ import pandas as pd
 from benchmark.board.board import run_table
 from benchmark.board.entries import RIDGE, Entry
 from benchmark.board.result import BoardResult
-from benchmark.statistics.budgets import full_transfers, random_score
+from benchmark.statistics.budgets import PRIMARY_BUDGETS, full_transfers, random_score
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY, own_end
 from benchmark.statistics.ranks import rank_text
 from benchmark.statistics.selection import Result, best_within, merge_equal
@@ -21,9 +21,20 @@ NONE = "none"
 """In a cell: no configuration stays within the budget; it is scored as random choice."""
 
 
-def budget_text(budget: float | str) -> str:
-    """Return a budget as text: full transfers per client, or the primary endpoint."""
-    return budget if isinstance(budget, str) else "unlimited" if math.isinf(budget) else f"{budget:,.0f}"
+def budget_text(budget: float) -> str:
+    """Return a budget as text: full transfers per client."""
+    return "unlimited" if math.isinf(budget) else f"{budget:,.0f}"
+
+
+def primary_text(budgets: Sequence[float] = PRIMARY_BUDGETS) -> str:
+    """Return the name of the primary endpoint wherever readers see it: the mean over these budgets."""
+    first, last = budget_text(min(budgets)), budget_text(max(budgets))
+    return f"mean of {first} to {last}" if first != last else f"mean of {first}"
+
+
+def column_text(result: BoardResult, column: float | str) -> str:
+    """Return the heading of a column: a budget, or the primary endpoint."""
+    return primary_text(result.board.protocol.budgets.primary) if isinstance(column, str) else budget_text(column)
 
 
 def columns_of(result: BoardResult) -> list[float | str]:
@@ -46,12 +57,13 @@ def score_rows(result: BoardResult) -> pd.DataFrame:
         if entry.name in result.selections:
             row["against the best"] = against_best(result, entry)
             for budget in columns_of(result):
-                row |= _interval(budget_text(budget), *result.mean(entry.name, budget))
+                row |= _interval(column_text(result, budget), *result.mean(entry.name, budget))
         row |= {"communication": "measured" if entry.is_measured else "declared"}
         rows.append(row | {"notes": "; ".join(result.notes(entry)) or "–"})
     for entry in result.references:
         line = result.line(entry.name)
-        row = {"method": entry.label, "rank": "reference", "against the best": "", **_interval(PRIMARY, *line)}
+        row = {"method": entry.label, "rank": "reference", "against the best": ""}
+        row |= _interval(column_text(result, PRIMARY), *line)
         rows.append(row | {"communication": "–", "notes": "–"})
     return pd.DataFrame(rows)
 
@@ -115,7 +127,7 @@ def pair_rows(result: BoardResult) -> pd.DataFrame:
         {
             "first": table["first"].map(labels),
             "second": table["second"].map(labels),
-            "budget": table["budget"].map(budget_text),
+            "budget": [column_text(result, budget) for budget in table["budget"]],
             "seeds": table["seeds"],
             "difference": table["difference"],
             **bands,
@@ -160,7 +172,7 @@ def summary_rows(results: Sequence[BoardResult]) -> pd.DataFrame:
             names = {"task": result.board.task.name, "method": noted_label(entry)}
             row: dict[str, Any] = {**names, "rank": rank_of(result, entry)}
             for budget in columns_of(result):
-                row[budget_text(budget)] = cell_text(result, entry, budget)
+                row[column_text(result, budget)] = cell_text(result, entry, budget)
             rows.append(row)
     return pd.DataFrame(rows)
 

@@ -56,6 +56,7 @@ class Figure:
     def _canvas(self) -> Canvas:
         with house_style():
             canvas = self.draw()
+            canvas.set_dpi(DOTS_PER_INCH)  # the width of small text depends on it
             FigureCanvasAgg(canvas)
             if canvas.get_layout_engine() is not None:  # do the layout once, not again for each format
                 canvas.draw_without_rendering()

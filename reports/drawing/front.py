@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -67,9 +68,10 @@ class Curve:
         """Mask of the other landmarks of the method, such as γ=1."""
         return self._at_landmarks(is_silent=False)
 
-    def is_extreme(self, text: str) -> bool:
-        """Return whether the text of a mark names one of the two extremes."""
-        return bool(self.meaning) and text.startswith(f"{self.meaning}=")
+    @property
+    def ends(self) -> Bools:
+        """Mask of the marks at an end of the method's grid, whose labels stand out."""
+        return np.asarray(self.marks["threshold"].isin(method(self.algorithm).ends))
 
     def staircase(self, sign: int) -> pd.DataFrame:
         """Return the undominated marks with communication, by rising communication; `sign` is 1 if more is better."""
@@ -96,6 +98,7 @@ class Label:
     """The text of one mark, or of several at one position, and its placement (points from the plot's corner).
 
     `curve` is the number of the curve, None for a point of the paper; `x` and `y` are the values at the mark.
+    `is_end` tells whether one of the marks is at an end of the method's grid.
     """
 
     curve: int | None
@@ -103,6 +106,7 @@ class Label:
     placement: Placement | None
     x: float
     y: float
+    is_end: bool = False
 
 
 @dataclass(frozen=True)
@@ -242,11 +246,11 @@ def positions(front: Front, curve: Curve) -> Array:
 
 def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: str, style: Style) -> Curve:
     rows = rows.sort_values([by, "communication"])
-    card = method(algorithm)
-    meaning = "" if rows[by].isna().all() else "d_g" if by == "global_dim" else card.symbol
+    meaning = "" if rows[by].isna().all() else "d_g" if by == "global_dim" else method(algorithm).symbol
+    to_text = partial(front_text, algorithm) if by == "threshold" else threshold_text
     values = {
         "text": [
-            threshold_text(value) or setting or algorithm_label(algorithm)
+            to_text(value) or setting or algorithm_label(algorithm)
             for value, setting in zip(rows[by], rows["variant"], strict=True)
         ],
         "threshold": rows["threshold"] if by == "threshold" else np.nan,
@@ -256,9 +260,8 @@ def _curve(algorithm: str, variant: str, rows: pd.DataFrame, metric: str, by: st
     for end in ("", "_low", "_high", "_seeds"):
         values[f"x{end}"], values[f"y{end}"] = rows[f"communication{end}"], rows[f"{metric}{end}"]
     marks = pd.DataFrame(values).reset_index(drop=True)
+    marks["x_low"] = marks["x_low"].clip(lower=0)  # no run communicates less than nothing
     marks.loc[marks["seeds"] < MIN_SEEDS_FOR_INTERVAL, ["x_low", "x_high", "y_low", "y_high"]] = np.nan
-    for value in card.ends:
-        marks.loc[marks["threshold"] == value, "text"] = front_text(algorithm, value)
     return Curve(algorithm, variant, meaning, marks, style)
 
 
@@ -288,9 +291,11 @@ def _labels(front: Front, label_size: float, radius: float) -> tuple[Label, ...]
         marks.append(np.hstack([points - radius, points + radius]))
         for cluster in _clusters(points):
             if curve.labelled[cluster].any():
-                text = _joint_text([curve.marks["text"].iloc[mark] for mark in cluster])
+                text = _joint_text([curve.marks["text"].iloc[mark] for mark in cluster], f"{curve.meaning}=")
+                is_end = bool(curve.ends[cluster].any())
                 boxes.append(_label_box(text, points[cluster].mean(axis=0), label_size, radius))
-                labels.append(Label(number, text, None, *curve.marks[["x", "y"]].iloc[cluster[0]]))
+                x, y = curve.marks[["x", "y"]].iloc[cluster[0]]
+                labels.append(Label(number, text, None, x, y, is_end))
     for point in front.stated:
         position = [float(front.axis.share(point.x)) * front.size[0], float(front.height(point.y))]
         boxes.append(_label_box(point.text, np.array(position), label_size, radius))
@@ -316,8 +321,11 @@ def _clusters(points: Array) -> list[list[int]]:
     return clusters
 
 
-def _joint_text(texts: list[str]) -> str:
-    return ", ".join(texts) if len(texts) < 4 else f"{texts[0]} … {texts[-1]}"
+def _joint_text(texts: list[str], prefix: str) -> str:
+    """Return the label of several marks, the symbol of the threshold once: D=0.05, 0.1."""
+    first, *others = texts
+    others = [text.removeprefix(prefix) for text in others]
+    return ", ".join([first, *others]) if len(texts) < 4 else f"{first} … {others[-1]}"
 
 
 def _interval_boxes(front: Front, curve: Curve) -> Array:

@@ -16,8 +16,8 @@ from reports.drawing.style import FAINT, INK, NO_COMMUNICATION, WIDTH, darker, h
 from reports.write.table import cell_text
 
 MARK_SIZES = {"*": 95, "s": 34, "^": 42}
-ABOVE = 0.24
-"""Inches for the second axis, above the plot."""
+ABOVE, FREE = 0.24, 0.1
+"""Inches for the second axis, above the plot, and between it and the labels of the data."""
 
 INSET_FROM = 8
 """Where the values differ by more than this factor, an inset enlarges the lowest part."""
@@ -29,7 +29,7 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
     columns = legend_columns([str(handle.get_label()) for handle in handles])
     below = 0.6 + 0.2 * max(2, math.ceil(len(handles) / columns))
     has_second_axis = not math.isnan(front.clients)
-    height = below + PLOT_HEIGHT + header_height(labels) + (ABOVE if has_second_axis else 0)
+    height = below + PLOT_HEIGHT + header_height(labels) + (ABOVE + FREE if has_second_axis else 0)
     canvas = Canvas(figsize=(WIDTH, height))
     axes = canvas.add_axes((LEFT / WIDTH, below / height, front.size[0] / 72 / WIDTH, PLOT_HEIGHT / height))
     front.axis.apply(axes)
@@ -152,7 +152,6 @@ def _write_labels(canvas: Canvas, front: Front, below: float) -> None:
             continue
         curve = None if label.curve is None else front.curves[label.curve]
         colour = INK if curve is None else darker(curve.style.colour)
-        is_extreme = curve is not None and curve.is_extreme(label.text)
         if placement.leader is not None:
             x0, y0, x1, y1 = placement.leader
             inches = ([(left + x0) / 72, (left + x1) / 72], [(below + y0) / 72, (below + y1) / 72])
@@ -163,7 +162,7 @@ def _write_labels(canvas: Canvas, front: Front, below: float) -> None:
             (below + placement.y) / 72 / height,
             label.text,
             fontsize=LABEL_SIZE,
-            weight="bold" if is_extreme else "normal",
+            weight="bold" if label.is_end else "normal",
             style="italic" if curve is None else "normal",
             color=colour,
             ha="center",
@@ -202,9 +201,9 @@ def _extremes(front: Front) -> list[Line2D]:
     handles = []
     for curve in front.curves:
         for y, name in curve.marks.loc[curve.no_communication, ["y", "text"]].itertuples(index=False):
-            text = f"{name}: {cell_text(y)}, no communication"
+            text = f"{curve.label} {name}: {cell_text(y)}, no communication"
             handles.append(Line2D([], [], color=NO_COMMUNICATION, marker="o", linewidth=0.8, linestyle=":", label=text))
         for x, y, name in curve.marks.loc[curve.always, ["x", "y", "text"]].itertuples(index=False):
-            text = f"{name}: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
+            text = f"{curve.label} {name}: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
             handles.append(Line2D([], [], color=curve.style.colour, linewidth=0.9, linestyle=":", label=text))
     return handles

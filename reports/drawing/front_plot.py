@@ -191,7 +191,7 @@ def _note(front: Front, label: Label) -> dict[str, Any]:
     curve = None if label.curve is None else front.curves[label.curve]
     x, y = float(front.axis.position(label.x)), label.y
     left, above = placement.x - float(front.axis.share(label.x)) * front.size[0], placement.y - float(front.height(y))
-    note = _at(front, x, y, f"<b>{label.text}</b>" if curve and curve.is_extreme(label.text) else label.text)
+    note = _at(front, x, y, f"<b>{label.text}</b>" if label.is_end else label.text)
     note |= {"font": {"size": LABEL_SIZE, "color": GREY if curve is None else curve.style.colour}}
     if placement.leader is None:
         return {**note, "showarrow": False, "xshift": round(left, 1), "yshift": round(above, 1)}

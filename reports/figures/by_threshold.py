@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from benchmark.metrics import metric
 from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, Stated, seeds_note
-from reports.drawing.labels import dataset_label, threshold_text
+from reports.drawing.labels import algorithm_label, dataset_label, threshold_text
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, GREY, hover_lines, layout, numbers, panel_trace, seeds_line
 from reports.drawing.style import CONTRASTS, FAINT, INK, panels, thousands
@@ -26,6 +28,10 @@ from reports.write.table import cell_text
 
 ORDER = 15
 METRICS = ("normalised_reward", "communication")
+STATED = "stated in the paper"
+ALONE_ALPHA, ALONE_OPACITY, ALONE_DASHES = 0.18, 0.3, (0, (4, 2))
+"""The band and the line of runs without communication; Plotly's bands need to be stronger."""
+
 MARKERS = (("o", "circle"), ("s", "square"), ("^", "triangle-up"), ("D", "diamond"))
 
 
@@ -43,13 +49,13 @@ def figures(results: Results, context: Context) -> list[Figure]:
 def _figure(experiment: str, algorithm: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
     symbol = method(algorithm).symbol
     caption = (
-        f"Normalised reward and communication against {symbol}. Horizontal bands are runs without communication "
-        f"({symbol}=∞) on the same data. Hollow diamonds are numbers that the paper states. "
-        + seeds_sentence(rows["seeds"])
+        f"Normalised reward and communication of {algorithm_label(algorithm)} against {symbol}. A dashed line with a "
+        f"band is the mean without communication ({symbol}=∞) and its interval, in the colour of its data. Hollow "
+        f"diamonds are numbers that the paper states. " + seeds_sentence(rows["seeds"])
     )
     return make_figure(
         experiment,
-        experiment_title(experiment),
+        f"{experiment_title(experiment)}: {algorithm_label(algorithm)}",
         caption,
         lambda: _draw(rows, symbol, labels),
         _plot(rows, symbol),
@@ -89,20 +95,37 @@ def _draw(rows: pd.DataFrame, symbol: str, labels: Sequence[str]) -> Canvas:
             axes.scatter(finite["threshold"], finite[name], s=30, marker=marker, color=colour, label=label)
             _draw_dots(axes, finite[~has_bars], name, colour)
             for _, row in alone.iterrows() if name == METRICS[0] else ():
-                axes.axhline(row[name], color=colour, linewidth=1, linestyle=(0, (4, 2)))
+                axes.axhline(row[name], color=colour, linewidth=1, linestyle=ALONE_DASHES)
                 if row["seeds"] >= MIN_SEEDS_FOR_INTERVAL:
-                    axes.axhspan(row[f"{name}_low"], row[f"{name}_high"], color=colour, alpha=0.13, linewidth=0)
+                    axes.axhspan(row[f"{name}_low"], row[f"{name}_high"], color=colour, alpha=ALONE_ALPHA, linewidth=0)
             for threshold, point in _stated(rows, stream):
                 height = point.y if name == METRICS[0] else point.x
                 axes.scatter([threshold], [height], s=70, marker="D", facecolors="none", edgecolors=INK, zorder=5)
         axes.set_xscale("log")
         axes.set(xlabel=f"threshold {symbol}, log scale", ylabel=shown.axis_label())
         thousands(axes.yaxis)
-    all_axes[0].set_title(f"dashed: {symbol}=∞; hollow diamonds: the paper", fontsize=8, color=FAINT)
     handles, names = all_axes[0].get_legend_handles_labels()
-    canvas.legend(handles, names, loc="outside lower center", ncols=legend_columns(names))
+    further = _further_handles(rows, symbol)
+    names = [*names, *further]
+    canvas.legend([*handles, *further.values()], names, loc="outside lower center", ncols=legend_columns(names))
     all_axes[1].set_title(seeds_note(rows["seeds"]), fontsize=8, color=FAINT, loc="right")
     return canvas
+
+
+def _further_handles(rows: pd.DataFrame, symbol: str) -> dict[str, Any]:
+    """Return the entries of the legend that are not streams: no communication, and the numbers of the paper."""
+    handles: dict[str, Any] = {}
+    if not np.isfinite(rows["threshold"]).all():
+        area = Patch(facecolor=FAINT, alpha=ALONE_ALPHA, linewidth=0)
+        handles[_alone_name(symbol)] = (area, Line2D([], [], color=FAINT, linewidth=1, linestyle=ALONE_DASHES))
+    if any(_stated(rows, str(stream)) for stream in rows["stream"].unique()):
+        look: dict[str, Any] = {"marker": "D", "markerfacecolor": "none", "markeredgecolor": INK, "linestyle": "none"}
+        handles[STATED] = Line2D([], [], markersize=8, **look)
+    return handles
+
+
+def _alone_name(symbol: str) -> str:
+    return f"{symbol}=∞, no communication: mean and interval, in the colour of the data"
 
 
 def _draw_dots(axes: Any, rows: pd.DataFrame, name: str, colour: str) -> None:
@@ -140,7 +163,7 @@ def _alone_traces(
     """Return the runs without communication: a dashed line, and a band for its interval."""
     traces: list[dict[str, Any]] = []
     name = METRICS[0]
-    group = f"{symbol}=∞: no communication"
+    group = _alone_name(symbol)
     for _, row in rows.iterrows() if len(thresholds) else ():
         ends = [float(thresholds.min()), float(thresholds.max())]
         line = {"type": "scatter", "mode": "lines", "x": ends, "legendgroup": group, "name": group}
@@ -150,7 +173,12 @@ def _alone_traces(
         traces.append({**line, **shown})
         if row["seeds"] >= MIN_SEEDS_FOR_INTERVAL:
             low, high = row[f"{name}_low"], row[f"{name}_high"]
-            area = {"x": [*ends, *reversed(ends)], "y": [low, low, high, high], "fill": "toself", "opacity": 0.25}
+            area = {
+                "x": [*ends, *reversed(ends)],
+                "y": [low, low, high, high],
+                "fill": "toself",
+                "opacity": ALONE_OPACITY,
+            }
             hidden = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", "showlegend": False}
             traces.append({**line, **area, **hidden, "fillcolor": colour})
     return traces
@@ -165,8 +193,8 @@ def _stated_traces(points: list[tuple[float, Stated]], panel: int) -> list[dict[
         {
             "type": "scatter",
             "mode": "markers",
-            "name": "stated in the paper",
-            "legendgroup": "stated in the paper",
+            "name": STATED,
+            "legendgroup": STATED,
             "x": [threshold for threshold, _ in points],
             "y": heights,
             "xaxis": "x" if panel == 0 else "x2",

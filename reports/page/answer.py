@@ -13,9 +13,17 @@ from benchmark.board.result import BoardResult
 from benchmark.metrics import Metric, objective
 from benchmark.plan.experiment import experiment_names
 from benchmark.statistics.budgets import full_transfers
-from benchmark.statistics.comparison import PRIMARY
 from benchmark.statistics.verdicts import Verdict
-from reports.analysis.board import NONE, budget_text, cell_text, columns_of, noted_label, rank_of, ranked_entries
+from reports.analysis.board import (
+    NONE,
+    budget_text,
+    cell_text,
+    column_text,
+    columns_of,
+    noted_label,
+    rank_of,
+    ranked_entries,
+)
 from reports.drawing.labels import algorithm_label, dataset_label, front_text, variant_text
 from reports.figures.fronts import has_own_table_only
 from reports.paper import paper
@@ -29,7 +37,7 @@ BUDGETS = (0.0, 10.0, 100.0, math.inf)
 """Full transfers per client, of the table from experiments; a board has its own."""
 
 HEADINGS = ("no transfers", "at most 10 per client", "at most 100 per client", "unlimited")
-CHOSEN = "Settings were chosen on these seeds, so they look better than they are; `fedbandit board` chooses on others."
+CHOSEN = "Settings were chosen on these seeds, so they are too optimistic; `fedbandit board` chooses on others."
 
 
 @dataclass(frozen=True)
@@ -230,12 +238,13 @@ def _from_boards(boards: Sequence[StoredBoard], context: Context) -> Answer:
         groups.append(Group(title, labels, unit, board_sentence(result), rows, f"table-{board.experiment}"))
     introduction = (
         "Each cell is the mean score of a method within a budget, in transfers per client, and the verdict compared "
-        "with no communication. Every method is tuned alike, on seeds that are not reported."
+        "with no communication: better, worse, equivalent, identical or undecided. A score of 2 is twice what random "
+        "choice earns; in simulations 1 is perfect and 0 is random choice. Every method is tuned alike, on seeds that "
+        "are not reported."
     )
-    headings = tuple(
-        "mean of 2 to 1,000" if each == PRIMARY else budget_text(each) for each in columns_of(boards[0].result)
-    )
-    note = "The last column is the primary endpoint; ranks and intervals are in the section on the board."
+    first = boards[0].result
+    headings = tuple(column_text(first, column) for column in columns_of(first))
+    note = f"Methods are ranked by the last column, the {headings[-1]}; intervals are in the section on the board."
     return Answer(introduction, headings, tuple(groups), note)
 
 
@@ -251,7 +260,7 @@ def _board_cell(result: BoardResult, entry: Any, budget: float | str) -> Cell:
 
 
 def board_sentence(result: BoardResult) -> str:
-    """Return the best method at the primary endpoint, its rank, where communication helps it, and what beats it."""
+    """Return the method with the best mean over the budgets, its rank, where communication helps, and what beats it."""
     if result.best is None:
         return ""
     entry = next(each for each in result.contenders if each.name == result.best)
@@ -268,7 +277,7 @@ def board_sentence(result: BoardResult) -> str:
     reference = _best_above_all(result)
     if reference is None:
         return sentence
-    return f"{sentence} {reference.label} earns more: {short(result.line(reference.name)[0])}."
+    return f"{sentence} The reference “{reference.label}” earns more: {short(result.line(reference.name)[0])}."
 
 
 def _best_above_all(result: BoardResult) -> Entry | None:

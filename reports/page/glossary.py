@@ -7,6 +7,10 @@ from html import escape
 
 from markupsafe import Markup
 
+from benchmark.statistics.budgets import PRIMARY_BUDGETS
+from reports.analysis.board import budget_text, primary_text
+from reports.analysis.verdicts import MEANINGS
+
 
 @dataclass(frozen=True)
 class Term:
@@ -23,12 +27,22 @@ class Term:
         return f"term-{re.sub(r'[^a-z0-9]+', '-', self.name.lower()).strip('-')}"
 
 
+def _budgets() -> str:
+    *texts, last = map(budget_text, PRIMARY_BUDGETS)
+    return f"{', '.join(texts)} and {last}"
+
+
 TERMS = (
     Term("client", "a user of a data set, or a simulated user; each has its own model", ("clients",)),
     Term(
         "random choice",
         "picking an item of the pool at random; the yardstick of every score",
         ("a random choice", "chance"),
+    ),
+    Term(
+        "score",
+        "normalised reward; in simulations 1 − regret / regret of a random choice: 1 is perfect, 0 is a random choice",
+        ("scores", "mean score"),
     ),
     Term("normalised reward", "reward divided by what a random choice earns: 2 means twice as much"),
     Term("regret", "in simulations, the expected reward lost by not choosing the best item of the pool"),
@@ -45,6 +59,11 @@ TERMS = (
         "a limit on communication, in full transfers per client; a full transfer moves d (d + 1) / 2 + d numbers, and "
         "a method that sends less per transfer can send more often",
         ("budgets",),
+    ),
+    Term(
+        primary_text(),
+        f"the mean of the scores at the budgets {_budgets()}: the primary endpoint, which was fixed in advance",
+        ("primary endpoint",),
     ),
     Term("threshold", "γ or D: when a method communicates; the higher, the less often", ("thresholds", "γ", "D")),
     Term("no communication", "every client learns alone: γ=∞"),
@@ -70,13 +89,7 @@ TERMS = (
     ),
     Term("STAND-IN DATA", "generated data in the official format; no result on them is valid", is_data_label=True),
     Term("RECONSTRUCTED DATA", "real data from a copy that lacks some of the published data", is_data_label=True),
-    Term("reproduced", "our result agrees with the paper's claim, beyond doubt from the seeds"),
-    Term("different", "a number of ours whose interval lies outside the margin around the paper's"),
-    Term("opposite", "a direction that is significant against the paper"),
-    Term("undecided", "the runs decide neither for the claim nor against it"),
-    Term("mechanical", "a claim that could hardly fail; counted separately"),
-    Term("not determined by the paper", "the claim depends on something that the paper does not state"),
-    Term("not checkable here", "the claim needs data or runs that this report does not have"),
+    *(Term(str(verdict), meaning) for verdict, meaning in MEANINGS.items()),
 )
 
 
@@ -86,7 +99,7 @@ def terms_used(labels: Sequence[str]) -> list[Term]:
 
 
 def linked(text: str) -> Markup:
-    """Return a text with a link from the first occurrence of each term to its definition; `code` is set as code."""
+    """Return a text whose terms, where they first occur, show and link to their definition; `code` is set as code."""
     spellings = {spelling: term for term in TERMS for spelling in (term.name, *term.spellings) if len(spelling) > 2}
     pattern = "|".join(re.escape(escape(spelling)) for spelling in sorted(spellings, key=len, reverse=True))
     done: set[str] = set()
@@ -98,6 +111,6 @@ def linked(text: str) -> Markup:
         if term.name in done:
             return match.group()
         done.add(term.name)
-        return f'<a class="term" href="#{term.anchor}">{match.group()}</a>'
+        return f'<a class="term" href="#{term.anchor}" title="{escape(term.meaning)}">{match.group()}</a>'
 
     return Markup(re.sub(rf"`([^`]+)`|(?<![\w-])(?:{pattern})(?![\w-])", link, escape(text)))  # escaped before

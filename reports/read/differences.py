@@ -8,6 +8,11 @@ from benchmark.plan.algorithm_names import number_text
 PREFIX = "stream_"
 """Prefix of stream options, so that they do not collide with hyper-parameters."""
 
+Words = Mapping[str, Mapping[str, str]]
+"""The words for values, as they are written in TOML, by option."""
+
+NO_WORDS: Words = {}
+
 
 def differing_names(configurations: Iterable[Mapping[str, Any]], always: Collection[str] = ()) -> list[str]:
     """Return the names whose values differ, or are missing in some; those in `always` in any case."""
@@ -22,8 +27,16 @@ def differing_names(configurations: Iterable[Mapping[str, Any]], always: Collect
     return sorted(differing | (values.keys() & set(always)))
 
 
-def describe(configuration: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Return some values as text: `name=value, name=value`; names without a value are left out."""
+def describe(configuration: Mapping[str, Any], names: Iterable[str], words: Words = NO_WORDS) -> str:
+    """Return some values as text, in words or as `name=value`; names without a value are left out."""
     return ", ".join(
-        f"{name.removeprefix(PREFIX)}={number_text(configuration[name])}" for name in names if name in configuration
+        value_text(name.removeprefix(PREFIX), number_text(configuration[name]), words)
+        for name in names
+        if name in configuration
     )
+
+
+def value_text(name: str, value: str, words: Words) -> str:
+    """Return the value of an option in the words of an experiment file; as `name=value` if it has none."""
+    as_written = value.lower() if value in ("True", "False") else value
+    return words.get(name, {}).get(as_written, f"{name}={value}")

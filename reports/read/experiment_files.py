@@ -1,5 +1,6 @@
 """Title, streams and purpose of an experiment, from its file if it is shipped."""
 
+from collections.abc import Mapping
 from functools import cache
 
 import pandas as pd
@@ -34,6 +35,12 @@ def experiment_description(name: str) -> str:
 def effects_of(name: str) -> tuple[str, ...]:
     """Return the settings whose effect a study measures; none if the experiment is not a study."""
     return tuple(load_experiment(name).effects_of) if name in experiment_names() else ()
+
+
+@cache
+def words_of(name: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the words of a shipped experiment for the values of its options."""
+    return load_experiment(name).words if name in experiment_names() else {}
 
 
 @cache

@@ -11,7 +11,7 @@ from benchmark.pages.stream_names import TASK_OPTIONS
 from benchmark.pages.stream_names import stream_name as stream_name
 from benchmark.records.record import SIZES, Configuration, RunRecord
 from reports.read.differences import describe, differing_names
-from reports.read.experiment_files import effects_of
+from reports.read.experiment_files import effects_of, words_of
 from reports.read.methods import remember_methods
 
 FAMILY = ("experiment", "dataset", "stream", "source", "algorithm", "family")
@@ -121,7 +121,7 @@ def variants(runs: pd.DataFrame) -> list[str]:
     for stream, family in zip(streams, runs["family"], strict=True):
         families[stream][family] = None
     texts = {
-        (stream, family): describe(family, names)
+        (stream, family): describe(family, names, words_of(stream[0]))
         for stream, distinct in families.items()
         for names in [_names(stream[0], distinct)]
         for family in distinct

@@ -4,7 +4,7 @@ import pandas as pd
 
 from benchmark.board.task import board_fingerprint
 from benchmark.statistics.budgets import full_transfer
-from reports.analysis.board import choice_rows, pair_rows, score_rows, sensitivity_rows, summary_rows
+from reports.analysis.board import choice_rows, pair_rows, primary_text, score_rows, sensitivity_rows, summary_rows
 from reports.analysis.board_users import user_rows
 from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context
@@ -32,9 +32,9 @@ def tables(results: Results, context: Context) -> list[Table]:
 
 def _summary(boards: list[StoredBoard]) -> Table:
     caption = (
-        "Each method on each task, at each budget (full transfers per client) and at the primary endpoint (the mean "
-        "over the budgets 2, 10, 100 and 1,000): the verdict, compared with tuned “no communication”, and the mean "
-        "score. Rank: from the verdicts on all pairs at the primary endpoint; equivalent methods share one."
+        "Each method on each task, at each budget (full transfers per client), and the mean over the budgets 2, 10, "
+        "100 and 1,000: the verdict, compared with tuned “no communication”, and the mean score. Rank: from the "
+        "verdicts on all pairs in the last column; equivalent methods share one."
     )
     frame = summary_rows([board.result for board in boards])
     names = tuple(board.experiment for board in boards)
@@ -44,12 +44,13 @@ def _summary(boards: list[StoredBoard]) -> Table:
 def _tables(board: StoredBoard, results: Results, context: Context) -> list[Table]:
     result = board.result
     task, seeds = result.board.task, len(result.board.seeds)
+    mean = primary_text(result.board.protocol.budgets.primary)
     confidence = f"{result.board.protocol.comparison.confidence:.0%}"
     scores = (
         f"{task.description} Score: {SCORE[result.board.scale]}, mean over {seeds} report seeds with 95 % Student t "
-        f"intervals, at each budget (full transfers per client; one is {_full_transfer(board)} numbers) and at the "
-        "primary endpoint. A method without a configuration within a budget is scored as random choice there. Notes "
-        "name the reference lines that a method is below at the primary endpoint, by a paired 95 % interval."
+        f"intervals, at each budget (full transfers per client; one is {_full_transfer(board)} numbers), and their "
+        f"{mean}, by which methods are ranked. A method without a configuration within a budget is scored as random "
+        f"choice there. Notes name the reference lines that a method is below in the {mean}, by a paired 95 % interval."
     ).strip()
     choices = (
         "The configuration chosen for each budget, and its mean score on the choosing seeds (choosing) and on the "
@@ -62,7 +63,7 @@ def _tables(board: StoredBoard, results: Results, context: Context) -> list[Tabl
     first = result.board.protocol.seeds.choosing.first
     sensitivity = (
         f"Scores on choosing seed {first}, on which every configuration is run: for each α and λ, the best value "
-        "of the front within each primary budget, averaged over these budgets."
+        f"of the front within each budget, {mean}."
     )
     users = (
         "Shares of users whose mean reward over the report seeds is better, worse and equal, compared with tuned “no "

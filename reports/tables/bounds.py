@@ -11,7 +11,7 @@ from reports.drawing.labels import algorithm_label, dataset_label, threshold_tex
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import BOUNDS as SUBJECT
-from reports.write.table import Table
+from reports.write.table import Table, with_cut_intervals
 
 ORDER = 30
 Formula = Callable[[float, float, float], float]
@@ -127,7 +127,7 @@ def _measured(experiment: str, stream: str, source: str, runs: pd.DataFrame, con
     notes = [label] if label else []
     if len([row for row in rows if "seeds" in row]) < len(rows):
         notes.append("–: no run at or near that threshold.")
-    return Table(
+    table = Table(
         f"bounds_{experiment}_{stream}",
         f"Bounds and measurements: {dataset_label(stream)}" + (f" – {label}" if label else ""),
         f"The bounds of appendix Table 1 for N={N:,}, T={T:,}, d={d}, without constant factors, so only orders of "
@@ -139,6 +139,7 @@ def _measured(experiment: str, stream: str, source: str, runs: pd.DataFrame, con
         (experiment,),
         SUBJECT,
     )
+    return with_cut_intervals(table, "communication")
 
 
 def nearest_setting(means: pd.DataFrame, threshold: float) -> "pd.Series[float] | None":

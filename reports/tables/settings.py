@@ -9,7 +9,7 @@ from reports.read.context import Context
 from reports.read.experiment_files import effects_of, experiment_title
 from reports.read.results import Results
 from reports.subjects import SETTINGS
-from reports.write.table import Table
+from reports.write.table import Table, with_cut_intervals
 
 ORDER = 20
 CAPTION = (
@@ -43,4 +43,5 @@ def _table(experiment: str, dataset: str, runs: pd.DataFrame, label: str) -> Tab
     notes = (label,) if label else ()
     name = f"settings_{experiment}_{dataset}"
     frame = pd.DataFrame(columns)
-    return Table(name, title, CAPTION, frame, notes, (experiment,), subject=SETTINGS, short_caption="")
+    table = Table(name, title, CAPTION, frame, notes, (experiment,), subject=SETTINGS, short_caption="")
+    return with_cut_intervals(table, "C_T")

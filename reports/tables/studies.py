@@ -12,11 +12,11 @@ from benchmark.records.record import Configuration
 from benchmark.statistics.paired import mean_interval
 from reports.drawing.labels import algorithm_label, dataset_label
 from reports.read.context import Context
-from reports.read.differences import PREFIX, describe, differing_names
+from reports.read.differences import PREFIX, Words, describe, differing_names, value_text
 from reports.read.experiment_files import effects_of
 from reports.read.results import Results
 from reports.subjects import STUDIES
-from reports.write.table import Table
+from reports.write.table import Table, with_cut_intervals
 
 ORDER = 15
 NO_VALUES = pd.Series(dtype=float)
@@ -36,19 +36,20 @@ def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Tabl
     baseline = experiment.baseline()
     caption = (
         f"{experiment.description} Means over seeds with 95 % Student t intervals. Difference: from the baseline "
-        f"{_setting_text(baseline)} at the same threshold, paired by seed."
+        f"({_setting_text(baseline, experiment.words)}) at the same threshold, paired by seed."
     )
     labels = context.labels(runs)
-    frame = pd.DataFrame(_rows(runs, baseline, metric))
+    frame = pd.DataFrame(_rows(runs, baseline, metric, experiment.words))
     constant = [name for name in ("algorithm", "held constant") if frame[name].nunique() == 1]
     frame = frame.drop(columns=constant)
-    return Table(experiment.name, experiment.title, caption, frame, labels, (experiment.name,), subject=STUDIES)
+    table = Table(experiment.name, experiment.title, caption, frame, labels, (experiment.name,), subject=STUDIES)
+    return with_cut_intervals(table, "C_T")
 
 
-def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric) -> Iterator[dict[str, Any]]:
-    effects = [_setting_text(_effects(family, baseline)) for family in runs["family"]]
-    runs = runs.assign(effect=effects, equal=_held_constant(runs, baseline))
-    default = _setting_text(baseline)
+def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric, words: Words) -> Iterator[dict[str, Any]]:
+    effects = [_setting_text(_effects(family, baseline), words) for family in runs["family"]]
+    runs = runs.assign(effect=effects, equal=_held_constant(runs, baseline, words))
+    default = _setting_text(baseline, words)
     for key, part in runs.groupby(["stream", "algorithm", "equal", "threshold"], dropna=False):
         dataset, algorithm, held, threshold = key
         by_seed = {str(effect): values.set_index("seed") for effect, values in part.groupby("effect")}
@@ -70,8 +71,8 @@ def _interval(name: str, values: "pd.Series[float]") -> dict[str, float]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), mean_interval(values), strict=True))
 
 
-def _setting_text(setting: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in setting.items())
+def _setting_text(setting: Mapping[str, str], words: Words) -> str:
+    return ", ".join(value_text(name, value, words) for name, value in setting.items())
 
 
 def _effects(family: Configuration, baseline: Mapping[str, str]) -> dict[str, str]:
@@ -80,7 +81,7 @@ def _effects(family: Configuration, baseline: Mapping[str, str]) -> dict[str, st
     return {name: text if values[name] is None else number_text(values[name]) for name, text in baseline.items()}
 
 
-def _held_constant(runs: pd.DataFrame, baseline: Mapping[str, str]) -> list[str]:
+def _held_constant(runs: pd.DataFrame, baseline: Mapping[str, str], words: Words) -> list[str]:
     """Describe for each run the other settings in which the runs of its algorithm and data set differ."""
     hidden = {*baseline, *(f"{PREFIX}{name}" for name in baseline)}
     streams = list(zip(runs["stream"], runs["algorithm"], strict=True))
@@ -89,4 +90,4 @@ def _held_constant(runs: pd.DataFrame, baseline: Mapping[str, str]) -> list[str]
         stream: differing_names({other for other, own in zip(others, streams, strict=True) if own == stream})
         for stream in set(streams)
     }
-    return [describe(other, names[stream]) for other, stream in zip(others, streams, strict=True)]
+    return [describe(other, names[stream], words) for other, stream in zip(others, streams, strict=True)]

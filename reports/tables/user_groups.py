@@ -12,7 +12,7 @@ from reports.paper import paper, stream_of
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import USERS
-from reports.write.table import Table
+from reports.write.table import Table, with_cut_intervals
 
 ORDER = 40
 SUM = "sum"
@@ -58,7 +58,8 @@ def _table(name: str, stream: str, method: str, totals: pd.DataFrame, arms: int,
     )
     notes = [*([label] if label else []), *(paper()["groups"]["remarks"] if papers else ())]
     title = f"Appendix Table 2: users by activity, {dataset_label(stream)}" + (f" – {label}" if label else "")
-    return Table(name, title, caption, pd.DataFrame(rows), tuple(notes), (EXPERIMENT,), subject=USERS)
+    table = Table(name, title, caption, pd.DataFrame(rows), tuple(notes), (EXPERIMENT,), subject=USERS)
+    return with_cut_intervals(table, "uploads")
 
 
 def _row(

@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from numbers import Real
@@ -110,6 +110,18 @@ class Table:
         name = next(name for name in map(str, self.frame) if heading(name) == column)
         cells = [cell for cell in self.frame[name] if not _is_missing(cell)]
         return bool(cells) and all(isinstance(cell, Real) and not isinstance(cell, bool) for cell in cells)
+
+
+CUT = "Intervals of counts are cut at 0."
+
+
+def with_cut_intervals(table: Table, *counts: str) -> Table:
+    """Return a table whose intervals of counts do not reach below 0, which no count does, and which says so."""
+    frame, is_cut = table.frame.copy(), False
+    for name in (f"{count}_low" for count in counts if f"{count}_low" in frame):
+        is_cut |= bool((frame[name] < 0).any())
+        frame[name] = frame[name].clip(lower=0)
+    return replace(table, frame=frame, notes=(*table.notes, CUT)) if is_cut else table
 
 
 def heading(column: str) -> str:

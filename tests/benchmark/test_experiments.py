@@ -202,6 +202,13 @@ def test_an_unknown_option_in_effects_of_is_rejected(tmp_path: Path):
         load_experiment(str(tmp_path / "study.toml"))
 
 
+def test_words_for_an_unknown_option_are_rejected(tmp_path: Path):
+    text = (FOLDER / "study_scaling.toml").read_text().replace("\nscaling = {", "\nscalin = {")
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(ValueError, match=r"unknown words 'scalin' \(did you mean scaling\?\)"):
+        load_experiment(str(tmp_path / "study.toml"))
+
+
 @pytest.mark.parametrize(
     ("table", "complaint"),
     [

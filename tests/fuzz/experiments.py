@@ -147,7 +147,7 @@ def _plan(experiment: Experiment) -> None:
 
 def mistakes(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield the mistakes in an experiment, found by a second, independent implementation of the rules."""
-    if set(content) - {"title", "description", "streams", "algorithms", "profiles", "effects_of", "name"}:
+    if set(content) - {"title", "description", "streams", "algorithms", "profiles", "effects_of", "words", "name"}:
         yield "an unknown field"
     if not isinstance(content["title"], str) or not content["title"]:
         yield "title"

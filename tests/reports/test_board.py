@@ -1,18 +1,28 @@
 """The board in a report: tables, figures and page from a board that was really played."""
 
+import math
 from dataclasses import replace
+from html import escape
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 from benchmark.board.task import experiment_name
 from benchmark.execution.local import LocalExecutor
-from reports.analysis.board import choice_rows, score_rows, sensitivity_rows, summary_rows
+from benchmark.statistics.comparison import PRIMARY
+from benchmark.statistics.verdicts import Verdict
+from reports.analysis.board import choice_rows, primary_text, score_rows, sensitivity_rows, summary_rows
 from reports.build import build
+from reports.drawing.figure import Figure
 from reports.figures import board as board_figures
 from reports.figures import fronts
 from reports.page.answer import board_sentence, make_answer, short
+from reports.page.glossary import TERMS, linked
 from reports.read.boards import StoredBoard
 from reports.read.context import make_context
 from reports.read.results import Results, read_results
@@ -67,11 +77,10 @@ def test_scores_have_ranks_notes_and_reference_lines(stored: StoredBoard):
     assert frame.loc["Async-LinUCB (alpha=0.3)", "rank"] == "not tuned"
     assert "not tuned: alpha=0.3 fixed" in frame.loc["Async-LinUCB (alpha=0.3)", "notes"]
     assert frame.loc["Random choice", "rank"] == "reference"
-    assert frame.loc["Random choice", "primary"] == 0
+    assert frame.loc["Random choice", "mean of 2"] == 0
     assert "highest mean" in set(frame["against the best"])
-    for name in ("0", "2", "unlimited", "primary"):
-        mean = stored.result.mean(REFERENCE, name if name == "primary" else float(name.replace("unlimited", "inf")))[0]
-        assert frame.loc["Async-LinUCB", name] == pytest.approx(mean)
+    for name, budget in (("0", 0.0), ("2", 2.0), ("unlimited", math.inf), ("mean of 2", PRIMARY)):
+        assert frame.loc["Async-LinUCB", name] == pytest.approx(stored.result.mean(REFERENCE, budget)[0])
 
 
 def test_choices_show_the_choosing_mean_beside_the_reporting_mean(stored: StoredBoard):
@@ -100,7 +109,14 @@ def test_the_summary_has_a_cell_per_task_method_and_budget(stored: StoredBoard):
     assert frame.loc[0, "0"].startswith("identical (0.")
     cells = board_figures.summary_cells([stored.result])
     assert len(cells) == 2 * 4  # the row that is not tuned is in the tables of the task alone
-    assert board_figures._draw_summary(cells, ()).axes
+    canvas = board_figures._draw_summary(cells, ())
+    texts = [text.get_text() for text in canvas.axes[0].texts]
+    symbols = [board_figures.SYMBOLS[Verdict(verdict)] for verdict in cells["verdict"]]
+    assert [text for text in texts if text[-1].isdigit()] == [
+        f"{symbol} {text}" for symbol, text in zip(symbols, cells["text"], strict=True)
+    ]
+    legend = [text.get_text() for text in canvas.legends[0].get_texts()]
+    assert legend == ["▲ better", "= equivalent or identical", "? undecided", "▼ worse"]
 
 
 def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp_path: Path):
@@ -127,13 +143,79 @@ def test_no_text_of_the_pictures_of_a_board_is_cut(results: Results, stored: Sto
         assert entries(picture) <= 8
 
 
+def drawn(picture: Figure) -> tuple[Any, list[Any], Any]:
+    """Return the axes of a picture, the boxes of the names of its lines, and its legend."""
+    canvas = picture._canvas
+    renderer = FigureCanvasAgg(canvas).get_renderer()
+    canvas.draw(renderer)
+    (axes,) = canvas.axes
+    names = [text for text in axes.texts if text.get_gid() == "line-name"]
+    return axes, [Text.get_window_extent(name, renderer) for name in names], canvas.legends[0]  # without leaders
+
+
+def pictures_of_values(results: Results) -> list[Figure]:
+    return [each for each in board_figures.figures(results, make_context(results)) if each.interactive is not None]
+
+
+def test_names_of_lines_are_beside_the_plot_where_nothing_crosses_them(results: Results):
+    for picture in pictures_of_values(results):
+        axes, names, _ = drawn(picture)
+        assert len(names) >= 3
+        assert all(name.x0 > axes.bbox.x1 for name in names)
+        heights = sorted((name.y0, name.y1) for name in names)
+        assert all(first[1] <= second[0] for first, second in pairwise(heights))
+        notes = picture.interactive["layout"]["annotations"]
+        assert len(notes) == len(names)
+        assert {(note["xref"], note["x"], note["xanchor"]) for note in notes} == {("paper", 1, "left")}
+        assert picture.interactive["layout"]["margin"]["r"] > 6 * max(len(note["text"]) for note in notes)
+
+
+def test_no_line_is_on_the_edge_of_a_plot(results: Results):
+    for picture in pictures_of_values(results):
+        axes, *_ = drawn(picture)
+        bottom, top = axes.get_ylim()
+        levels = [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"]
+        assert levels
+        assert bottom + 0.03 * (top - bottom) < min(levels)
+        assert max(levels) < top - 0.03 * (top - bottom)
+        assert picture.interactive["layout"]["yaxis"]["range"] == [bottom, top]
+
+
+def test_the_band_of_equivalence_and_the_references_are_in_the_legend(results: Results):
+    differences, scores = pictures_of_values(results)
+    *_, legend = drawn(differences)
+    texts = [text.get_text() for text in legend.get_texts()]
+    (band,) = [text for text in texts if text.startswith("equivalent to no communication (±")]
+    assert "references, not ranked" in texts
+    (shape,) = differences.interactive["layout"]["shapes"]
+    assert (shape["showlegend"], shape["name"]) == (True, band)
+    assert f"The grey band is the margin of equivalence, {band.partition('(')[2].rstrip(')')}" in differences.caption
+    assert scores.interactive["layout"]["shapes"] == []
+    assert "with their scores: " in scores.short_caption
+
+
+@pytest.mark.parametrize(
+    ("levels", "heights"),
+    [
+        ([1.0, 5.0], [1.0, 5.0]),
+        ([5.0, 5.0], [4.5, 5.5]),
+        ([5.0, 5.2, 5.4, 9.0], [4.2, 5.2, 6.2, 9.0]),
+        ([0.0, 0.0, 0.0], [0.5, 1.5, 2.5]),
+        ([9.9, 10.0], [8.5, 9.5]),
+    ],
+)
+def test_names_are_as_near_to_their_lines_as_possible(levels: list[float], heights: list[float]):
+    names = dict(zip("abcd", levels, strict=False))
+    assert board_figures.spread_out(names, 1.0, 0.0, 10.0) == pytest.approx(dict(zip("abcd", heights, strict=False)))
+
+
 def test_the_page_answers_from_the_board(results: Results, stored: StoredBoard):
     answer = make_answer(results, make_context(results))
     assert answer is not None
     (group,) = answer.groups
     assert "NOT THE PROTOCOL" in group.labels[-1]
     assert "has the highest mean score over the budgets" in group.sentence
-    assert answer.headings[0] == "0"
+    assert answer.headings == ("0", "2", "unlimited", "mean of 2")
     (name, cells), *_ = group.rows
     assert name.startswith("Async-LinUCB (8 of ")  # configurations
     assert cells[0].verdict == "identical"
@@ -150,9 +232,34 @@ def test_the_sentence_of_a_board_names_the_best_reference_line_above_every_metho
         }
         return board_sentence(replace(result, lines=lines))
 
-    assert sentence(1.1, 2.5).endswith(f". {second.label} earns more: 2.50.")
-    assert sentence(1.1, -1.0).endswith(f". {first.label} earns more: 1.10.")
+    assert sentence(1.1, 2.5).endswith(f". The reference “{second.label}” earns more: 2.50.")
+    assert sentence(1.1, -1.0).endswith(f". The reference “{first.label}” earns more: 1.10.")
     assert "earns more" not in sentence(-1.0, -1.0)
+
+
+def test_the_first_words_of_the_page_are_explained_where_they_are_used(results: Results):
+    answer = make_answer(results, make_context(results))
+    assert answer is not None
+    text = linked(answer.introduction)
+    verdicts = {str(verdict) for verdict in Verdict if verdict != Verdict.NONE}
+    for word in ("score", "budget", "no communication", *verdicts):
+        (meaning,) = [term.meaning for term in TERMS if term.name == word]
+        assert f'title="{escape(meaning)}">' in text, word
+    assert f"the {answer.headings[-1]};" in answer.note
+
+
+def test_the_mean_over_the_budgets_has_one_name_everywhere(results: Results, stored: StoredBoard):
+    assert primary_text((2.0, 10.0, 100.0, 1000.0)) == "mean of 2 to 1,000"
+    assert "mean of 2 to 1,000" in {term.name for term in TERMS}
+    tables = board_tables.tables(results, make_context(results))
+    tables.append(board_tables._summary([stored]))
+    pictures = board_figures.figures(results, make_context(results))
+    pictures.append(board_figures._summary([stored], make_context(results)))
+    texts = [table.markdown() for table in tables] + [picture.caption for picture in pictures]
+    assert [text for text in texts if "primary" in text.lower()] == []
+    assert sum("| mean of 2 |" in table.markdown() for table in tables) == 3  # summary, scores, pairs
+    cells = board_figures.summary_cells([stored.result])
+    assert cells["budget"].iloc[-1] == "mean of 2"
 
 
 @pytest.mark.parametrize(

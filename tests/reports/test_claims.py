@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark.statistics.verdicts import ClaimVerdict
+from benchmark.statistics.verdicts import ClaimVerdict, Verdict
 from reports.analysis.claims import combined
 from reports.analysis.user_directions import nearer_to_centre
+from reports.analysis.verdicts import MEANINGS
+from reports.figures import claims as claims_figure
 from reports.paper import paper, stream_of, variant_labels
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
@@ -279,3 +281,31 @@ def test_experiments_that_are_not_in_the_paper_are_not_compared_with_it():
     results, _ = made_up([run("async-linucb", 2.0, experiment="mine", dataset="own")])
     context = make_context(results, experiments=["mine"])
     assert paper_against_ours.tables(results, context) == claims.tables(results, context) == []
+
+
+def test_the_picture_of_claims_has_a_legend_with_the_colour_symbol_and_meaning_of_each_verdict():
+    runs = alone_minus_frequent("lastfm-tagged", 1) + alone_minus_frequent("lastfm", -3)
+    results, _ = made_up(runs)
+    (picture,) = claims_figure.figures(results, make_context(results, experiments=["fig_d"]))
+    (axes,) = picture.draw().axes
+    legend = [text for text in axes.texts if text.get_gid() == "legend"]
+    shown = [text.get_text().partition(":")[0] for text in legend]
+    assert shown == ["reproduced", "opposite", "not checkable here"]
+    for text in legend:
+        verdict = ClaimVerdict(text.get_text().partition(":")[0])
+        assert text.get_text() == f"{verdict}: {MEANINGS[verdict]}"
+        assert MEANINGS[verdict] in picture.caption
+        symbols = [each.get_text() for each in axes.texts if each.get_text() == claims_figure.SYMBOLS[verdict]]
+        assert len(symbols) == 1  # the legend; cells have a word, too
+    cells = [text.get_text().replace("\n", " ") for text in axes.texts]
+    assert cells.count("✓ reproduced") == 1
+    assert cells.count("✗ opposite") == 1
+    colours = {tuple(box.get_facecolor()) for box in axes.patches}
+    assert len(colours) == len(legend)
+
+
+def test_every_verdict_has_a_meaning_and_its_own_colour_and_symbol():
+    assert {*map(str, MEANINGS)} == {*map(str, ClaimVerdict), *map(str, Verdict)} - {str(Verdict.NONE)}
+    for looks in (claims_figure.COLOURS, claims_figure.SYMBOLS):
+        assert {*looks} == {*ClaimVerdict}
+        assert len({*looks.values()}) == len(ClaimVerdict)

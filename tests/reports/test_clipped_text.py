@@ -24,7 +24,7 @@ TOLERANCE = 1.0
 def clipped(figure: Figure) -> list[str]:
     """Return the texts that reach outside the picture."""
     with house_style():
-        canvas = figure.draw()
+        canvas = figure._canvas  # laid out as in the file
         renderer = FigureCanvasAgg(canvas).get_renderer()
         canvas.draw(renderer)
         return [text.get_text() for text in _texts(canvas) if _is_outside(text, canvas, renderer)]

@@ -10,8 +10,9 @@ import pytest
 from reports.read.context import Context
 from reports.read.results import Results
 from tests.reports.made_up import made_up, run
-from tests.tools.committed import ABOUT, BOARD_RUNS, BOARDS, GROUPS, RECORDS, RUNS, read_committed, write
-from tests.tools.renew import BLOCK, DOCS, PICTURES, TEMPLATE, filled, renewed, typed_numbers
+from tests.tools.committed import ABOUT, BOARD_RUNS, BOARDS, GROUPS, RUNS, read_committed, write
+from tests.tools.prose import BLOCK, filled, typed_numbers, typed_verdicts, wrong_paragraphs
+from tests.tools.renew import DOCS, PICTURES, TEMPLATE, renewed
 
 
 def test_tables_are_updated_and_the_text_is_kept(results: Results, context: Context):
@@ -72,16 +73,70 @@ def test_values_of_claims_can_be_written_into_the_text(results: Results, context
         filled("[[ours: Mars: nothing]]", results, context)
 
 
+ON_FIGURE_A = "section 4.1, figure a: the paper's preparation"
+REGRET_RISES = f"{ON_FIGURE_A}: Async-LinUCB: regret rises *"
+
+
+def test_a_verdict_in_the_text_is_that_of_all_its_claims(results: Results, context: Context):
+    text = f"It is [[is undecided: {REGRET_RISES}]]."  # two seeds decide nothing
+    assert filled(text, results, context) == "It is undecided."
+    labelled = "[[is undecided: appendix H, text and Table 2: our preparation: *]]"
+    assert filled(labelled, results, context) == "undecided (reconstructed data)"
+    with pytest.raises(ValueError, match="must be the verdict of all these claims, got undecided"):
+        filled(text.replace("undecided", "reproduced"), results, context)
+    with pytest.raises(ValueError, match="must be the verdict of all these claims, got not checkable here"):
+        filled(f"[[is undecided: {ON_FIGURE_A}: *]]", results, context)
+    with pytest.raises(ValueError, match="must name claims of the table, got none"):
+        filled("[[is undecided: Mars: *: *]]", results, context)
+    with pytest.raises(ValueError, match="must have one of the forms"):
+        filled("[[is wonderful: Mars: *: *]]", results, context)
+
+
+def test_claims_are_counted_in_the_text(results: Results, context: Context):
+    assert filled("Of them, [[counts: number]].", results, context).startswith("Of them, ")
+    assert "not checkable here" in filled("[[counts: count]]", results, context)
+
+
 def test_a_typed_number_that_no_table_has_is_found():
     table = "<!-- renewed: fig_a -->\n| 12 | 0.61 [0.58; 0.64] |\n<!-- end -->\n"
     assert typed_numbers(f"{table}It needs 0.61 [0.58; 0.64] as much, at γ=3 with 95 % intervals; Table 2.") == []
     assert typed_numbers(f"{table}It needs 0.62 as much, 1,234 times.") == ["0.62", "1,234"]
 
 
-def test_the_text_of_the_page_has_no_typed_number():
-    assert typed_numbers(TEMPLATE.read_text()) == []
-    if (RECORDS / RUNS).is_file():
-        assert typed_numbers((DOCS / "results.md").read_text()) == []
+def test_a_typed_share_is_a_typed_number():
+    assert typed_numbers("Means with 95 % Student t intervals; its 90 % interval.") == []
+    assert typed_numbers("It loses 95 % of its reward, 24.8 % more.") == ["95", "24.8"]
+
+
+def test_a_typed_verdict_is_found():
+    table = "<!-- renewed: claims -->\n| reproduced |\n<!-- end -->\n"
+    assert typed_verdicts(f"{table}It is [[is reproduced: {REGRET_RISES}]], and they differ.") == []
+    assert typed_verdicts("Reproduced on LastFM; on Delicious undecided.") == ["Reproduced", "undecided"]
+
+
+def test_a_paragraph_on_what_holds_has_the_verdict_that_says_so():
+    holds, fails = ("**What holds.** It is", "**What does not.** It is")
+    reproduced, opposite = (f"[[is {verdict}: {REGRET_RISES}]]" for verdict in ("reproduced", "opposite"))
+    assert wrong_paragraphs(f"{holds} {reproduced}.\n\n{fails} {opposite}.\n\nOther text.") == []
+    for wrong in (f"{holds} so.", f"{fails} so.", f"{holds} {opposite}.", f"{fails} {reproduced}."):
+        assert wrong_paragraphs(f"First.\n\n{wrong}") == [wrong]
+
+
+def test_the_text_of_the_page_has_no_typed_number_and_no_typed_verdict():
+    template = TEMPLATE.read_text()
+    assert typed_numbers(template) == []
+    assert typed_verdicts(template) == []
+    assert wrong_paragraphs(template) == []
+    assert template.count("**What holds.**") >= 8
+    assert typed_numbers((DOCS / "results.md").read_text()) == []
+
+
+def test_the_text_of_the_page_says_what_its_records_say():
+    results, context = read_committed()
+    page = (DOCS / "results.md").read_text()
+    assert BLOCK.sub("", filled(TEMPLATE.read_text(), results, context)) == BLOCK.sub("", page)
+    (table,) = [block.group() for block in BLOCK.finditer(page) if block["name"] == "claims"]
+    assert renewed("<!-- renewed: claims -->\n<!-- end -->", results, context) == table
 
 
 def test_the_template_of_the_page_has_a_table_for_each_experiment_of_the_paper():

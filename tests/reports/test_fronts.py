@@ -136,14 +136,14 @@ def test_at_most_six_thresholds_of_a_curve_are_labelled_and_no_label_overlaps_an
 def test_labels_are_the_thresholds(results: Results, context: Context):
     (figure,) = figures(results, context)
     texts = [text.get_text() for text in drawn(figure).texts if text.get_gid() == "threshold-label"]
-    assert sorted(texts) == sorted(["γ=1", "2", "γ=∞", "0.1", "10"])
+    assert sorted(texts) == sorted(["γ=1", "γ=2", "γ=∞", "D=0.1", "D=10"])
 
 
 def test_a_label_that_does_not_fit_is_named_in_the_caption(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("reports.drawing.front.place_labels", lambda boxes, frame, bars, taken: [None] * len(boxes))
     runs = [run("async-linucb", gamma, communication=1000 * gamma) for gamma in (2.0, 3.0)]
     (figure,) = figures(*made_up(runs))
-    assert "Labels omitted for lack of space: Async-LinUCB 2, Async-LinUCB 3." in figure.caption
+    assert "Labels omitted for lack of space: Async-LinUCB γ=2, Async-LinUCB γ=3." in figure.caption
 
 
 def test_marks_at_one_position_share_a_label():
@@ -151,15 +151,15 @@ def test_marks_at_one_position_share_a_label():
     runs.append(run("sync-linucb", 0.1, communication=500.0, normalised_reward=3.0))
     results, _ = made_up(runs)
     front = plan_front(over_seeds(results.runs, METRICS), metric("normalised_reward"))
-    assert [label.text for label in front.labels] == ["0.1", "1 … 10,000"]
+    assert [label.text for label in front.labels] == ["D=0.1", "D=1 … 10,000"]
 
 
 def test_the_extremes_are_marked_as_in_the_paper(results: Results, context: Context):
     (figure,) = figures(results, context)
     canvas = drawn(figure)
     legend = [text.get_text() for text in canvas.legends[0].get_texts()]
-    assert "γ=∞: 1,005, no communication" in legend
-    assert "γ=1: 105 at $C_T$ = 10,000" in legend
+    assert "Async-LinUCB γ=∞: 1,005, no communication" in legend
+    assert "Async-LinUCB γ=1: 105 at $C_T$ = 10,000" in legend
     names = [trace["name"] for trace in figure.interactive["data"]]
     assert "Async-LinUCB at γ=∞" in names
 

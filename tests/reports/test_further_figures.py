@@ -3,10 +3,11 @@
 import numpy as np
 import plotly.graph_objects
 import pytest
+from matplotlib.colors import to_hex
 
 from benchmark.records.record import RunRecord
 from reports.drawing.style import house_style
-from reports.figures import by_global_dim, over_time, user_groups
+from reports.figures import by_global_dim, by_threshold, over_time, user_groups
 from reports.read.context import Context
 from reports.read.results import Results
 from tests.reports.made_up import made_up, run
@@ -49,6 +50,53 @@ def test_figure_c_against_communication_is_labelled_by_the_number_of_global_feat
         canvas = front.draw()
     assert [text.get_text() for text in canvas.texts if text.get_gid() == "threshold-label"] == ["4", "8", "12"]
     assert front.interactive["data"][0]["customdata"][0][1] == "d_g = 4"
+
+
+def of_low_communication() -> list[RunRecord]:
+    return [
+        run(
+            "async-linucb",
+            gamma,
+            seed,
+            experiment="low_communication",
+            dataset=dataset,
+            normalised_reward=reward + (2 if np.isinf(gamma) else 0) + seed / 10,
+            communication=0.0 if np.isinf(gamma) else 1e21 / gamma,
+        )
+        for dataset, reward in (("delicious-tagged", 1.7), ("delicious", 5.0))
+        for gamma in (1e4, 1e20, np.inf)
+        for seed in range(3)
+    ]
+
+
+def test_the_study_of_low_communication_names_its_method_and_explains_its_marks():
+    (figure,) = by_threshold.figures(*made_up(of_low_communication()))
+    assert figure.title.partition(" – ")[0].endswith(": Async-LinUCB")
+    with house_style():
+        (legend,) = figure.draw().legends
+    names = [text.get_text() for text in legend.get_texts()]
+    alone, stated = names[-2:]
+    assert alone.startswith("γ=∞, no communication")
+    assert stated == "stated in the paper"
+    assert {trace["name"] for trace in figure.interactive["data"]} == {*names}
+
+
+def test_a_band_of_no_communication_has_the_colour_of_its_curve():
+    (figure,) = by_threshold.figures(*made_up(of_low_communication()))
+    with house_style():
+        axes = figure.draw().axes[0]
+    lines = {line.get_ydata()[0]: to_hex(line.get_color()) for line in axes.lines if line.get_linestyle() == "--"}
+    bands = {patch.get_y() + patch.get_height() / 2: to_hex(patch.get_facecolor()) for patch in axes.patches}
+    for label, mean in (("Delicious, tagging events (as in the paper)", 3.8), ("Delicious", 7.1)):
+        (marks,) = [each for each in axes.collections if each.get_label() == label]
+        colour = to_hex(marks.get_facecolor()[0])
+        assert [each for level, each in lines.items() if np.isclose(level, mean)] == [colour]
+        assert [each for level, each in bands.items() if np.isclose(level, mean)] == [colour]
+        traces = figure.interactive["data"]
+        (curve,) = [trace for trace in traces if (trace["name"], trace.get("xaxis")) == (label, "x")]
+        (line,) = [trace for trace in traces if np.allclose(trace["y"], mean)]
+        (band,) = [trace for trace in traces if "fill" in trace and np.isclose(np.mean(trace["y"]), mean)]
+        assert curve["marker"]["color"] == line["line"]["color"] == band["fillcolor"] == colour
 
 
 def test_runs_over_time_are_the_smallest_the_largest_and_the_best_threshold(results: Results, context: Context):

@@ -4,7 +4,9 @@ import math
 
 import pytest
 
+from benchmark.plan.experiment import experiment_names, load_experiment
 from reports.read.context import make_context
+from reports.read.differences import value_text
 from reports.read.results import read_results
 from reports.tables import settings, studies
 from tests.reports.hand_made import HandMade
@@ -39,11 +41,11 @@ def test_a_study_compares_with_its_baseline_all_else_held_constant(fresh: HandMa
     (table,) = studies.tables(results, context)
     frame = table.frame
     assert table.name == TIES
-    assert frame["held constant"].tolist() == ["scaling=standard"] * 2 + ["scaling=unit"] * 2
-    assert (
-        frame["setting"].tolist()
-        == ["positive=anywhere, first_maximum=False", "positive=first, first_maximum=True"] * 2
-    )
+    assert frame["held constant"].tolist() == ["components of unit variance"] * 2 + ["items of norm 1"] * 2
+    baseline = "positive item anywhere, ties broken at random"
+    assert frame["setting"].tolist() == [baseline, "positive item first, first of equal scores wins"] * 2
+    assert f"from the baseline ({baseline}) at the same threshold" in table.caption
+    assert "=" not in "".join(results.runs["variant"])
     assert frame["normalised reward"].tolist() == [2, 2, 2.5, 3.25]
     assert frame["difference"].tolist()[1::2] == [0, 0.75]
     assert frame["difference"].isna().tolist() == [True, False] * 2
@@ -68,5 +70,23 @@ def test_without_its_baseline_a_study_has_no_differences(fresh: HandMade):
     results = read_results(fresh.uri)
     (table,) = studies.tables(results, make_context(results, fresh.folder / "data"))
     assert table.frame["normalised reward"].tolist() == [2.0]
-    assert table.frame["setting"].tolist() == ["scaling=unit"]
+    assert table.frame["setting"].tolist() == ["items of norm 1"]
     assert table.frame["difference"].isna().all()
+
+
+@pytest.mark.parametrize("name", [name for name in experiment_names() if load_experiment(name).effects_of])
+def test_every_value_that_a_study_compares_has_words_in_its_file(name: str):
+    study = load_experiment(name)
+    options = [stream.model_dump() for stream in study.streams] + [entry.parameters for entry in study.algorithms]
+    for option in study.effects_of:
+        values = [each[option] for each in options if option in each]
+        flat = [value for each in values for value in (each if isinstance(each, list) else [each])]
+        assert len(set(flat)) > 1
+        texts = {value_text(option, str(value), study.words) for value in flat}
+        assert len(texts) == len(set(flat))
+        assert not any("=" in text or "_" in text for text in texts), texts
+
+
+def test_a_value_without_words_is_shown_by_its_name():
+    assert value_text("ridge", "0.1", {"ridge": {"1": "strong"}}) == "ridge=0.1"
+    assert value_text("ridge", "1", {"ridge": {"1": "strong"}}) == "strong"

@@ -13,7 +13,7 @@ from data_pipelines.data_label import STAND_IN, data_label
 from reports.drawing.labels import algorithm_label, seeds_text, threshold_text
 from reports.write.csv_text import csv_text
 from reports.write.latex import escaped
-from reports.write.table import Table, cell_text, interval_text
+from reports.write.table import CUT, Table, cell_text, interval_text, with_cut_intervals
 
 FRAME = pd.DataFrame(
     {
@@ -164,3 +164,18 @@ def test_an_interval_has_two_significant_digits(values: tuple[float, float, floa
 )
 def test_three_or_more_seeds_in_a_row_are_a_range(seeds: list[int], text: str):
     assert seeds_text(seeds) == text
+
+
+def test_intervals_of_counts_are_cut_at_zero_and_the_table_says_so():
+    frame = pd.DataFrame({"uploads": [2.0, 9.0], "uploads_low": [-1.0, 8.0], "uploads_high": [5.0, 10.0]})
+    frame = frame.assign(difference=[0.0, 0.0], difference_low=[-1.0, -2.0], difference_high=[1.0, 2.0])
+    table = with_cut_intervals(Table("t", "t", "", frame, ("a note",)), "uploads")
+    assert table.readable["uploads"].tolist() == ["2.0 [0.0; 5.0]", "9.0 [8.0; 10.0]"]
+    assert table.readable["difference"].tolist() == ["0.0 [−1.0; 1.0]", "0.0 [−2.0; 2.0]"]
+    assert table.notes == ("a note", CUT)
+    assert CUT in table.markdown()
+    assert CUT in table.html(is_short=True)
+    assert "-1.0,5.0" not in table.csv()
+    assert frame["uploads_low"].tolist() == [-1.0, 8.0]
+    plain = Table("t", "t", "", frame[1:], ("a note",))
+    assert with_cut_intervals(plain, "uploads") is plain

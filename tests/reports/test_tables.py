@@ -10,8 +10,9 @@ from data_pipelines.prepare.prepared import manifest_bytes, read_manifest, seale
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
 from reports.tables import bounds, missing, settings, user_groups
-from reports.write.table import Table
+from reports.write.table import CUT, Table, heading
 from tests.reports.hand_made import HandMade, write_data, write_fig_a
+from tests.reports.made_up import made_up, run
 
 RECONSTRUCTED = "RECONSTRUCTED DATA (214 of 220 interactions)"
 
@@ -139,3 +140,18 @@ def test_nothing_is_missing_in_a_complete_profile(fresh: HandMade):
     context = make_context(results, fresh.folder, ["fig_f"])
     frame = missing.tables(results, context)[0].frame
     assert frame[["planned", "finished", "missing"]].to_numpy().tolist() == [[16, 16, "nothing"]]
+
+
+def test_no_interval_of_communication_reaches_below_zero():
+    runs = [
+        run("async-linucb", gamma, seed, experiment="fig_d", dataset="lastfm", communication=spent)
+        for gamma in (1.0, 2.0)
+        for seed, spent in enumerate((1.0, 2.0, 90.0))
+    ]
+    results, context = made_up(runs)
+    (listed,), (_, bound) = settings.tables(results, context), bounds.tables(results, context)
+    for table, column in ((listed, "C_T"), (bound, "communication")):
+        cells = [cell for cell in table.readable[heading(column)] if "[" in cell]
+        assert cells
+        assert all(cell.startswith("31") and "[0; " in cell for cell in cells)
+        assert table.notes[-1] == CUT

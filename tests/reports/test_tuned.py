@@ -175,7 +175,7 @@ def test_the_picture_has_six_columns():
     (figure,) = claims_figure.figures(results, context)
     texts = [text.get_text() for text in figure.draw().axes[0].texts]
     assert sum(text.endswith("\nα tuned") for text in texts) == 3
-    assert "opposite" in texts
+    assert "✗ opposite" in texts
 
 
 @pytest.fixture

@@ -6,18 +6,18 @@ figures of the report, and screenshots of the MLflow UI in a headless Chromium.
 """
 
 import math
-import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from benchmark.statistics.verdicts import count_verdicts
+from benchmark.statistics.verdicts import ClaimVerdict, count_verdicts
 from data_pipelines.support.files import write_whole
 from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, TUNED, judged_claims
 from reports.analysis.seeds import over_seeds
 from reports.analysis.table_2 import judged_cells
+from reports.analysis.verdicts import MEANINGS
 from reports.build import OUT
 from reports.drawing.labels import algorithm_label
 from reports.figures import board as board_figures
@@ -41,8 +41,9 @@ from reports.tables import (
     tuned,
     user_groups,
 )
-from reports.write.table import Table, interval_text
+from reports.write.table import Table, interval_text, with_cut_intervals
 from tests.tools.committed import read_committed
+from tests.tools.prose import BLOCK, filled
 from tests.tools.protocol_page import effect_of_choosing, effect_of_fixed_values, effect_of_uniform_negatives
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
@@ -61,22 +62,6 @@ FIGURES = (
 TEMPLATE = Path(__file__).with_name("results_page.md")
 """The text of docs/results.md, without a number of a result: `make docs` adds tables and values."""
 
-INLINE = re.compile(r"\[\[(?P<what>ours|verdict)(?P<tuned> tuned)?: (?P<data>[^:\]]+): (?P<claim>[^\]]+)\]\]")
-NUMBER_TEXT = re.compile(r"(?<![\w.,])[−-]?\d[\d,]*(?:\.\d+)?(?:e\d+)?")
-NOT_RESULTS = tuple(
-    re.compile(pattern, re.DOTALL)
-    for pattern in (
-        r"```.*?```",  # commands
-        r"`[^`]*`",
-        r"\]\([^)]*\)",  # targets of links
-        r"[γαλDNTd]_?[gT]? ?= ?[\d.,e]+",  # settings
-        r"(?:Table|section|exponents?|Algorithm|figures?) \d[\d.]*(?: and \d+)?",
-        r"\(\d+M\)",  # a version of MovieLens
-        r"[\d.]+ %",  # levels of confidence and margins
-    )
-)
-
-BLOCK = re.compile(r"(<!-- renewed: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 GAMMAS = (1, 1.01, 1.1, 2, 3, 1 + 10**0.75, 11, 101, 1 + 10**2.5, 1 + 10**2.75, 1001, 6001, 9001, math.inf)
 SHOWN = {"gamma": GAMMAS, "threshold": (0.01, 0.1, 1, 10, 100, 1000)}
 """Thresholds in the tables, by parameter; the figures show all of them."""
@@ -108,35 +93,6 @@ def _pictures(results: Results, context: Context) -> Iterator[str]:
                 yield figure.name
 
 
-def filled(text: str, results: Results, context: Context) -> str:
-    """Replace `[[ours: DATA: CLAIM]]` and `[[verdict: DATA: CLAIM]]` by our value or verdict.
-
-    `[[ours tuned: DATA: CLAIM]]` is that with a tuned α. DATA and CLAIM are texts of the table of all claims; those
-    that are not there are an error.
-    """
-    (table,) = paper_against_ours.tables(results, context) if "[[" in text else (None,)
-    return INLINE.sub(lambda match: _inline(table, **match.groupdict()), text)
-
-
-def _inline(table: Table | None, what: str, tuned: str | None, data: str, claim: str) -> str:
-    assert table is not None
-    rows = table.readable[(table.readable["data"] == data) & (table.readable["claim"] == claim)]
-    rows = rows[(rows["kind"] == TUNED) == bool(tuned)]
-    if len(rows) != 1:
-        raise ValueError(f"[[{what}{tuned or ''}: {data}: {claim}]] must name one claim of the table, got {len(rows)}")
-    return str(rows[what].iloc[0])
-
-
-def typed_numbers(page: str) -> list[str]:
-    """Return the numbers in the text of a page that none of its tables has; thresholds and names are no results."""
-    tables = {number for block in BLOCK.finditer(page) for number in NUMBER_TEXT.findall(block.group())}
-    tables |= {number for match in INLINE.finditer(page) for number in NUMBER_TEXT.findall(match["claim"])}
-    prose = INLINE.sub("", BLOCK.sub("", page))
-    for pattern in NOT_RESULTS:
-        prose = pattern.sub("", prose)
-    return [number for number in NUMBER_TEXT.findall(prose) if number not in tables]
-
-
 def renewed(text: str, results: Results, context: Context) -> str:
     """Return a page with updated tables."""
     return BLOCK.sub(lambda match: match[1] + block(match["name"], results, context) + match[3], text)
@@ -156,6 +112,7 @@ def block(name: str, results: Results, context: Context) -> str:
         "sizes": lambda: against_paper(results, context, COUNT),
         "time": lambda: where_the_time_goes(results),
         "made": lambda: how_it_was_made(results),
+        "rules": rules,
         "references": lambda: references_by_stream(results, context),
         "effect_of_choosing": lambda: effect_of_choosing(results, context),
         "effect_of_fixed_values": lambda: effect_of_fixed_values(results, context),
@@ -169,7 +126,7 @@ def block(name: str, results: Results, context: Context) -> str:
     return _bare(front(results, name))
 
 
-def front(results: Results, experiment: str) -> pd.DataFrame:
+def front(results: Results, experiment: str) -> Table:
     """Return reward or regret, and C_T, for some thresholds."""
     runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["variant"] == "")]
     runs = runs[[method(name).role == "contender" for name in runs["algorithm"]]]
@@ -193,7 +150,8 @@ def front(results: Results, experiment: str) -> pd.DataFrame:
         rows = rows[is_selected].sort_values(["algorithm", "threshold"])
     ends = [f"{column}{end}" for column in (metric, "communication") for end in ("", "_low", "_high")]
     frame = rows.assign(algorithm=[algorithm_label(name) for name in rows["algorithm"]])[[*first, "seeds", *ends]]
-    return frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
+    frame = frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
+    return with_cut_intervals(Table("", "", "", frame), "C_T")
 
 
 def verdict_counts(results: Results, context: Context) -> pd.DataFrame:
@@ -208,6 +166,12 @@ def verdict_counts(results: Results, context: Context) -> pd.DataFrame:
                     {"claims": paper_against_ours.PLURALS[kind], "data": label, "number": len(members), **counts}
                 )
     return pd.DataFrame(rows).rename(columns=str)
+
+
+def rules() -> Table:
+    """Return the meaning of each verdict on a claim, and how claims are judged."""
+    frame = pd.DataFrame([{"verdict": str(verdict), "meaning": MEANINGS[verdict]} for verdict in ClaimVerdict])
+    return Table("", "", "", frame, (paper_against_ours.RULES,))
 
 
 def by_level(frame: pd.DataFrame) -> pd.DataFrame:
