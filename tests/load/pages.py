@@ -37,7 +37,8 @@ def chart_shows(page: Chrome) -> bool:
 
 
 def plot_shows(page: Chrome) -> bool:
-    """Return whether the page of a report has drawn its first plot."""
+    """Scroll to the first plot of a report, and return whether it is drawn."""
+    page.execute_script("document.querySelector('[data-plot]').scrollIntoView()")
     return bool(page.execute_script("return window.firstPlot > 0"))
 
 
