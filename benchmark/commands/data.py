@@ -144,6 +144,7 @@ def _prepare(arguments: argparse.Namespace) -> int:
         make_ready(name, options, parameters=parameters, dimension=dimension, dead_hosts=dead_hosts) for name in names
     ]
     replaced = {} if arguments.names else _replaced(results, options, dimension, dead_hosts)
+    attempts = [*results, *replaced.values()]
     if arguments.or_stand_in:
         results = [
             result if result.data_set.name in replaced else _ready_or_stand_in(result, options, parameters, dimension)
@@ -154,9 +155,9 @@ def _prepare(arguments: argparse.Namespace) -> int:
     unavailable = dict.fromkeys(optional, "that use it leave it out")
     unavailable |= {name: f"use {result.data_set.name} instead" for name, result in replaced.items()}
     failures = [result for result in results if result.manifest is None and result.data_set.name not in unavailable]
-    for result in results:
-        for line in tried_lines(result) if result not in failures else ():
-            print(line, file=sys.stderr)
+    missing = {failure.data_set.name for failure in failures}
+    for line in tried_lines(each for each in attempts if each.data_set.name not in missing):
+        print(line, file=sys.stderr)
     print(status_table(results, unavailable))
     for failure in failures:
         print(missing_data_help(failure, folder), file=sys.stderr)
@@ -185,7 +186,6 @@ def _ready_or_stand_in(
 ) -> "PreparationResult":
     """Return the result, or a stand-in if the data set could not be downloaded."""
     from data_pipelines.prepare.readiness import make_ready
-    from data_pipelines.prepare.status_table import tried_lines
 
     data_set = result.data_set
     if result.manifest is not None:
@@ -193,8 +193,6 @@ def _ready_or_stand_in(
     if data_set.stand_in is None:
         print(f"{data_set.name} could not be downloaded, and {data_set.name} has no stand-in.", file=sys.stderr)
         return result
-    for line in tried_lines(result):
-        print(line, file=sys.stderr)
     print(f"{data_set.name} could not be downloaded; using generated stand-in data instead.", file=sys.stderr)
     stand_in_options = replace(options, stand_in=data_set.fallback_size)
     return make_ready(data_set.name, stand_in_options, parameters=parameters, dimension=dimension)

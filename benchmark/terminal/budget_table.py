@@ -7,7 +7,7 @@ import pandas as pd
 
 from benchmark.answers.tables import best_within
 from benchmark.metrics import metric
-from benchmark.terminal.text import BOLD, GREEN, coloured, number_of
+from benchmark.terminal.text import BOLD, GREEN, coloured, number_of, wrapped
 
 BUDGETS = (0.0, 10.0, 100.0, math.inf)
 """Transfers per client."""
@@ -28,7 +28,8 @@ def budget_lines(
     for dataset, part in settings.groupby("dataset", sort=False):
         goal = metric(part["objective"].iloc[0])
         seeds = int(part["seeds"].max())
-        lines.append(f"{dataset}: {goal.label}, {goal.direction} ({number_of(seeds, 'seed')})")
+        heading = f"{dataset}: {goal.label}, {goal.direction} ({number_of(seeds, 'seed')})"
+        lines.append(wrapped(heading, "    "))
         lines += _rows(part, budgets)
     return [*lines, CAPTION]
 

@@ -43,9 +43,16 @@ def missing_data_help(result: PreparationResult, folder: Path) -> str:
     return "\n".join([f"{data_set.name} is MISSING. Tried:", *_tried(result.tried, "  "), *lines])
 
 
-def tried_lines(result: PreparationResult) -> list[str]:
-    """Return the sources that failed before one of them worked, one per line; none if the first one worked."""
-    return _tried([f"{result.data_set.name}: tried {text}" for text in result.tried])
+def tried_lines(results: Iterable[PreparationResult]) -> list[str]:
+    """Return the sources that failed, each once, with the data sets for which it was tried."""
+    names: dict[str, list[str]] = {}
+    for result in results:
+        for text in result.tried:
+            names.setdefault(text, []).append(result.data_set.name)
+    lines = []
+    for text, data_sets in names.items():
+        lines += [*_tried([f"tried {text}"]), *_wrapped([f"for {', '.join(data_sets)}"], "    ")]
+    return lines
 
 
 def _tried(texts: Iterable[str], indent: str = "") -> list[str]:

@@ -328,7 +328,8 @@ def test_real_data_from_a_package_are_used_before_a_stand_in(folder: Path, tmp_p
     captured = capsys.readouterr()
     assert "lastfm: from the package tiny-fm 1.0; tags by number" in captured.out
     assert "lastfm: licence: Non-commercial use only" in captured.out
-    assert "lastfm: tried https://files.grouplens.org" in captured.err
+    assert "tried https://files.grouplens.org" in captured.err
+    assert "    for lastfm\n" in captured.err
     assert read_manifest(folder / "lastfm")["source"] == "package"
 
 
