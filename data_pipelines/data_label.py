@@ -1,7 +1,7 @@
 """Warnings about data that are not the published data set: in reports, in the terminal and in Python."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 STAND_IN = "STAND-IN DATA (generated): not a valid result"
@@ -42,6 +42,15 @@ def _package_label(manifest: Mapping[str, Any] | None) -> str:
     package = manifest["package"]
     note = f"; {package['note']}" if package["note"] else ""
     return f"FROM THE PACKAGE {package['name']} {package['version']}{note}"
+
+
+def grouped_labels(labels: Iterable[tuple[str, str]]) -> list[str]:
+    """Return each label once, after the names of its data sets; empty labels are left out."""
+    names: dict[str, list[str]] = {}
+    for name, label in labels:
+        if label:
+            names.setdefault(label, []).append(name)
+    return [f"{', '.join(dict.fromkeys(group))}: {label}" for label, group in names.items()]
 
 
 def is_data_label(text: str) -> bool:

@@ -14,6 +14,7 @@ from benchmark.records.store import Store
 from benchmark.records.tracking import sqlite_file
 from benchmark.terminal.budget_table import budget_lines
 from benchmark.terminal.text import BOLD, RED, WIDTH, YELLOW, coloured, number_of, wrapped
+from data_pipelines.data_label import grouped_labels
 from data_pipelines.support.secrets import without_user
 
 if TYPE_CHECKING:
@@ -106,10 +107,9 @@ def failure_lines(failures: Sequence["Failure"]) -> list[str]:
 
 
 def data_lines(runs: Sequence[Run]) -> list[str]:
-    """Return a line per data set that is generated or differs from the published one."""
+    """Return a line per label of data that are generated or differ from the published ones."""
     streams = {run.stream.name: run.stream for run in runs}
-    labels = {name: streams[name].data_label() for name in sorted(streams)}
-    return [f"{name}: {label}" for name, label in labels.items() if label]
+    return grouped_labels((name, streams[name].data_label()) for name in sorted(streams))
 
 
 def runs_on_other_data(runs: Sequence[Run], finished: Sequence[RunRecord]) -> list[str]:

@@ -186,7 +186,7 @@ def _sentence(best: Sequence[pd.DataFrame], goal: Metric) -> str:
     unit = " times a random choice" if goal.by_chance == 1 else ""
     if alone is None:
         return f"Best: {short(most['mean'])}{unit} ({_named(most)}, {_cost_text(most[COST])} transfers per client)."
-    if alone == most:
+    if _is_same(alone, most):
         return f"Communication does not help: the best is {short(alone['mean'])}{unit}, without any ({_named(alone)})."
     change = abs(most["mean"] / alone["mean"] - 1) if alone["mean"] else math.nan
     verb = "raises" if goal.sign > 0 else "lowers"
@@ -195,7 +195,7 @@ def _sentence(best: Sequence[pd.DataFrame], goal: Metric) -> str:
         f"Communication {effect}: from {short(alone['mean'])}{unit} ({_named(alone)}) to {short(most['mean'])} "
         f"({_named(most)}, {_cost_text(most[COST])} transfers per client)."
     )
-    if few is None or few in (alone, most):
+    if few is None or _is_same(few, alone) or _is_same(few, most):
         return sentence
     return f"{sentence} At most 10 transfers per client give {short(few['mean'])} ({_named(few)})."
 
@@ -205,6 +205,10 @@ def _leader(column: pd.DataFrame) -> dict[str, Any] | None:
     if column.empty:
         return None
     return {**{str(name): value for name, value in column.iloc[0].items()}, "name": str(column.index[0])}
+
+
+def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return bool(one["name"] == other["name"] and one["setting"] == other["setting"])
 
 
 def _is_apart(alone: dict[str, Any], most: dict[str, Any]) -> bool:

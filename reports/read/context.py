@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchmark.plan.experiment import experiment_names
 from benchmark.records.data_identity import stream_fingerprints
-from data_pipelines.data_label import data_label
+from data_pipelines.data_label import data_label, grouped_labels
 from data_pipelines.prepare.prepared import NotPreparedError, Prepared, data_folder, open_prepared, read_manifest
 from reports.read.experiment_files import fallback_label
 from reports.read.results import Results
@@ -76,7 +76,7 @@ class Context:
         """Return the labels of all data used by these runs, each with the name of its data set, and of fallbacks."""
         pairs = runs[["dataset", "source"]].drop_duplicates().sort_values(["dataset", "source"])
         labels = ((dataset, self.label(dataset, source)) for dataset, source in pairs.itertuples(index=False))
-        return (*fallback_labels(runs), *(f"{dataset}: {label}" for dataset, label in labels if label))
+        return (*fallback_labels(runs), *grouped_labels(labels))
 
     def note_absent(self, sentence: str) -> None:
         """Add a sentence about something missing, once."""

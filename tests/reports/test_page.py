@@ -7,10 +7,12 @@ from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from reports.figures import embedding, fronts, user_groups
+from reports.page.answer import make_answer
 from reports.page.glossary import TERMS, linked, terms_used
 from reports.page.packed import packed, packed_json, plotly_script
 from reports.page.page import in_script, page, write_page
@@ -227,3 +229,24 @@ def test_a_table_replaces_the_picture_of_the_same_name(results: Results, context
     assert "figure-claims" not in html
     assert 'data-verdict="reproduced">reproduced</td>' in html
     assert 'data-verdict="undecided">undecided: at 5 %</td>' in html
+
+
+def test_one_seed_at_which_the_best_does_not_communicate_gives_a_plain_sentence():
+    """Without intervals, which are not numbers, the best setting must still be recognised as the one without."""
+    settings = [("async-linucb", 2.0, 5.0), ("async-linucb", np.inf, 7.0), ("sync-linucb", 1.0, 4.0)]
+    runs = [
+        run(
+            name,
+            value,
+            experiment="mine",
+            dataset="own",
+            normalised_reward=reward,
+            communication=0 if value > 9 else 99,
+        )
+        for name, value, reward in settings
+    ]
+    results, context = made_up(runs)
+    answer = make_answer(results, context)
+    assert answer is not None
+    (group,) = answer.groups
+    assert group.sentence.startswith("Communication does not help: the best is 7.00 times a random choice, without any")
