@@ -1,8 +1,8 @@
 """Measure the overhead of a sweep and compare with its limits: `make bench-sweep`.
 
-A sweep of 600 runs of LastFM size, with the paper's methods, runs in a separate process, as started by a user, and in an empty folder. Its
-records contain the time of its kernels; all other time is overhead. With `--paper`, the `paper` profile of LastFM is
-measured in the same way (this needs the prepared data set).
+A sweep of 600 runs of LastFM size, with the paper's methods, runs in a separate process, as started by a user, and in
+an empty folder. Its records contain the time of its kernels; all other time is overhead. With `--paper`, the `paper`
+profile of LastFM is measured in the same way (this needs the prepared data set).
 """
 
 import argparse
