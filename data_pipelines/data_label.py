@@ -5,7 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 STAND_IN = "STAND-IN DATA (generated): not a valid result"
-LABELS = ("STAND-IN DATA", "RECONSTRUCTED DATA", "CHANGED DATA", "UNVERIFIED COPY", "FROM THE PACKAGE")
+DIFFERENT = ("STAND-IN DATA", "RECONSTRUCTED DATA", "CHANGED DATA", "UNVERIFIED COPY")
+"""How labels start of data that differ, or may differ, from the published ones."""
+
+LABELS = (*DIFFERENT, "FROM THE PACKAGE")
 """How labels start."""
 
 
@@ -56,6 +59,11 @@ def grouped_labels(labels: Iterable[tuple[str, str]]) -> list[str]:
 def is_data_label(text: str) -> bool:
     """Tell whether a text contains a label of data."""
     return any(kind in text for kind in LABELS)
+
+
+def is_about_different_data(text: str) -> bool:
+    """Tell whether a text contains a label of data that differ, or may differ, from the published ones."""
+    return any(kind in text for kind in DIFFERENT)
 
 
 def warn_once(manifest: Mapping[str, Any]) -> None:

@@ -243,8 +243,8 @@ def _from_boards(boards: Sequence[StoredBoard], context: Context) -> Answer:
     introduction = (
         "Each cell is the mean score of a method within a budget, in transfers per client, and the verdict compared "
         "with no communication: better, worse, equivalent, identical or undecided. A score of 2 is twice what random "
-        "choice earns; in simulations 1 is perfect and 0 is random choice. Every method is tuned alike, on seeds that "
-        "are not reported."
+        "choice earns; in simulations 1 is perfect and 0 is random choice. The best of each column is bold. Every "
+        "method is tuned alike, on seeds that are not reported."
     )
     first = boards[0].result
     headings = tuple(column_text(first, column) for column in columns_of(first))

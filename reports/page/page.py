@@ -17,7 +17,7 @@ from reports.page.sections import (
     is_incomplete,
     make_sections,
     own_experiments,
-    warnings,
+    remarks,
 )
 from reports.read.context import Context
 from reports.read.results import Results
@@ -52,7 +52,7 @@ def page(
     return templates.get_template("report.html").render(
         title=TITLE,
         headline=headline(results),
-        warnings=warnings(results, context),
+        remarks=remarks(results, context),
         is_incomplete=is_incomplete(context, tables),
         own_experiments=own_experiments(results),
         has_paper=has_paper(results),

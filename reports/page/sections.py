@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from benchmark.plan.experiment import experiment_names
+from data_pipelines.data_label import is_about_different_data
 from reports.drawing.figure import Figure
 from reports.page.answer import main_streams, short_names
 from reports.page.data_cards import Card, data_cards
@@ -151,9 +152,10 @@ def headline(results: Results) -> list[tuple[str, str]]:
     return [(f"{count:,}", noun if count == 1 else f"{noun}s") for noun, count in counts.items()]
 
 
-def warnings(results: Results, context: Context) -> list[str]:
-    """Return the warnings about the data, which are shown first."""
-    return [*context.labels(results.all_runs), *results.left_out_sentences()]
+def remarks(results: Results, context: Context) -> list[tuple[str, bool]]:
+    """Return what readers must know about the data first, and whether it is a warning: these come first."""
+    texts = [*context.labels(results.all_runs), *results.left_out_sentences()]
+    return sorted(((text, is_about_different_data(text)) for text in texts), key=lambda remark: not remark[1])
 
 
 def _versions(results: Results) -> Section:

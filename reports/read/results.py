@@ -53,7 +53,7 @@ VERSIONS = {
 
 LEFT_OUT = ("experiment", "dataset", "data", "runs")
 CLIENTS = "clients.parquet"
-CHOOSING_SENTENCE = "{:,} runs on seeds for choosing settings are left out of everything but the choices."
+CHOOSING_SENTENCE = "{:,} runs only served to choose settings; no result includes them."
 
 
 @dataclass(frozen=True)

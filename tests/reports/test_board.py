@@ -65,7 +65,7 @@ def test_runs_of_a_board_enter_no_other_figure_or_table(results: Results):
     assert fronts.figures(results, context) == []
     assert settings.tables(results, context) == []
     (sentence,) = results.left_out_sentences()
-    assert sentence.startswith(f"{results.choosing} runs on seeds for choosing settings are left out")
+    assert sentence.startswith(f"{results.choosing} runs only served to choose settings")
     frame = missing.tables(results, context)[0].frame.set_index("experiment")
     assert frame.loc[NAME, "missing"] == "nothing"
     assert frame.loc[NAME, "finished"] == len(results.board_runs)

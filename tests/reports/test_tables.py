@@ -107,9 +107,7 @@ def test_runs_on_choosing_seeds_are_left_out_and_counted(fresh: HandMade):
     after = read_results(fresh.uri)
     assert len(after.runs) == len(before.runs)
     assert after.choosing == 1
-    assert after.left_out_sentences() == [
-        "1 runs on seeds for choosing settings are left out of everything but the choices."
-    ]
+    assert after.left_out_sentences() == ["1 runs only served to choose settings; no result includes them."]
     assert before.left_out_sentences() == []
 
 
