@@ -5,7 +5,7 @@ add a metric, add an entry.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,6 +39,8 @@ class Metric:
         unit: what it counts, such as transfers or bytes; empty for a ratio or a sum of rewards.
         scale: the scale of an axis that shows it.
         curve: its contribution at each step; the running sum is recorded over time, as `NAME_curve`.
+        curve_replaces: another metric: the curve is only recorded where runs are judged by this one, and is shown
+            there in place of that of the other.
         symbol: its symbol in the paper.
         meaning: a longer name for captions, by default the label.
         by_chance: the value of a random choice, if it is the same on all data.
@@ -51,6 +53,7 @@ class Metric:
     unit: str = ""
     scale: Literal["linear", "log", "log1p"] = "linear"
     curve: "Callable[[Trace], NDArray[Any]] | None" = None
+    curve_replaces: str = ""
     symbol: str = ""
     meaning: str = ""
     by_chance: float | None = None
@@ -124,6 +127,8 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         lambda trace, stream: float(trace.regret.sum()),
         scale="log",
+        curve=lambda trace: trace.regret,
+        curve_replaces="reward",
         symbol="R_T",
         meaning="cumulative regret",
     ),
@@ -246,7 +251,7 @@ def metric_names() -> tuple[str, ...]:
 
 
 def curve_names() -> tuple[str, ...]:
-    """Return the names of the curves that are recorded."""
+    """Return the names of the curves that a run may have."""
     return tuple(entry.curve_name for entry in METRICS if entry.curve is not None)
 
 
@@ -256,9 +261,18 @@ def metric_values(trace: "Trace", stream: "EventStream", clock: Mapping[str, flo
     return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
-def curves_of(trace: "Trace") -> "dict[str, NDArray[Any]]":
-    """Return the contribution of each step, by the name of the curve."""
-    return {entry.curve_name: entry.curve(trace) for entry in METRICS if entry.curve is not None}
+def curves_of(trace: "Trace", source: str) -> "dict[str, NDArray[Any]]":
+    """Return the contribution of each step, by the name of the curve, for a stream of this source."""
+    goal = objective([source])
+    recorded = (entry for entry in METRICS if not entry.curve_replaces or entry == goal)
+    return {entry.curve_name: entry.curve(trace) for entry in recorded if entry.curve is not None}
+
+
+def curves_to_show(recorded: Collection[str]) -> tuple[str, ...]:
+    """Return which of the recorded curves to show: runs that are judged by regret do not show reward, too."""
+    shown = [entry for entry in METRICS if entry.curve is not None and entry.curve_name in recorded]
+    replaced = {entry.curve_replaces for entry in shown}
+    return tuple(entry.curve_name for entry in shown if entry.name not in replaced)
 
 
 def objective(sources: Iterable[str]) -> Metric:

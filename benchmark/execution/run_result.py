@@ -55,7 +55,7 @@ def run_algorithm(stream: EventStream, algorithm: Any, seed: int) -> RunResult:
         times = {"kernel_seconds": seconds, "cpu_seconds": cpu_seconds}
         times["microseconds_per_step"] = seconds / stream.steps * 1e6
         metrics = metric_values(trace, stream, times)
-        curves = {name: curve(per_step) for name, per_step in curves_of(trace).items()}
+        curves = {name: curve(per_step) for name, per_step in curves_of(trace, stream.source).items()}
         files = {"curve.parquet": full_curve(trace), "clients.parquet": client_totals(trace)}
         ended = started + time.perf_counter() - clock  # even if the system time is changed meanwhile
         facts = stream_size(stream)

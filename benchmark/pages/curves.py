@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark.metrics import CURVE_SUFFIX, curve_names, metric
+from benchmark.metrics import CURVE_SUFFIX, curve_names, curves_to_show, metric
 from benchmark.statistics.paired import t_quantile
 
 TABLE, PICTURE = "curve.csv", "curve.png"
@@ -52,7 +52,9 @@ def curve_files(runs: Sequence[Curves], title: str, colour: str) -> dict[str, by
     bands = {name: band for name, band in mean_curves(runs).items() if len(band[0])}
     if not bands:
         return {}
-    return {TABLE: table(bands).encode(), PICTURE: picture(bands, title, colour)}
+    names = [name.removesuffix(CURVE_SUFFIX) for name in curves_to_show([name + CURVE_SUFFIX for name in bands])]
+    drawn = {name: bands[name] for name in names}
+    return {TABLE: table(bands).encode(), PICTURE: picture(drawn, title, colour)}
 
 
 def table(bands: Bands) -> str:

@@ -195,7 +195,8 @@ class Store:
         for name in curve_names():
             metrics.pop(name, None)
             history = patiently(self.uri, lambda name=name: self.client.get_metric_history(run_id, name))  # type: ignore[misc]
-            curves[name] = sorted((point.step, point.value) for point in history)
+            if history:
+                curves[name] = sorted((point.step, point.value) for point in history)
         with tempfile.TemporaryDirectory() as folder:
             patiently(self.uri, lambda: self.client.download_artifacts(run_id, "", folder))
             files = {path.name: path.read_bytes() for path in Path(folder).rglob("*.parquet")}

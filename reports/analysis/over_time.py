@@ -1,5 +1,6 @@
 """The selection of runs that are shown over time, and their mean curves over seeds."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ MAX_SERIES = 8
 
 @dataclass(frozen=True)
 class Series:
-    """One setting over time: the means of reward and communication per step, with the ends of their intervals."""
+    """One setting over time: the means of its curves per step, with the ends of their intervals."""
 
     algorithm: str
     label: str
@@ -33,6 +34,8 @@ class Series:
     """The number of its family: those of one family have the same colour."""
     seeds: tuple[int, ...]
     curves: pd.DataFrame
+    recorded: Mapping[str, int]
+    """The number of its runs that have each curve."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ def _label(algorithm: str, variant: str, value: float, by: str) -> str:
 def _series(selected: Selected, curves: pd.DataFrame) -> Series:
     runs = selected.runs
     points = curves.merge(runs[["run_id", "steps", "reward", "normalised_reward"]], on="run_id")
+    recorded = {str(name): len(part) for name, part in points.groupby("metric")["run_id"].unique().items()}
     is_reward = points["metric"] == "reward_curve"
     # The expected reward of a random choice up to a step: in real data every pool has one positive item.
     by_chance = points["reward"] / points["normalised_reward"] * points["step"] / points["steps"]
@@ -98,7 +102,12 @@ def _series(selected: Selected, curves: pd.DataFrame) -> Series:
     half = table["std"] / np.sqrt(table["count"]) * [t_quantile(max(int(n) - 1, 1)) for n in table["count"]]
     table = table.assign(low=table["mean"] - half, high=table["mean"] + half).drop(columns=["std", "count"])
     seeds = tuple(sorted(int(seed) for seed in runs["seed"]))
-    return Series(selected.algorithm, selected.label, selected.role, selected.family, seeds, table)
+    return Series(selected.algorithm, selected.label, selected.role, selected.family, seeds, table, recorded)
+
+
+def runs_without(all_series: Sequence[Series], metric: Metric) -> int:
+    """Return how many of the runs have no curve of this metric."""
+    return sum(len(series.seeds) - series.recorded.get(metric.curve_name, 0) for series in all_series)
 
 
 def curve_of(series: Series, metric: str) -> pd.DataFrame:

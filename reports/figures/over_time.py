@@ -1,4 +1,4 @@
-"""Reward and communication over time, for the smallest, the best and the largest threshold of each algorithm."""
+"""Regret or reward, and communication, over time, for the smallest, best and largest threshold of each algorithm."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,20 +6,21 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
-from benchmark.metrics import metric, objective
+from benchmark.metrics import CURVE_SUFFIX, Metric, metric, objective
 from benchmark.styles import Style
-from reports.analysis.over_time import NORMALISED_CURVE, ROLES, Series, chosen_series, curve_of
+from reports.analysis.over_time import NORMALISED_CURVE, ROLES, Series, chosen_series, curve_of, runs_without
 from reports.drawing.figure import Figure, make_figure
+from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL
 from reports.drawing.labels import curve_styles, dataset_label
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, layout, numbers, seeds_line
 from reports.drawing.style import panels, thousands
-from reports.figures.fronts import has_own_table_only
+from reports.figures.fronts import has_own_table_only, seeds_sentence
 from reports.read.context import Context
 from reports.read.experiment_files import experiment_title, stream_in_name
 from reports.read.results import Results
 from reports.subjects import OVER_TIME
-from reports.write.table import interval_text
+from reports.write.table import cell_text, interval_text
 
 DECADES = {"tickformat": "", "exponentformat": "power"}
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
@@ -53,17 +54,18 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
     if not all_series:
         return None
     labels = context.labels(runs)
-    first = NORMALISED_CURVE if goal == NORMALISED else REWARD.curve_name
-    description = (NORMALISED if goal == NORMALISED else REWARD).description
+    without = 0 if goal == NORMALISED else runs_without(all_series, goal)
+    shown_metric = REWARD if without else goal
+    first = NORMALISED_CURVE if goal == NORMALISED else shown_metric.curve_name
     parameter = "d_g" if by == "global_dim" else "threshold"
-    seeds = sorted({len(series.seeds) for series in all_series})
+    seeds = seeds_sentence(pd.Series([len(series.seeds) for series in all_series]))
     roles = f"smallest (dashed), largest (dotted) and best (solid) {parameter}"
     shown = roles if len({series.role for series in all_series}) > 1 else f"best {parameter}"
-    more = f" {left_out} further variants or references are left out: see the tables." if left_out else ""
+    more = _start(first) + _fallback(goal, without, sum(len(series.seeds) for series in all_series))
+    more += f" {left_out} further variants or references are left out: see the tables." if left_out else ""
     caption = (
-        f"{description.capitalize()} and communication up to each step, for the {shown} of each algorithm. "
-        + _seeds(seeds)
-        + more
+        f"{shown_metric.description.capitalize()} and communication up to each step, "
+        f"for the {shown} of each algorithm. {seeds}{more}"
     )
     title = f"{experiment_title(experiment)}{f', {dataset_label(dataset)}' if dataset else ''}, over time"
     return make_figure(
@@ -72,22 +74,32 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
         caption,
         lambda: _draw(all_series, first, labels),
         _plot(all_series, first),
-        short_caption=_seeds(seeds) + more,
+        short_caption=seeds + more,
         labels=labels,
         experiments=[experiment],
         subject=OVER_TIME,
     )
 
 
-def _seeds(counts: Sequence[int]) -> str:
-    if counts == [1]:
-        return "A single seed, so no intervals."
-    return f"Means over {' to '.join(map(str, counts))} seeds; the bands are 95 % Student t intervals."
+def _start(first: str) -> str:
+    """Return the sentence about the steps that are not drawn."""
+    if first != NORMALISED_CURVE:
+        return ""
+    return f" The first {100 * SETTLED:g} % of the steps are not drawn: there the ratio is mostly noise."
+
+
+def _fallback(goal: Metric, without: int, runs: int) -> str:
+    """Return the sentence about runs of an earlier version, which recorded no regret over time."""
+    if not without:
+        return ""
+    some = "These runs have" if without == runs else f"{without} of these {runs} runs have"
+    return f" {some} no recorded {goal.label} over time, so that {REWARD.label} is shown."
 
 
 def _names(first: str) -> dict[str, str]:
-    reward = REWARD.description if first == REWARD.curve_name else f"{NORMALISED.label} so far"
-    return {first: reward, COMMUNICATION.curve_name: f"{COMMUNICATION.label} so far"}
+    is_ratio = first == NORMALISED_CURVE
+    name = f"{NORMALISED.label} so far" if is_ratio else metric(first.removesuffix(CURVE_SUFFIX)).description
+    return {first: name, COMMUNICATION.curve_name: f"{COMMUNICATION.label} so far"}
 
 
 def _draw(all_series: Sequence[Series], first: str, labels: Sequence[str]) -> Canvas:
@@ -100,7 +112,7 @@ def _draw(all_series: Sequence[Series], first: str, labels: Sequence[str]) -> Ca
             values = curve["mean"].where(curve["mean"] > 0) if is_count else curve["mean"]
             label = series.label.replace("d_g", "$d_g$") + _suffix(series)
             axes.plot(curve["step"], values, ROLES[series.role], color=style.colour, linewidth=1.3, label=label)
-            if len(series.seeds) > 1:
+            if len(series.seeds) >= MIN_SEEDS_FOR_INTERVAL:
                 axes.fill_between(curve["step"], curve["low"], curve["high"], color=style.colour, alpha=0.1, lw=0)
         axes.set(xlabel="step $t$", ylabel=name)
         thousands(axes.xaxis)
@@ -148,7 +160,9 @@ def _plot(all_series: Sequence[Series], first: str) -> Mapping[str, Any]:
             curve, style = _settled(series, curve_name), styles[series.family]
             if curve_name == COMMUNICATION.curve_name:
                 curve = curve[curve["mean"] > 0]
-            values = (interval_text(*row) for row in curve[["mean", "low", "high"]].itertuples(index=False))
+            columns = ["mean", "low", "high"] if len(series.seeds) >= MIN_SEEDS_FOR_INTERVAL else ["mean"]
+            rows = curve[columns].itertuples(index=False)
+            values = (interval_text(*row) if len(row) > 1 else cell_text(*row) for row in rows)
             traces.append(
                 {
                     "type": "scatter",

@@ -40,6 +40,7 @@ def result_of(run: Run, metrics: Mapping[str, float] | None = None) -> RunResult
     values |= {"numbers_per_client": 140.0, **(metrics or {})}
     curves = {
         "reward_curve": [(t, t * (1.0 + run.seed)) for t in (1, 20, 40)],
+        "regret_curve": [(t, t * (2.0 + run.seed)) for t in (1, 20, 40)],
         "communication_curve": [(t, 5.0 * t) for t in (1, 20, 40)],
     }
     files = {"curve.parquet": b"steps", "clients.parquet": b"totals"}

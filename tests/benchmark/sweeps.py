@@ -7,11 +7,11 @@ from matplotlib.figure import Figure
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
 
-from benchmark.metrics import curve_names
 from benchmark.records.store import FILES
 from benchmark.styles import run_colour
 
 EXPERIMENT = "fig_e"
+CURVES = ("reward_curve", "communication_curve")
 # algorithm, threshold, seed, normalised reward, communication
 RUNS = (
     ("async-linucb", "5", 1, 2.23, 29_500),
@@ -42,7 +42,7 @@ def make_store(folder: Path) -> str:
         metrics = {"reward": 1000 * reward, "normalised_reward": reward, "regret": 5000 - 1000 * reward}
         moved = {"communication": communication, "log10_communication": math.log10(1 + communication)}
         texts = {"algorithm": algorithm, "threshold": threshold, "dataset": "delicious", "clients": "1867"}
-        curves = [Metric(name, reward * step, 0, step) for name in curve_names() for step in (1, 500, 1000)]
+        curves = [Metric(name, reward * step, 0, step) for name in CURVES for step in (1, 500, 1000)]
         client.log_batch(
             run.info.run_id,
             metrics=[Metric(k, v, 0, 0) for k, v in {**metrics, **moved}.items()] + curves,

@@ -1,5 +1,6 @@
 """The registry of metrics: a declaration is all that is needed to record, read and show a metric."""
 
+import dataclasses
 import math
 import re
 from pathlib import Path
@@ -12,7 +13,7 @@ from algorithms import AsyncLinUCB, AsyncLinUCBAM, Transfers
 from benchmark import metrics as registry
 from benchmark import replay
 from benchmark.execution.run_result import run_algorithm
-from benchmark.metrics import METRICS, Metric, metric, metric_values, objective
+from benchmark.metrics import METRICS, Metric, curve_names, curves_to_show, metric, metric_values, objective
 from data_pipelines import EventStream, simulate
 from reports.analysis.seeds import over_seeds
 from reports.drawing.front import plan_front
@@ -69,9 +70,19 @@ def test_times_are_measured_and_not_derived_from_the_trace():
 
 def test_a_record_has_the_curves_that_metrics_declare():
     result = run_algorithm(STREAM, AsyncLinUCB(gamma=2), 0)
-    assert result.curves.keys() == {"reward_curve", "communication_curve"}
-    for name in ("reward", "communication"):
+    assert result.curves.keys() == {"reward_curve", "regret_curve", "communication_curve"}
+    steps = [step for step, _ in result.curves["reward_curve"]]
+    for name in ("reward", "regret", "communication"):
+        assert [step for step, _ in result.curves[f"{name}_curve"]] == steps
         assert result.curves[f"{name}_curve"][-1] == (80, pytest.approx(result.metrics[name]))
+
+
+def test_regret_is_recorded_over_time_only_where_runs_are_judged_by_it_and_then_shown_in_place_of_reward():
+    real = dataclasses.replace(STREAM, source="official")
+    result = run_algorithm(real, AsyncLinUCB(gamma=2), 0)
+    assert result.curves.keys() == {"reward_curve", "communication_curve"}
+    assert curves_to_show(result.curves) == ("reward_curve", "communication_curve")
+    assert curves_to_show(curve_names()) == ("regret_curve", "communication_curve")
 
 
 def test_simulations_are_judged_by_regret_and_everything_else_by_normalised_reward():

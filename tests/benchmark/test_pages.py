@@ -5,11 +5,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from benchmark.answers.archive import Filters, archive_runs, restore_runs, select_runs
-from benchmark.pages import update
+from benchmark.pages import curves, update
 from benchmark.pages.chart import TAG_PREFIX, VIEW_KEY
 from benchmark.pages.settings import setting_key, settings_of
 from benchmark.pages.update import are_current, plain, update_pages
@@ -85,6 +86,7 @@ def test_curves_are_a_small_table_and_a_picture(store: Store, tmp_path: Path):
     table = pd.read_csv(io.BytesIO((folder / "curve.csv").read_bytes()))
     assert [*table] == [
         *("step", "reward", "reward_low", "reward_high"),
+        *("regret", "regret_low", "regret_high"),
         *("communication", "communication_low", "communication_high"),
     ]
     assert table["step"].tolist() == [1, 20, 40]
@@ -92,6 +94,18 @@ def test_curves_are_a_small_table_and_a_picture(store: Store, tmp_path: Path):
     mean, low, high = mean_interval([40.0, 80.0, 120.0])
     assert table.iloc[-1, 1:4].tolist() == pytest.approx([mean, low, high])
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_shows_regret_only_if_all_seeds_have_it_over_time(monkeypatch: pytest.MonkeyPatch):
+    drawn = []
+    monkeypatch.setattr(curves, "picture", lambda bands, title, colour: drawn.append([*bands]) or b"picture")
+    earlier = {name: np.array([[1.0, 2.0], [1.0, 3.0]]) for name in ("reward_curve", "communication_curve")}
+    recent = {**earlier, "regret_curve": np.array([[1.0, 2.0], [0.5, 0.6]])}
+    tables = [
+        curves.curve_files(runs, "a setting", "red")["curve.csv"] for runs in ([recent, recent], [recent, earlier])
+    ]
+    assert drawn == [["regret", "communication"], ["reward", "communication"]]
+    assert [b"regret" in table for table in tables] == [True, False]
 
 
 def test_nothing_is_written_twice_and_only_changed_settings_are_rewritten_under_their_ids(

@@ -74,7 +74,8 @@ def _rows(run: Run, number: int, experiment_id: str, artifacts: Path, clients: A
     for key, metric in metrics.items():
         yield "metrics", (run_id, key, metric, 0)
         yield "latest_metrics", (run_id, key, metric, 0)
-    for curve, final in (("reward_curve", metrics["reward"]), ("communication_curve", metrics["communication"])):
+    recorded = ["reward", "communication"] + (["regret"] if isinstance(run.stream, SimulatedSpec) else [])
+    for curve, final in [(f"{name}_curve", metrics[name]) for name in recorded]:
         for point in range(1, CURVE_POINTS + 1):
             yield "metrics", (run_id, curve, final * point / CURVE_POINTS, steps * point // CURVE_POINTS)
         yield "latest_metrics", (run_id, curve, final, steps)

@@ -82,10 +82,14 @@ def has_ratings(name: str) -> bool:
 
 @dataclass
 class HandMade:
-    """A store in a folder, written through MLflow's client."""
+    """A store in a folder, written through MLflow's client.
+
+    `has_regret_curves`: whether simulations have regret over time, which earlier versions did not record.
+    """
 
     folder: Path
     empty: Path | None = None
+    has_regret_curves: bool = True
     experiments: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -146,12 +150,11 @@ class HandMade:
             self.experiment(experiment), tags=tags | record_tag, run_name=f"{algorithm} seed {seed}"
         )
         run_id = created.info.run_id
+        recorded = ["reward", "communication"]
+        recorded += ["regret"] if source == "simulated" and self.has_regret_curves else []
         curves = [
-            Metric(f"{curve}_curve", value * step / 100, 1, step)
-            for curve, value in (
-                ("reward", metrics.get("reward", 0)),
-                ("communication", metrics.get("communication", 0)),
-            )
+            Metric(f"{curve}_curve", metrics.get(curve, 0) * step / 100, 1, step)
+            for curve in recorded
             for step in (1, 50, 100)
         ]
         finals = [Metric(metric, value, 1, 0) for metric, value in metrics.items()]

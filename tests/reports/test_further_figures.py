@@ -6,10 +6,12 @@ import pytest
 from matplotlib.colors import to_hex
 
 from benchmark.records.record import RunRecord
+from reports.drawing.figure import Figure
 from reports.drawing.style import house_style
 from reports.figures import by_global_dim, by_threshold, over_time, user_groups
-from reports.read.context import Context
-from reports.read.results import Results
+from reports.read.context import Context, make_context
+from reports.read.results import Results, read_results
+from tests.reports.hand_made import HandMade
 from tests.reports.made_up import made_up, run
 
 
@@ -120,8 +122,53 @@ def test_curves_are_means_over_seeds(results: Results, context: Context):
     )
     assert spent["x"] == [1.0, 50.0, 100.0]
     np.testing.assert_allclose(spent["y"], [10.5, 525.0, 1050.0])
+    assert spent["text"] == ["10.5", "525", "1,050"]
+    assert "Means over 2 seeds; with fewer than 3 there are no intervals." in figure.caption
     plotly.graph_objects.Figure(figure.interactive)
     assert figure.png.startswith(b"\x89PNG")
+
+
+def of_first_panel(figure: Figure) -> dict[str, list[float]]:
+    return {trace["name"]: trace["y"] for trace in figure.interactive["data"] if trace["showlegend"]}
+
+
+def test_simulations_show_regret_over_time(results: Results, context: Context):
+    (figure,) = over_time.figures(results, context)
+    assert figure.interactive["layout"]["yaxis"]["title"]["text"] == "cumulative regret"
+    np.testing.assert_allclose(of_first_panel(figure)["Sync-LinUCB D=0.1"], [1.05, 52.5, 105.0])
+    assert figure.caption.startswith("Cumulative regret and communication up to each step")
+    assert "no recorded" not in figure.caption
+
+
+def test_runs_of_earlier_versions_show_reward_over_time_and_say_why(fresh: HandMade):
+    fresh.has_regret_curves = False
+    fresh.run("fig_a", "async-linucb", 1, 0, regret=100, reward=40, communication=10)
+    (figure,) = over_time.figures(*read(fresh))
+    assert of_first_panel(figure) == {"Async-LinUCB γ=1": [0.4, 20.0, 40.0]}
+    assert figure.caption.startswith("Cumulative reward and communication")
+    for caption in (figure.caption, figure.short_caption):
+        assert "These runs have no recorded regret over time, so that reward is shown." in caption
+
+
+def test_runs_with_and_without_regret_over_time_are_not_mixed(fresh: HandMade):
+    for seed, fresh.has_regret_curves in enumerate((True, False, True)):
+        fresh.run("fig_a", "async-linucb", 1, seed, regret=100, reward=10 * (seed + 1), communication=10)
+    (figure,) = over_time.figures(*read(fresh))
+    np.testing.assert_allclose(of_first_panel(figure)["Async-LinUCB γ=1"], [0.2, 10.0, 20.0])
+    assert "1 of these 3 runs have no recorded regret over time, so that reward is shown." in figure.caption
+
+
+def test_the_noisy_start_of_a_ratio_is_not_drawn_and_the_caption_says_so(fresh: HandMade):
+    numbers = {"reward": 200.0, "normalised_reward": 2.0, "regret": 50.0, "communication": 10.0}
+    fresh.run("fig_e", "async-linucb", 1, 0, dataset="delicious", source="official", **numbers)
+    (figure,) = over_time.figures(*read(fresh))
+    assert [trace["x"] for trace in figure.interactive["data"] if trace["showlegend"]] == [[50.0, 100.0]]
+    assert "The first 5 % of the steps are not drawn" in figure.caption
+
+
+def read(store: HandMade) -> tuple[Results, Context]:
+    results = read_results(store.uri, store.folder / "data")
+    return results, make_context(results, store.folder / "data")
 
 
 def test_missing_curves_are_reported_and_do_not_stop_the_report(
