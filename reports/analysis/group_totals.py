@@ -12,6 +12,9 @@ from reports.read.context import Context, made_from
 from reports.read.results import Results
 
 EXPERIMENT = "user_groups"
+MIN_USERS = 10
+"""Groups and an embedding of fewer users show single users, not a pattern."""
+
 COLUMNS = ("run_id", "dataset", "stream", "source", "algorithm", "family", "variant", "threshold", "seed")
 
 
@@ -49,6 +52,18 @@ def _read(runs: pd.DataFrame, dataset: str, results: Results, context: Context) 
     if not parts:
         return pd.DataFrame(columns=[*COLUMNS, "group", "least", "users", "interactions", "uploads", "reward"])
     return pd.concat(parts, ignore_index=True)
+
+
+def has_few_users(dataset: str, context: Context) -> bool:
+    """Return whether a data set has too few users for groups or an embedding; if so, note that they are omitted."""
+    prepared = context.prepared(dataset)
+    if prepared is None or len(prepared.activity) >= MIN_USERS:
+        return False
+    context.note_absent(
+        f"{dataset}: no activity groups and no figure of its users because it has only {len(prepared.activity)} users "
+        f"(at least {MIN_USERS} are needed)"
+    )
+    return True
 
 
 def groups_of(prepared: Prepared) -> list[ActivityGroup]:

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from reports.analysis.embedding import ASSIGNMENTS, Embedding, by_chance_of, distance_by_group, embed_users
-from reports.analysis.group_totals import EXPERIMENT
+from reports.analysis.group_totals import EXPERIMENT, has_few_users
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.label_placement import LabelBox, place_labels
 from reports.drawing.labels import dataset_label
@@ -35,6 +35,8 @@ def figures(results: Results, context: Context) -> list[Figure]:
         prepared = context.prepared(str(dataset))
         if prepared is None:
             context.note_absent(f"{dataset}: no figure of its users because the data set is not available")
+            continue
+        if has_few_users(str(dataset), context):
             continue
         embedding = embed_users(prepared)
         groups = distance_by_group(embedding, by_chance_of(prepared, context.by_chance))

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from benchmark.statistics.paired import mean_interval
-from reports.analysis.group_totals import EXPERIMENT, group_totals
+from reports.analysis.group_totals import EXPERIMENT, group_totals, has_few_users
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, seeds_note
 from reports.drawing.labels import algorithm_label, dataset_label, front_text
@@ -42,6 +42,8 @@ def figures(results: Results, context: Context) -> list[Figure]:
     all_figures = []
     study = results.runs[results.runs["experiment"] == EXPERIMENT]
     for stream, runs in study.groupby("stream"):
+        if has_few_users(str(runs["dataset"].iloc[0]), context):
+            continue
         totals = group_totals(results, context, str(stream))
         if len(totals):
             all_figures.append(_figure(str(stream), by_group(totals), context.labels(runs)))

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from benchmark.statistics.paired import mean_interval
-from reports.analysis.group_totals import EXPERIMENT, group_totals
+from reports.analysis.group_totals import EXPERIMENT, group_totals, has_few_users
 from reports.analysis.table_2 import ARMS
 from reports.drawing.labels import algorithm_label, dataset_label
 from reports.paper import paper, stream_of
@@ -22,8 +22,10 @@ def tables(results: Results, context: Context) -> list[Table]:
     """Return a table for each data set and algorithm of the study."""
     study = results.runs[results.runs["experiment"] == EXPERIMENT]
     all_tables = []
-    for stream in sorted(study["stream"].unique()):
-        totals = group_totals(results, context, stream)
+    for stream, runs in study.groupby("stream"):
+        if has_few_users(str(runs["dataset"].iloc[0]), context):
+            continue
+        totals = group_totals(results, context, str(stream))
         if totals.empty:
             context.note_absent(
                 f"{stream}: no table of users by activity because its data or client totals are missing"
@@ -31,9 +33,9 @@ def tables(results: Results, context: Context) -> list[Table]:
             continue
         for number, ((algorithm, _), part) in enumerate(totals.groupby(["algorithm", "family"])):
             name = f"user_groups_{stream}" + (f"_{number + 1}" if number else "")
-            arms = int(study.loc[study["stream"] == stream, "arms"].iloc[0])
+            arms = int(runs["arms"].iloc[0])
             method = f"{algorithm_label(str(algorithm))} {part['variant'].iloc[0]}".strip()
-            all_tables.append(_table(name, stream, method, part, arms, context))
+            all_tables.append(_table(name, str(stream), method, part, arms, context))
     return all_tables
 
 

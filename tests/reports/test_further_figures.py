@@ -8,9 +8,10 @@ from matplotlib.colors import to_hex
 from benchmark.records.record import RunRecord
 from reports.drawing.figure import Figure
 from reports.drawing.style import house_style
-from reports.figures import by_global_dim, by_threshold, over_time, user_groups
+from reports.figures import by_global_dim, by_threshold, embedding, over_time, user_groups
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
+from reports.tables import user_groups as user_groups_table
 from tests.reports.hand_made import HandMade
 from tests.reports.made_up import made_up, run
 
@@ -204,3 +205,15 @@ def test_without_the_data_reward_by_group_is_reported_as_missing():
     results, context = made_up([run("async-linucb", 3.0, experiment="user_groups")])
     assert user_groups.figures(results, context) == []
     assert any("delicious" in sentence for sentence in context.absent)
+
+
+def test_groups_and_embedding_of_few_users_are_omitted_and_listed_as_missing(
+    results: Results, context: Context, monkeypatch: pytest.MonkeyPatch
+):
+    assert [len(module.figures(results, context)) for module in (user_groups, embedding)] == [1, 1]
+    monkeypatch.setattr("reports.analysis.group_totals.MIN_USERS", 6)
+    assert [module.figures(results, context) for module in (user_groups, embedding)] == [[], []]
+    assert user_groups_table.tables(results, context) == []
+    assert [sentence for sentence in context.absent if "users" in sentence] == [
+        "delicious: no activity groups and no figure of its users because it has only 5 users (at least 6 are needed)"
+    ]
