@@ -19,7 +19,6 @@ from reports.drawing.plotly_parts import AXIS, hover_lines, layout, numbers, pan
 from reports.drawing.style import FAINT, panels, thousands
 from reports.figures.fronts import front_caption, seeds_sentence, short_caption
 from reports.read.context import Context
-from reports.read.experiment_files import experiment_title
 from reports.read.results import Results
 from reports.subjects import FIGURES
 from reports.write.table import interval_text
@@ -35,12 +34,12 @@ def figures(results: Results, context: Context) -> list[Figure]:
     all_figures = []
     for experiment, part in rows[rows["global_dim"].notna()].groupby("experiment"):
         if part["global_dim"].nunique() > 1:
-            all_figures += _both(str(experiment), part.sort_values("global_dim"), context)
+            all_figures += _both(str(experiment), part.sort_values("global_dim"), results, context)
     return all_figures
 
 
-def _both(experiment: str, rows: pd.DataFrame, context: Context) -> list[Figure]:
-    labels, title = context.labels(rows), experiment_title(experiment)
+def _both(experiment: str, rows: pd.DataFrame, results: Results, context: Context) -> list[Figure]:
+    labels, title = context.labels(rows), results.about(experiment).title
     caption = (
         "Cumulative regret and communication at the end of a run against d_g, the number of global features. "
         f"According to the paper, regret falls and communication rises with d_g. {seeds_sentence(rows['seeds'])}"

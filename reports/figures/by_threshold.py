@@ -20,7 +20,6 @@ from reports.drawing.style import CONTRASTS, FAINT, INK, panels, thousands
 from reports.figures.fronts import seeds_sentence, stated_points
 from reports.paper import paper
 from reports.read.context import Context
-from reports.read.experiment_files import experiment_title
 from reports.read.methods import method
 from reports.read.results import Results
 from reports.subjects import FIGURES
@@ -42,11 +41,13 @@ def figures(results: Results, context: Context) -> list[Figure]:
         runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["variant"] == "")]
         runs = runs[runs["threshold"].notna()]
         for name, part in runs.groupby("algorithm"):
-            all_figures.append(_figure(experiment, str(name), over_seeds(part, METRICS), context.labels(part)))
+            title = f"{results.about(experiment).title}: {algorithm_label(str(name))}"
+            rows, labels = over_seeds(part, METRICS), context.labels(part)
+            all_figures.append(_figure(experiment, title, str(name), rows, labels))
     return all_figures
 
 
-def _figure(experiment: str, algorithm: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
+def _figure(experiment: str, title: str, algorithm: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
     symbol = method(algorithm).symbol
     caption = (
         f"Normalised reward and communication of {algorithm_label(algorithm)} against {symbol}. A dashed line with a "
@@ -55,7 +56,7 @@ def _figure(experiment: str, algorithm: str, rows: pd.DataFrame, labels: Sequenc
     )
     return make_figure(
         experiment,
-        f"{experiment_title(experiment)}: {algorithm_label(algorithm)}",
+        title,
         caption,
         lambda: _draw(rows, symbol, labels),
         _plot(rows, symbol),

@@ -15,7 +15,7 @@ from reports.drawing.labels import dataset_label, front_text
 from reports.drawing.reference_lines import are_lines
 from reports.paper import paper, stream_of
 from reports.read.context import Context
-from reports.read.experiment_files import effects_of, experiment_title, stream_in_name
+from reports.read.experiment_files import effects_of, stream_in_name
 from reports.read.results import Results
 from reports.read.variants import without_threshold
 from reports.subjects import FRONTS, STUDIES, Subject
@@ -39,8 +39,9 @@ def figures(results: Results, context: Context) -> list[Figure]:
         streams = rows.loc[rows["experiment"] == experiment, "stream"]
         references = references_on(results.runs, runs, part)
         clients = float(runs["clients"].mean())
+        title = title_of(results.about(str(experiment)).title, str(stream), streams)
         figure = front_of(
-            str(experiment), str(stream), part, context, without_threshold(runs), streams, clients, references
+            str(experiment), str(stream), title, part, context, without_threshold(runs), streams, clients, references
         )
         all_figures.append(figure)
     return all_figures
@@ -74,6 +75,7 @@ def subject_of(experiment: str) -> Subject:
 def front_of(
     experiment: str,
     stream: str,
+    title: str,
     rows: pd.DataFrame,
     context: Context,
     joined: Collection[str],
@@ -91,7 +93,7 @@ def front_of(
     budget = {} if math.isnan(clients) else {"budget": budget_points(front)}
     return make_figure(
         f"{experiment}_{stream}" if is_named else experiment,
-        title_of(experiment, stream, streams),
+        title,
         front_caption(front, rows, _label_meaning(rows)),
         lambda: draw_front(front, labels),
         plot_front(front),
@@ -104,9 +106,9 @@ def front_of(
     )
 
 
-def title_of(experiment: str, stream: str, streams: "pd.Series[str]") -> str:
-    """Return the title of an experiment's figure on one of its streams, without naming the data twice."""
-    title, label = experiment_title(experiment), dataset_label(stream)
+def title_of(title: str, stream: str, streams: "pd.Series[str]") -> str:
+    """Return the title of the figure of an experiment of this title on one stream, without naming the data twice."""
+    label = dataset_label(stream)
     if streams.nunique() == 1 and not title.endswith(label.partition(",")[0]):
         return title
     first, colon, subject = title.rpartition(": ")

@@ -17,7 +17,7 @@ from reports.drawing.plotly_parts import AXIS, layout, numbers, seeds_line
 from reports.drawing.style import panels, thousands
 from reports.figures.fronts import has_own_table_only, seeds_sentence
 from reports.read.context import Context
-from reports.read.experiment_files import experiment_title, stream_in_name
+from reports.read.experiment_files import stream_in_name
 from reports.read.results import Results
 from reports.subjects import OVER_TIME
 from reports.write.table import cell_text, interval_text
@@ -67,7 +67,7 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
         f"{shown_metric.description.capitalize()} and communication up to each step, "
         f"for the {shown} of each algorithm. {seeds}{more}"
     )
-    title = f"{experiment_title(experiment)}{f', {dataset_label(dataset)}' if dataset else ''}, over time"
+    title = f"{results.about(experiment).title}{f', {dataset_label(dataset)}' if dataset else ''}, over time"
     return make_figure(
         f"{experiment}{f'_{dataset}' if dataset else ''}_over_time",
         title,

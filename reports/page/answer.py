@@ -29,7 +29,7 @@ from reports.figures.fronts import has_own_table_only
 from reports.paper import paper
 from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context
-from reports.read.experiment_files import effects_of, experiment_title, stream_in_name
+from reports.read.experiment_files import effects_of, stream_in_name
 from reports.read.methods import method
 from reports.read.results import Results
 
@@ -107,13 +107,13 @@ def main_streams(results: Results) -> list[tuple[str, str]]:
     return sorted(pairs or further, key=lambda pair: pair[1] in simulated)  # data first
 
 
-def short_names(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return a short name for each experiment and stream, such as LastFM; longer where two would be the same."""
-    labels = {pair: dataset_label(pair[1]) for pair in pairs}
+def short_names(results: Results) -> dict[tuple[str, str], str]:
+    """Return a short name for each of the main streams, such as LastFM; longer where two would be the same."""
+    labels = {pair: dataset_label(pair[1]) for pair in main_streams(results)}
     first = {pair: label.partition(",")[0] for pair, label in labels.items()}
     short = {pair: name if [*first.values()].count(name) == 1 else labels[pair] for pair, name in first.items()}
     return {
-        pair: name if [*short.values()].count(name) == 1 else f"{name} ({experiment_title(pair[0])})"
+        pair: name if [*short.values()].count(name) == 1 else f"{name} ({results.about(pair[0]).title})"
         for pair, name in short.items()
     }
 
@@ -161,7 +161,7 @@ def _group(experiment: str, stream: str, results: Results, context: Context) -> 
     rows = tuple((algorithm_label(name), tuple(_cell(column, name) for column in best)) for name in names)
     seeds = int(settings["seeds"].max())
     unit = f"{goal.label}, {goal.direction}; {seeds} seed{'s' if seeds > 1 else ''}"
-    title = short_names(main_streams(results)).get((experiment, stream), dataset_label(stream))
+    title = short_names(results).get((experiment, stream), dataset_label(stream))
     anchor = f"figure-{experiment}"
     return Group(title, context.labels(runs), unit, _sentence(best, goal), rows, anchor)
 

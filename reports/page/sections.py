@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from benchmark.plan.experiment import experiment_names
 from data_pipelines.data_label import is_about_different_data
 from reports.drawing.figure import Figure
-from reports.page.answer import main_streams, short_names
+from reports.page.answer import short_names
 from reports.page.data_cards import Card, data_cards
 from reports.page.glossary import Term, terms_used
 from reports.read.context import Context
-from reports.read.experiment_files import experiment_description, experiment_title
+from reports.read.experiment_files import About
 from reports.read.results import Results
 from reports.subjects import FIGURES, FRONTS, IN_ORDER, MISSING, UNFOLDED, Subject
 from reports.tables.missing import NOTHING, UNKNOWN
@@ -108,14 +108,12 @@ def _subject(figure: Figure) -> Subject:
 
 def front_tabs(results: Results, figures: Sequence[Figure]) -> list[tuple[str, Figure]]:
     """Return the fronts that compare methods, with short names of their data."""
-    mains = main_streams(results)
     by_stream = {
         (figure.experiments[0], str(figure.on_page["stream"])): figure
         for figure in figures
         if "stream" in figure.on_page
     }
-    names = short_names(mains)
-    return [(names[main], by_stream[main]) for main in mains if main in by_stream]
+    return [(name, by_stream[main]) for main, name in short_names(results).items() if main in by_stream]
 
 
 def is_incomplete(context: Context, tables: Sequence[Table]) -> bool:
@@ -128,10 +126,10 @@ def is_incomplete(context: Context, tables: Sequence[Table]) -> bool:
 NOT_RUN = "experiment not run"
 
 
-def own_experiments(results: Results) -> list[tuple[str, str]]:
+def own_experiments(results: Results) -> list[About]:
     """Return titles and descriptions of the experiments that are not shipped, boards left out."""
     names = {*results.runs["experiment"]} - {*experiment_names()}
-    return [(experiment_title(name), experiment_description(name)) for name in sorted(names)]
+    return [results.about(name) for name in sorted(names)]
 
 
 def has_paper(results: Results) -> bool:

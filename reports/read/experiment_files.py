@@ -2,33 +2,35 @@
 
 from collections.abc import Mapping
 from functools import cache
+from typing import NamedTuple
 
 import pandas as pd
 
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import stream_names
 
-_recorded: dict[str, tuple[str, str]] = {}
+
+class About(NamedTuple):
+    """Title and description of an experiment."""
+
+    title: str
+    description: str = ""
 
 
-def remember_experiment(name: str, note: str) -> None:
-    """Store title and description of a user's experiment, from the note that its MLflow experiment has."""
+def about_experiment(name: str) -> About:
+    """Return title and description of a shipped experiment; the title of any other is its name."""
+    if name not in experiment_names():
+        return About(name)
+    experiment = load_experiment(name)
+    return About(experiment.title, experiment.description)
+
+
+def about_from_note(name: str, note: str) -> About:
+    """Return title and description of a user's experiment, from the note that its MLflow experiment has."""
     title, has_break, description = note.partition("\n\n")
     if not has_break:
         title, _, description = note.partition(". ")
-    _recorded[name] = (" ".join(title.replace("**", "").split()), " ".join(description.split()))
-
-
-def experiment_title(name: str) -> str:
-    """Return the title of an experiment; its name if no title is known."""
-    if name in experiment_names():
-        return load_experiment(name).title
-    return _recorded.get(name, ("", ""))[0] or name
-
-
-def experiment_description(name: str) -> str:
-    """Return the description of an experiment; empty if none is known."""
-    return load_experiment(name).description if name in experiment_names() else _recorded.get(name, ("", ""))[1]
+    return About(" ".join(title.replace("**", "").split()) or name, " ".join(description.split()))
 
 
 @cache

@@ -27,6 +27,7 @@ def inputs_hash(results: Results, context: Context) -> str:
         "boards": {board.experiment: digest(board.document) for board in results.boards},
         "uri": results.uri,
         "experiments": context.experiments,
+        "own experiments": results.own_experiments,
         "data": {name: manifest["arrays"] for name, manifest in context.manifests.items()},
         "absent": context.absent,
         "code": code_hash(),

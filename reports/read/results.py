@@ -32,7 +32,7 @@ from benchmark.records.tracking import tracking_uri
 from benchmark.statistics.seeds import split_by_purpose
 from data_pipelines.prepare.prepared import data_folder
 from reports.read.boards import StoredBoard, of_boards, read_boards
-from reports.read.experiment_files import remember_experiment
+from reports.read.experiment_files import About, about_experiment, about_from_note
 from reports.read.run_table import as_runs, columns, failures, keep_latest
 from reports.read.tuned import tuned_experiment
 
@@ -75,6 +75,7 @@ class Results:
         tuning: the runs of the experiment in which α is tuned, on seeds of both kinds; they are in no other figure or
             table than those on the paper's claims.
         choosing: the number of runs on seeds for choosing, which are used for choosing alone.
+        own_experiments: title and description of the experiments that are not shipped, as the store has them.
     """
 
     runs: pd.DataFrame
@@ -89,12 +90,17 @@ class Results:
     board_runs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=columns()))
     tuning: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=columns()))
     choosing: int = 0
+    own_experiments: Mapping[str, About] = field(default_factory=dict)
     counted: dict[str, int | None] = field(default_factory=dict)
 
     def experiments(self) -> list[str]:
         """Return the names of the experiments that have finished runs."""
         frames = (self.runs, self.board_runs, self.tuning)
         return sorted({name for frame in frames for name in frame["experiment"].unique()})
+
+    def about(self, experiment: str) -> About:
+        """Return title and description of an experiment, shipped or not."""
+        return self.own_experiments.get(experiment) or about_experiment(experiment)
 
     @cached_property
     def all_runs(self) -> pd.DataFrame:
@@ -112,7 +118,8 @@ class Results:
             frame = getattr(self, name)
             parts[name] = frame[frame["experiment"].isin(names)].reset_index(drop=True)
         boards = tuple(board for board in self.boards if board.experiment in names)
-        return replace(self, boards=boards, **parts)
+        own = {name: about for name, about in self.own_experiments.items() if name in names}
+        return replace(self, boards=boards, own_experiments=own, **parts)
 
     def left_out_sentences(self) -> list[str]:
         """Return a sentence per data set on runs on other data, and one on choosing runs: they are left out."""
@@ -198,7 +205,6 @@ def _read_results(uri: str, folder: Path | None) -> Results:
     records = list(read(uri))
     prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
     finished, others = split_by_data([record for record in records if record.status == "FINISHED"], prepared)
-    remember_own_experiments(uri, {record.experiment for record in finished})
     boards, reporting = of_boards(finished), [record for record in finished if record.purpose == "report"]
     tuned = tuned_experiment()
     finished_runs = as_runs([record for record in reporting if record.experiment not in {*boards, tuned}])
@@ -216,6 +222,7 @@ def _read_results(uri: str, folder: Path | None) -> Results:
         board_runs=as_runs([record for record in reporting if record.experiment in boards])[columns()],
         tuning=keep_latest(as_runs([record for record in finished if record.experiment == tuned]))[columns()],
         choosing=len(finished) - len(reporting),
+        own_experiments=read_own_experiments(uri, {record.experiment for record in finished}),
     )
 
 
@@ -227,15 +234,16 @@ def _read_columns(file: Path, names: list[str] | None) -> "pa.Table":
         return parquet.read(names, use_threads=False)
 
 
-def remember_own_experiments(uri: str, names: Iterable[str]) -> None:
-    """Remember title and description of the experiments that are not shipped."""
-    if own := {*names} - {*experiment_names()}:
-        from benchmark.records.store import Store
+def read_own_experiments(uri: str, names: Iterable[str]) -> dict[str, About]:
+    """Return title and description of those of these experiments that are not shipped."""
+    own = {*names} - {*experiment_names()}
+    if not own:
+        return {}
+    from benchmark.records.store import Store
 
-        store = Store(uri)
-        for name in sorted(own):
-            experiment = store.find(name)
-            remember_experiment(name, (experiment.tags if experiment else {}).get("mlflow.note.content", ""))
+    found = {name: Store(uri).find(name) for name in sorted(own)}
+    tags = {name: experiment.tags if experiment else {} for name, experiment in found.items()}
+    return {name: about_from_note(name, tags[name].get("mlflow.note.content", "")) for name in found}
 
 
 def local_path(uri: str) -> Path:

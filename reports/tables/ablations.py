@@ -9,7 +9,6 @@ from benchmark.statistics.paired import mean_interval
 from reports.drawing.labels import algorithm_label, dataset_label, front_text
 from reports.paper import paper
 from reports.read.context import Context
-from reports.read.experiment_files import experiment_title
 from reports.read.results import Results
 from reports.subjects import STUDIES
 from reports.write.table import Table
@@ -20,21 +19,22 @@ ORDER = 16
 def tables(results: Results, context: Context) -> list[Table]:
     """Return a table for each experiment that paper.toml declares as an ablation."""
     return [
-        _table(experiment, results.runs[results.runs["experiment"] == experiment], context)
+        _table(experiment, results, context)
         for experiment in paper()["ablations"]["experiments"]
         if experiment in results.experiments()
     ]
 
 
-def _table(experiment: str, runs: pd.DataFrame, context: Context) -> Table:
+def _table(experiment: str, results: Results, context: Context) -> Table:
+    runs = results.runs[results.runs["experiment"] == experiment]
     caption = (
         "Normalised reward without communication and with the most frequent communication of each method, on data that "
         "differ in one property, and their difference, paired by seed: means with 95 % intervals."
     )
     order = {stream: number for number, stream in enumerate(runs["stream"].unique())}
     frame = pd.DataFrame(_rows(runs.sort_values("stream", key=lambda names: names.map(order), kind="stable")))
-    labels = context.labels(runs)
-    return Table(experiment, experiment_title(experiment), caption, frame, labels, (experiment,), subject=STUDIES)
+    title, labels = results.about(experiment).title, context.labels(runs)
+    return Table(experiment, title, caption, frame, labels, (experiment,), subject=STUDIES)
 
 
 def _rows(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:

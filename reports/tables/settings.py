@@ -6,7 +6,7 @@ from benchmark.metrics import objective
 from reports.analysis.seeds import over_seeds
 from reports.drawing.labels import algorithm_label, dataset_label, variant_text
 from reports.read.context import Context
-from reports.read.experiment_files import effects_of, experiment_title
+from reports.read.experiment_files import effects_of
 from reports.read.results import Results
 from reports.subjects import SETTINGS
 from reports.write.table import Table, with_cut_intervals
@@ -23,11 +23,13 @@ def tables(results: Results, context: Context) -> list[Table]:
     all_tables = []
     for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
         if not effects_of(str(experiment)):
-            all_tables.append(_table(str(experiment), str(dataset), runs, context.label(str(dataset), str(source))))
+            title = f"Settings: {results.about(str(experiment)).title}, {dataset_label(str(dataset))}"
+            label = context.label(str(dataset), str(source))
+            all_tables.append(_table(f"settings_{experiment}_{dataset}", title, label, str(experiment), runs))
     return all_tables
 
 
-def _table(experiment: str, dataset: str, runs: pd.DataFrame, label: str) -> Table:
+def _table(name: str, title: str, label: str, experiment: str, runs: pd.DataFrame) -> Table:
     metric = objective(runs["source"].unique())
     rows = over_seeds(runs, [metric.name, "communication"]).sort_values(["algorithm", "variant", "threshold"])
     columns = {
@@ -37,11 +39,9 @@ def _table(experiment: str, dataset: str, runs: pd.DataFrame, label: str) -> Tab
     if rows["global_dim"].notna().any():
         columns["d_g"] = rows["global_dim"]
     columns |= {"threshold": rows["threshold"], "seeds": rows["seeds"]}
-    for name, heading in ((metric.name, metric.label), ("communication", "C_T")):
-        columns |= {f"{heading}{end}": rows[f"{name}{end}"] for end in ("", "_low", "_high")}
-    title = f"Settings: {experiment_title(experiment)}, {dataset_label(dataset)}" + (f" – {label}" if label else "")
-    notes = (label,) if label else ()
-    name = f"settings_{experiment}_{dataset}"
+    for column, heading in ((metric.name, metric.label), ("communication", "C_T")):
+        columns |= {f"{heading}{end}": rows[f"{column}{end}"] for end in ("", "_low", "_high")}
+    title, notes = (f"{title} – {label}", (label,)) if label else (title, ())
     frame = pd.DataFrame(columns)
     table = Table(name, title, CAPTION, frame, notes, (experiment,), subject=SETTINGS, short_caption="")
     return with_cut_intervals(table, "C_T")

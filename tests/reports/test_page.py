@@ -18,6 +18,7 @@ from reports.page.packed import packed, packed_json, plotly_script
 from reports.page.page import in_script, page, write_page
 from reports.page.sections import make_sections
 from reports.read.context import Context, make_context
+from reports.read.inputs import inputs_hash
 from reports.read.results import Results, read_results
 from reports.subjects import BOUNDS, FURTHER, MISSING, Subject
 from reports.tables import bounds, missing, settings
@@ -121,6 +122,10 @@ def test_own_experiments_show_their_title_and_description(fresh: HandMade):
     assert "<b>How patient are clients?</b>: Our own question, on a simulation." in html
     assert "Li and Wang" not in html
     assert "Settings: How patient are clients?" in html
+    before = inputs_hash(results, context)
+    fresh.store.client.set_experiment_tag(experiment, "mlflow.note.content", "**A better title**")
+    assert results.about("mine").title == "How patient are clients?"  # what is read stays as it was read
+    assert inputs_hash(read_results(fresh.uri), context) != before
 
 
 def test_data_cannot_end_the_script_element():
