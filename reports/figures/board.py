@@ -137,7 +137,8 @@ def _differences(board: StoredBoard, context: Context) -> Figure:
         f"communication”. {_lines_text(result)}"
     )
     ylabel = f"difference in {SCORES[result.board.scale]}"
-    return _figure(board, context, "difference to no communication", caption, rows, "difference", ylabel, lines, margin)
+    picture = Picture(result, rows, "difference", ylabel, _known(lines), margin)
+    return _figure(board, context, "difference to no communication", caption, picture)
 
 
 def _scores(board: StoredBoard, context: Context) -> Figure:
@@ -148,33 +149,26 @@ def _scores(board: StoredBoard, context: Context) -> Figure:
         "intervals, at each budget. A method without a configuration within a budget is scored as random choice there. "
         f"{_lines_text(result)}"
     )
-    return _figure(board, context, "scores", caption, rows, "score", SCORES[result.board.scale], lines, None)
+    picture = Picture(result, rows, "score", SCORES[result.board.scale], _known(lines), None)
+    return _figure(board, context, "scores", caption, picture)
 
 
 def _lines_text(result: BoardResult) -> str:
     """Return the names and scores of the reference lines, from the highest to the lowest."""
-    levels = {entry.label: result.line(entry.name)[0] for entry in result.references}
-    known = {label: level for label, level in levels.items() if np.isfinite(level)}
+    known = _known({entry.label: result.line(entry.name)[0] for entry in result.references})
     texts = [f"{label} {level:.3g}" for label, level in sorted(known.items(), key=lambda line: -line[1])]
     return f"Dashed: references, not ranked, with their scores: {'; '.join(texts)}." if texts else ""
 
 
-def _figure(
-    board: StoredBoard,
-    context: Context,
-    what: str,
-    caption: str,
-    rows: pd.DataFrame,
-    value: str,
-    ylabel: str,
-    lines: Mapping[str, float],
-    margin: float | None,
-) -> Figure:
+def _known(levels: Mapping[str, float]) -> dict[str, float]:
+    """Leave out references without a score."""
+    return {label: level for label, level in levels.items() if np.isfinite(level)}
+
+
+def _figure(board: StoredBoard, context: Context, what: str, caption: str, picture: "Picture") -> Figure:
     result, labels = board.result, _labels([board], context)
-    known = {label: level for label, level in lines.items() if np.isfinite(level)}
-    picture = Picture(result, rows, value, ylabel, known, margin)
     return make_figure(
-        f"{board.experiment}_{'scores' if value == 'score' else 'differences'}",
+        f"{board.experiment}_{picture.value}s",
         f"Board {result.board.task.name}: {what}",
         caption,
         lambda: _draw(picture, labels),
@@ -184,7 +178,7 @@ def _figure(
         labels=labels,
         experiments=[board.experiment],
         subject=BOARD,
-        data=rows,
+        data=picture.rows,
     )
 
 

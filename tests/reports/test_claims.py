@@ -20,24 +20,15 @@ from reports.read.results import Results, read_results
 from reports.tables import claims, equal_regret, paper_against_ours, user_groups
 from reports.write.table import Table
 from tests.reports.hand_made import HandMade, write_data, write_user_groups
+from tests.reports.judged import ALONE, MATCHED, OUR, THEIRS, rows
 from tests.reports.made_up import made_up, run
 
-ALONE = "Async-LinUCB earns more without communication (γ=∞) than with frequent communication"
 EQUAL = "Sync-LinUCB needs less C_T than Async-LinUCB at equal regret"
-OUR, THEIRS, MATCHED = "our preparation", "the paper's preparation", "popularity-matched pools"
 
 
 def against(results: Results, *experiments: str) -> Table:
     (table,) = paper_against_ours.tables(results, make_context(results, experiments=experiments))
     return table
-
-
-def rows(table: Table, claim: str, **where: Any) -> pd.DataFrame:
-    frame = table.frame[table.frame["claim"].str.contains(claim, regex=False)]
-    for name, value in where.items():
-        frame = frame[frame[name] == value]
-    assert len(frame), claim
-    return frame
 
 
 def alone_minus_frequent(stream: str, difference: float, seeds: int = 6, **settings: Any) -> list[Any]:

@@ -20,12 +20,12 @@ from reports.read.run_table import as_runs
 from reports.read.tuned import choose_alpha, choosing_seeds, grid_of, tuned_experiment, tuned_settings
 from reports.tables import claims, missing, paper_against_ours, references, settings, tuned
 from tests.reports.hand_made import HandMade
+from tests.reports.judged import ALONE, THEIRS, rows
 from tests.reports.made_up import made_up, run
 from tests.tools.committed import read_committed, write
 from tests.tools.renew import filled
 
-ALONE = "Async-LinUCB earns more without communication (γ=∞) than with frequent communication"
-THEIRS, THEIRS_TUNED = "the paper's preparation", "the paper's preparation, α tuned"
+THEIRS_TUNED = f"{THEIRS}, α tuned"
 FREQUENT, NEVER = 1.01, math.inf
 GRID = (0.0, 0.01, 0.1, 0.3)
 CHOOSING, REPORTING = (10000, 10001, 10002), range(10)
@@ -64,8 +64,8 @@ def report_of(tuning: list[RunRecord], fixed: list[RunRecord] | None = None) -> 
 
 def cell(results: Results, context: Context, column: str, claim: str = ALONE) -> str:
     (table,) = claims.tables(results, context)
-    rows = table.frame[(table.frame["claim"] == claim) & table.frame["place"].str.contains("figure d")]
-    return str(rows[column].iloc[0])
+    found = rows(table, claim)
+    return str(found.loc[found["place"].str.contains("figure d"), column].iloc[0])
 
 
 def test_tuning_can_reverse_a_direction():
@@ -78,10 +78,11 @@ def test_tuning_can_reverse_a_direction():
     assert cell(results, context, THEIRS) == "reproduced"
     assert cell(results, context, THEIRS_TUNED) == "opposite"
     (table,) = paper_against_ours.tables(results, context)
-    rows = table.frame[(table.frame["claim"] == ALONE) & (table.frame["data"].str.startswith("LastFM, tagging"))]
-    assert rows["kind"].tolist() == ["direction", "direction, α tuned"]
-    assert rows["seeds"].tolist() == [10, 10]
-    assert rows["remark"].iloc[1].endswith("; α: 0.1 at γ=∞, 0.01 at γ=1.01")
+    found = rows(table, ALONE)
+    found = found[found["data"].str.startswith("LastFM, tagging")]
+    assert found["kind"].tolist() == ["direction", "direction, α tuned"]
+    assert found["seeds"].tolist() == [10, 10]
+    assert found["remark"].iloc[1].endswith("; α: 0.1 at γ=∞, 0.01 at γ=1.01")
     assert "Directions: 1 reproduced" in table.caption
     assert "Directions with a tuned α: 1 opposite" in table.caption
 
