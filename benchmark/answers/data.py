@@ -25,7 +25,7 @@ def data_from(text: str, options: ImportOptions | None = None, *, max_interactio
     """Return the specification of a prepared data set, or of a file that is imported now.
 
     A file is imported once: the same file gives the same data set. One with more than `max_interactions` is refused.
-    Without `options`, the error for a file that needs some names the command that takes them.
+    Without `options`, the error for a file that needs some names the commands that take them.
     """
     if not is_file_name(text):
         if options is not None and (names := list(options.given())):
@@ -40,8 +40,9 @@ def data_from(text: str, options: ImportOptions | None = None, *, max_interactio
     except ValueError as error:
         if options is not None or "--" not in str(error):
             raise
-        command = f"fedbandit data import --interactions {shlex.quote(text)}"
-        raise ValueError(one_line(f"{error} (such options are those of `{command}`)")) from None
+        file = shlex.quote(text)
+        commands = f"`fedbandit recommend {file}` and `fedbandit compare METHOD --dataset {file}`"
+        raise ValueError(one_line(f"{error} ({commands} take the file with such options)")) from None
     return data_set_spec(imported.name, arms=min(imported.profile.max_arms, DEFAULT_ARMS))
 
 

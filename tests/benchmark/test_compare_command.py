@@ -71,7 +71,7 @@ def test_an_experiment_runs_on_other_data(folder: Path, fedbandit_here: Command)
         (["compare", "random", "--dataset", "bad.csv", "--skip-bad-rows"], "one user took every item"),
         (
             ["run", "tiny.toml", "--on", "bad.csv"],
-            "options are those of `fedbandit data import --interactions bad.csv`",
+            "(`fedbandit recommend bad.csv` and `fedbandit compare METHOD --dataset bad.csv` take the file with such",
         ),
         (["compare", "no_such:Class", "--dataset", "purchases.csv"], "no_such"),
         (["compare", "random", "--dataset", "purchases.csv", "--jobs", "0"], "--jobs must be at least 1, got 0"),
