@@ -3,7 +3,8 @@
 from algorithms.trace import Trace
 from benchmark.answers.budget import Budget
 from benchmark.answers.compare import compare
-from benchmark.answers.recommend import Recommendation, recommend
+from benchmark.answers.recommend import recommend
+from benchmark.answers.recommendation import Recommendation
 from benchmark.answers.results import Best, Results
 from benchmark.answers.stored import results
 from benchmark.execution.replay import replay

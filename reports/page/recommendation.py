@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from benchmark.answers.recommend import Recommendation, limit_text, score_text, setting_of, transfers_text
+from benchmark.answers.recommendation import Recommendation, limit_text, score_text, setting_of, transfers_text
 from benchmark.board.board import run_table
 from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.seeds import CHOOSING_SEEDS

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.answers.data import leak_notices
-from benchmark.answers.data_profile import profile_stream
-from benchmark.answers.recommend import Recommendation, recommend, score_text, small_protocol, task_from
+from benchmark.answers.data import leak_notices, profile_stream
+from benchmark.answers.recommend import recommend, small_protocol, task_from
+from benchmark.answers.recommendation import Recommendation, score_text
 from benchmark.execution.local import LocalExecutor
 from benchmark.statistics.seeds import CHOOSING_SEEDS
 from data_pipelines import EventStream
