@@ -24,7 +24,6 @@ from algorithms.numerics.pseudo_inverse import (
     OUTDATED,
     REFRESH_AFTER,
     SOLVABLE,
-    UNKNOWN,
     WELL_CONDITIONED,
     Scratch,
     complete,
@@ -40,7 +39,10 @@ from algorithms.numerics.small_loops import Matrix, Vector
 
 
 class Inverses(NamedTuple):
-    """Matrices P = V⁻ for the clients that need one. `status`: rank, updates since a rebuild; place 0 is unused."""
+    """Matrices P = V⁻ for the clients that need one. `status`: rank, updates since a rebuild.
+
+    `place`: 0 for a client without a matrix, negative if a download has made it outdated.
+    """
 
     place: NDArray[np.int32]
     P: NDArray[np.float64]
@@ -108,7 +110,7 @@ def new_part(features: slice, clients: int, places: int, arms: int) -> Part:
         inverses=Inverses(
             place=np.zeros(clients, dtype=np.int32),
             P=np.zeros((1, d, d)),
-            status=np.full((1, 2), UNKNOWN),
+            status=np.zeros((1, 2)),
             used=np.ones(1, dtype=np.int64),
         ),
         system=new_system(d, arms),
@@ -139,14 +141,14 @@ def with_room(part: Part, more: int) -> Part:
     if capacity >= needed:
         return part
     larger = min(max(2 * capacity, needed), len(inverses.place) + 1)
-    P, status = np.empty((larger, part.dimension, part.dimension)), np.full((larger, 2), UNKNOWN)
+    P, status = np.empty((larger, part.dimension, part.dimension)), np.zeros((larger, 2))
     P[:used], status[:used] = inverses.P[:used], inverses.status[:used]
     return part._replace(inverses=inverses._replace(P=P, status=status))
 
 
 @compiled
 def read_inverse_ahead(part: Part, client: int) -> None:
-    """Start to read the client's matrix P, if it has one."""
+    """Start to read the client's matrix P, if it has a current one."""
     place = part.inverses.place[client]
     if place > 0:
         prefetch(part.inverses.P, place)
@@ -200,7 +202,7 @@ def global_line(models: PartialModels, protocol: Protocol, client: int, item: in
             return line_of_newest(part.rows, own.slot[client] + 1, own.own[client])
         part.is_independent[client] = False
     if downloaded:
-        part.inverses.status[part.inverses.place[client], 0] = UNKNOWN
+        part.inverses.place[client] = -abs(part.inverses.place[client])
     x = own.items[item, part.first_feature : part.first_feature + part.dimension]
     if not update_in_place(part, client, x):
         write_model(protocol, client, part.solver.rows, part.dimension + 1)
@@ -273,9 +275,11 @@ def update_in_place(part: Part, client: int, x: Vector) -> bool:
 
     With k = P x: V⁻¹ loses k kᵀ / (1 + xᵀk), by Sherman and Morrison, u = P b - w (kᵀb), w = k / (1 + xᵀk).
     """
-    place = part.inverses.place[client]
-    P, status, d = part.inverses.P[place], part.inverses.status[place], part.dimension
-    if place == 0 or status[0] != d or status[1] >= REFRESH_AFTER:
+    place, d = part.inverses.place[client], part.dimension
+    if place <= 0:
+        return False
+    P, status = part.inverses.P[place], part.inverses.status[place]
+    if status[0] != d or status[1] >= REFRESH_AFTER:
         return False
     b, u, k = part.b, part.u, part.w
     for i in range(d):
@@ -323,12 +327,13 @@ def updated_inverse(part: Part, client: int, x: Vector) -> int:
         for j in range(d):
             V_row[j] = row[j]
         b[i] = row[d + 1]
-    if inverses.place[client] == 0:
-        inverses.place[client] = inverses.used[0]
+    place = abs(inverses.place[client])
+    is_current = inverses.place[client] > 0
+    if place == 0:
+        place = inverses.used[0]
         inverses.used[0] += 1
-    place = inverses.place[client]
+    inverses.place[client] = place
     P, status = inverses.P[place], inverses.status[place]
-    is_current = status[0] != UNKNOWN
     outcome = include(V, P, status, x, scratch) if is_current else OUTDATED
     for i in range(d):
         V_row = V[i]
@@ -341,8 +346,8 @@ def updated_inverse(part: Part, client: int, x: Vector) -> int:
 @compiled
 def _is_solvable(part: Part, protocol: Protocol, client: int, trace: float) -> bool:
     """Tell whether V_i, with the given trace, certainly has full rank, judging by its base version alone."""
-    if part.inverses.status[part.inverses.place[client], 0] != UNKNOWN:
-        return False  # its own P is still valid
+    if part.inverses.place[client] > 0:
+        return False  # its own P is current
     versions = protocol.versions
     base = base_of(protocol, client)
     bound = versions.least_eigenvalue[base]

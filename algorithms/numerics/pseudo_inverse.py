@@ -18,9 +18,6 @@ from algorithms.numerics.jit import compiled
 from algorithms.numerics.small_loops import Matrix, Vector
 from algorithms.numerics.tolerances import RANK
 
-UNKNOWN = -1.0
-"""The rank of an outdated P."""
-
 CERTAIN = 1e-7
 """A squared residual above this share of ‖x‖² is a new direction."""
 

@@ -2,10 +2,11 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -19,6 +20,7 @@ from algorithms.registry import built_in_methods
 from benchmark.bench.floor import floor
 from benchmark.execution.replay import replay, replay_learner
 from data_pipelines import EventStream, simulate
+from data_pipelines.support.progress import counted
 
 SIMULATION = {"alpha": "theory", "ridge": 0.1, "sigma": 0.1, "delta": 0.1}
 REPEATS = 5
@@ -97,7 +99,11 @@ class SpeedRow:
 
 
 def measure_methods(stream: EventStream, repeats: int = REPEATS) -> Iterator[SpeedRow]:
-    """Measure each method, alternating with the floor; once per kernel, both implementations on a short prefix."""
+    """Measure each method, alternating with the floor; once per kernel, both implementations on a short prefix.
+
+    All methods take turns, so that the repeats of each are minutes apart: other work on the machine that lasts some
+    seconds then disturbs one of them, not all.
+    """
     run_floor = partial(floor, stream.items, stream.pools, stream.rewards, stream.noise, 0.1, 0.3)
     run_floor()  # compile
     prefix = EventStream(
@@ -107,20 +113,25 @@ def measure_methods(stream: EventStream, repeats: int = REPEATS) -> Iterator[Spe
         rewards=stream.rewards[:PREFIX],
         noise=stream.noise[:PREFIX],
     )
-    compared = set()
-    for algorithm in methods():
-        max_multiple = algorithm.limits().floor_multiple
-        if max_multiple is None:
-            continue
-        replay(algorithm, prefix)  # compile
-        seconds, floor_seconds = best_of(repeats, partial(replay, algorithm, stream), run_floor)
-        scale = 1e6 / stream.steps
+    limits = {algorithm: algorithm.limits().floor_multiple for algorithm in methods()}
+    measured = [algorithm for algorithm, limit in limits.items() if limit is not None]
+    speed_ups = _speed_ups(measured, prefix, repeats)  # also compiles
+    pairs: dict[Method, list[list[float]]] = {algorithm: [] for algorithm in measured}
+    for algorithm in counted(measured * repeats, "measuring methods", "replays"):
+        pairs[algorithm].append(best_of(1, partial(replay, algorithm, stream), run_floor))
+    for algorithm, times in pairs.items():
+        seconds, floor_seconds = (min(each) * 1e6 / stream.steps for each in zip(*times, strict=True))
+        yield SpeedRow(label(algorithm), seconds, floor_seconds, limits[algorithm] or 0.0, speed_ups.get(algorithm))
+
+
+def _speed_ups(measured: Sequence[Method], prefix: EventStream, repeats: int) -> dict[Method, float]:
+    """Return how many times faster than the literal method the first of each kernel is: those take minutes."""
+    first: dict[tuple[Any, ...], Method] = {}
+    for algorithm in measured:
         kernel = (algorithm.name, *(getattr(algorithm, name) for name in algorithm.kernel_settings))
-        speed_up = None
-        if kernel not in compared:  # the literal methods take minutes
-            compared.add(kernel)
-            speed_up = _speed_up(algorithm, prefix, repeats)
-        yield SpeedRow(label(algorithm), seconds * scale, floor_seconds * scale, max_multiple, speed_up)
+        first.setdefault(kernel, algorithm)
+        replay(algorithm, prefix)  # compile
+    return {algorithm: _speed_up(algorithm, prefix, repeats) for algorithm in first.values()}
 
 
 def _speed_up(algorithm: Method, prefix: EventStream, repeats: int) -> float:
