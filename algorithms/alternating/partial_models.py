@@ -147,8 +147,13 @@ def with_room(part: Part, more: int) -> Part:
 
 
 @compiled
-def read_inverse_ahead(part: Part, client: int) -> None:
-    """Start to read the client's matrix P, if it has a current one."""
+def read_form_ahead(part: Part, own: Pending, client: int) -> None:
+    """Start to read what the client's part is kept as: its rows, or a current matrix P."""
+    if part.is_independent[client]:
+        slot = own.slot[client]
+        if slot >= 0:
+            prefetch(part.rows.M, slot + 1)
+        return
     place = part.inverses.place[client]
     if place > 0:
         prefetch(part.inverses.P, place)

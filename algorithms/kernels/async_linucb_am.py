@@ -14,7 +14,7 @@ from algorithms.alternating.partial_models import (
     local_line,
     new_models,
     prepared_models,
-    read_inverse_ahead,
+    read_form_ahead,
     write_models,
 )
 from algorithms.alternating.warm_start import Beginners, choose_alone, learn_alone, new_beginners, prepared_beginners
@@ -191,8 +191,8 @@ def read_ahead(t: int, events: Events, protocol: Protocol, models: PartialModels
     read_arms_ahead(events.items, events.pools[t])
     read_own_data_ahead(protocol.pending, client)
     read_own_data_ahead(models.own, client)
-    read_inverse_ahead(models.global_part, client)
-    read_inverse_ahead(models.local_part, client)
+    read_form_ahead(models.global_part, models.own, client)
+    read_form_ahead(models.local_part, models.own, client)
 
 
 @compiled
