@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algorithms.numerics.elimination import System, eliminate, factorise, new_system
+from algorithms.numerics.elimination import System, factorise, new_system
 from algorithms.numerics.jit import compiled
 from algorithms.numerics.small_loops import Matrix, Vector
 from algorithms.numerics.tolerances import RANK
@@ -108,8 +108,7 @@ def rebuild(V: Matrix, P: Matrix, status: Vector, scratch: Scratch) -> None:
     Eigenvalues below RANK times the largest are zero.
     """
     d = V.shape[0]
-    invert(V, P, scratch.system)
-    if trace_of(V) * trace_of(P) <= SOLVABLE:  # false for NaN
+    if invert(V, P, scratch.system) and trace_of(V) * trace_of(P) <= SOLVABLE:  # false for NaN
         status[0] = d
         status[1] = 0.0
         return
@@ -220,24 +219,35 @@ def factor_of(V: Matrix, scratch: Scratch) -> int:
 
 
 @compiled
-def invert(V: Matrix, P: Matrix, system: System) -> None:
-    """Set P = V⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, where elimination turns the identity into L⁻¹; P is not finite if V is singular."""
+def invert(V: Matrix, P: Matrix, system: System) -> bool:
+    """Set P = V⁻¹ = L⁻ᵀ D⁻¹ L⁻¹, where elimination turns the identity into L⁻¹; false if a pivot is too small for that.
+
+    A diagonal entry of V⁻¹ is at least its inverse pivot, so then V is not solvable.
+    """
     d = V.shape[0]
-    rows = system.rows
+    rows, inverse_pivots = system.rows, system.inverse_pivots
     for i in range(d):
-        row, V_row, P_row = rows[i], V[i], P[i]
+        row, V_row = rows[i], V[i]
         for j in range(d):
             row[j] = V_row[j]
             row[d + j] = 1.0 if i == j else 0.0
-            P_row[j] = 0.0
-    eliminate(system, d, d, 0.0)
+    factorise(system, d)
+    trace = trace_of(V)
+    for k in range(d):
+        if not trace * inverse_pivots[k] <= SOLVABLE:  # true for NaN
+            return False
+    for i in range(d):
+        row = P[i]
+        for j in range(d):
+            row[j] = 0.0
     for k in range(d):
         reduced = rows[k, d:]
         for i in range(k + 1):
             row = P[i]
-            factor = reduced[i] * system.inverse_pivots[k]
+            factor = reduced[i] * inverse_pivots[k]
             for j in range(k + 1):
                 row[j] += factor * reduced[j]
+    return True
 
 
 @compiled
