@@ -17,7 +17,7 @@ from algorithms.exchange.pending import write_model as write_own_model
 from algorithms.exchange.protocol import Protocol, base_of, write_model
 from algorithms.exchange.read_ahead import prefetch
 from algorithms.exchange.versions import EMPTY
-from algorithms.numerics.elimination import System, new_system, place_arms
+from algorithms.numerics.elimination import System, new_system, place_arms, solve_two
 from algorithms.numerics.independent_rows import SCRATCH, IndependentRows, keep_row, new_independent_rows, try_row
 from algorithms.numerics.jit import compiled
 from algorithms.numerics.pseudo_inverse import (
@@ -32,7 +32,6 @@ from algorithms.numerics.pseudo_inverse import (
     least_eigenvalue,
     multiply,
     new_scratch,
-    solve_two,
     trace_of,
 )
 from algorithms.numerics.small_loops import Matrix, Vector

@@ -26,6 +26,7 @@ from algorithms.numerics.elimination_blocked import (
     sum_up,
 )
 from algorithms.numerics.jit import compiled
+from algorithms.numerics.small_loops import Vector
 
 ALIGNMENT = 64
 
@@ -208,6 +209,62 @@ def factorise(system: System, dimension: int) -> None:
     for i in range(dimension):
         system.inverse_pivots[i] = ROUNDING * system.rows[i, i]  # the minimum of the pivot
     reduce_rows(system, dimension)
+
+
+@compiled
+def solve_two(system: System, x: Vector, u: Vector, w: Vector) -> None:
+    """Set u = (V + x xᵀ)⁻¹b and w = (V + x xᵀ)⁻¹x by elimination; the system holds V, of full rank, and b."""
+    d = x.size
+    rows = system.rows
+    for i in range(d):
+        row, scale = rows[i], x[i]
+        for j in range(d):
+            row[j] += scale * x[j]
+        row[d] = scale
+    factorise(system, d)
+    substitute_back(system, d, u, w)
+
+
+@compiled
+def substitute_back(system: System, d: int, u: Vector, w: Vector) -> None:
+    """Solve the reduced system for its first two columns after V, w and u: the last rows first, four at a time."""
+    rows, inverse_pivots = system.rows, system.inverse_pivots
+    last = d
+    while last >= 4:
+        first = last - 4
+        row0, row1, row2, row3 = rows[first], rows[first + 1], rows[first + 2], rows[first + 3]
+        w0, w1, w2, w3 = row0[d], row1[d], row2[d], row3[d]
+        u0, u1, u2, u3 = row0[d + 1], row1[d + 1], row2[d + 1], row3[d + 1]
+        for j in range(last, d):
+            w_j, u_j = w[j], u[j]
+            w0 -= row0[j] * w_j
+            w1 -= row1[j] * w_j
+            w2 -= row2[j] * w_j
+            w3 -= row3[j] * w_j
+            u0 -= row0[j] * u_j
+            u1 -= row1[j] * u_j
+            u2 -= row2[j] * u_j
+            u3 -= row3[j] * u_j
+        w3, u3 = w3 * inverse_pivots[last - 1], u3 * inverse_pivots[last - 1]
+        entry = row2[last - 1]
+        w2, u2 = (w2 - entry * w3) * inverse_pivots[last - 2], (u2 - entry * u3) * inverse_pivots[last - 2]
+        before, entry = row1[last - 2], row1[last - 1]
+        w1 = (w1 - before * w2 - entry * w3) * inverse_pivots[last - 3]
+        u1 = (u1 - before * u2 - entry * u3) * inverse_pivots[last - 3]
+        third, before, entry = row0[last - 3], row0[last - 2], row0[last - 1]
+        w0 = (w0 - third * w1 - before * w2 - entry * w3) * inverse_pivots[first]
+        u0 = (u0 - third * u1 - before * u2 - entry * u3) * inverse_pivots[first]
+        w[first], w[first + 1], w[first + 2], w[first + 3] = w0, w1, w2, w3
+        u[first], u[first + 1], u[first + 2], u[first + 3] = u0, u1, u2, u3
+        last = first
+    for i in range(last - 1, -1, -1):
+        row = rows[i]
+        for_x, for_b = row[d], row[d + 1]
+        for j in range(i + 1, d):
+            for_x -= row[j] * w[j]
+            for_b -= row[j] * u[j]
+        w[i] = for_x * inverse_pivots[i]
+        u[i] = for_b * inverse_pivots[i]
 
 
 @compiled

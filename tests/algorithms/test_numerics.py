@@ -22,7 +22,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 eliminate, place_arms = python_callable(elimination.eliminate), python_callable(elimination.place_arms)
 include, complete = python_callable(updates.include), python_callable(updates.complete)
 rebuild_at_lower_rank = python_callable(updates.rebuild_at_lower_rank)
-solve_two, add_rank_one = python_callable(updates.solve_two), python_callable(small_loops.add_rank_one)
+solve_two, add_rank_one = python_callable(elimination.solve_two), python_callable(small_loops.add_rank_one)
 
 
 @given(SEEDS, st.integers(1, 30), st.integers(1, 30), st.integers(0, 60), st.sampled_from([1e-3, 0.2, 5.0]))
