@@ -125,7 +125,7 @@ def sum_up_in_blocks(system: System, dimension: int, arms: int) -> None:
 
 @compiled
 def reduce_plainly(system: System, dimension: int) -> None:
-    """Replace minimum pivots by inverse pivots, and set squared widths and means.
+    """Eliminate below the diagonal, and replace minimum pivots by inverse pivots.
 
     Rows are reduced whole, including the part left of the diagonal: the few wasted products cost less than
     short loops would. Four earlier rows are subtracted at a time.

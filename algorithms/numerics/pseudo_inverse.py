@@ -15,7 +15,7 @@ import numpy as np
 
 from algorithms.numerics.elimination import System, factorise, new_system
 from algorithms.numerics.jit import compiled
-from algorithms.numerics.small_loops import Matrix, Vector
+from algorithms.numerics.small_loops import Matrix, Vector, add_outer, set_zero
 from algorithms.numerics.tolerances import RANK
 
 CERTAIN = 1e-7
@@ -120,18 +120,11 @@ def rebuild(V: Matrix, P: Matrix, status: Vector, scratch: Scratch) -> None:
     for k in range(d):
         largest = max(largest, values[k, k])
     rank = 0
-    for i in range(d):
-        for j in range(d):
-            P[i, j] = 0.0
+    set_zero(P)
     for k in range(d):
         if values[k, k] > RANK * largest:
             rank += 1
-            vector = vectors[k]
-            for i in range(d):
-                row = P[i]
-                factor = vector[i] / values[k, k]
-                for j in range(d):
-                    row[j] += factor * vector[j]
+            add_outer(P, vectors[k], 1.0 / values[k, k])
     status[0] = rank
     status[1] = 0.0
 
@@ -143,7 +136,7 @@ def rebuild_at_lower_rank(V: Matrix, P: Matrix, status: Vector, scratch: Scratch
     It is certain if the rest V - L Lᵀ is rounding error and the condition number shows that no eigenvalue is small.
     """
     d = V.shape[0]
-    L, system = scratch.vectors, scratch.system  # L and Y by columns
+    L, system = scratch.vectors, scratch.system  # L by columns, later Y
     rank = factor_of(V, scratch)
     if rank == d:
         return False
@@ -173,15 +166,9 @@ def rebuild_at_lower_rank(V: Matrix, P: Matrix, status: Vector, scratch: Scratch
         inverse_trace += dot(L[k], L[k])
     if not trace_of(V) * inverse_trace <= WELL_CONDITIONED:  # true for NaN
         return False
-    for i in range(d):
-        row = P[i]
-        for j in range(d):
-            row[j] = 0.0
-        for k in range(rank):
-            column = L[k]
-            factor = column[i]
-            for j in range(d):
-                row[j] += factor * column[j]
+    set_zero(P)
+    for k in range(rank):
+        add_outer(P, L[k], 1.0)
     status[0] = rank
     status[1] = 0.0
     return True
@@ -208,10 +195,7 @@ def factor_of(V: Matrix, scratch: Scratch) -> int:
         scale = 1.0 / np.sqrt(rest[pivot, pivot])
         for j in range(d):
             column[j] = rest[pivot, j] * scale
-        for i in range(d):
-            row, factor = rest[i], column[i]
-            for j in range(d):
-                row[j] -= factor * column[j]
+        add_outer(rest, column, -1.0)
         for j in range(d):
             rest[pivot, j] = 0.0
             rest[j, pivot] = 0.0
@@ -236,17 +220,9 @@ def invert(V: Matrix, P: Matrix, system: System) -> bool:
     for k in range(d):
         if not trace * inverse_pivots[k] <= SOLVABLE:  # true for NaN
             return False
-    for i in range(d):
-        row = P[i]
-        for j in range(d):
-            row[j] = 0.0
+    set_zero(P)
     for k in range(d):
-        reduced = rows[k, d:]
-        for i in range(k + 1):
-            row = P[i]
-            factor = reduced[i] * inverse_pivots[k]
-            for j in range(k + 1):
-                row[j] += factor * reduced[j]
+        add_outer(P, rows[k, d : d + k + 1], inverse_pivots[k])
     return True
 
 

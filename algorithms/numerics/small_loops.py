@@ -21,6 +21,16 @@ def add_rank_one(V: Matrix, b: Vector, x: Vector, y: float) -> None:
 
 
 @compiled
+def add_outer(V: Matrix, x: Vector, scale: float) -> None:
+    """V += scale · x xᵀ; if x is shorter than V, only its first rows and columns change."""
+    for i in range(x.size):
+        row = V[i]
+        factor = scale * x[i]
+        for j in range(x.size):
+            row[j] += factor * x[j]
+
+
+@compiled
 def add_scaled(b: Vector, x: Vector, y: float) -> None:
     """b += x y; x may be longer than b."""
     for i in range(b.size):
@@ -35,6 +45,15 @@ def clear(V: Matrix, b: Vector) -> None:
         for j in range(b.size):
             row[j] = 0.0
         b[i] = 0.0
+
+
+@compiled
+def set_zero(V: Matrix) -> None:
+    """V = 0."""
+    for i in range(V.shape[0]):
+        row = V[i]
+        for j in range(V.shape[1]):
+            row[j] = 0.0
 
 
 @compiled
