@@ -1,9 +1,7 @@
 """Build a report: read the runs, make tables, figures and page, log them to MLflow. Unchanged outputs are reused."""
 
-import gc
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -68,23 +66,7 @@ def build(
         only: `tables` or `figures`: make nothing else, no page, nothing in MLflow.
         log: whether to log the tables and figures to MLflow.
     """
-    with _kept_out_of_collections():
-        return _build(uri, names, out, only, log)
-
-
-@contextmanager
-def _kept_out_of_collections() -> Iterator[None]:
-    """Do not search what exists now, and the records once they are read, for cycles: a tenth of the time."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-
-
-def _build(uri: str | None, names: Sequence[str], out: Path | None, only: str | None, log: bool) -> Report:
     results = read_results(uri)
-    gc.freeze()
     if results.all_runs.empty and not results.boards:
         left_out = results.left_out_sentences()
         condition = f" on the currently prepared data ({'; '.join(left_out)})" if left_out else ""
