@@ -89,6 +89,12 @@ def integer(name: str, value: object, low: int, high: int | None = None) -> int:
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
+def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Check a word."""
+    if value not in choices:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+
+
 def seed(value: object) -> int:
     """Check the seed of a run."""
     return integer("seed", value, 0, 2**63 - 1)

@@ -58,15 +58,15 @@ def predicted(line: Line, target: float) -> float:
 
 @compiled
 def alternate(
-    reward: float, global_line: Line, local_line: Line, for_global: float, for_local: float, iterations: int
+    reward: float, first: Line, second: Line, for_first: float, for_second: float, iterations: int
 ) -> tuple[float, float, float]:
-    """Alternate from the given partial rewards, local step first; return ŷ_g, ŷ_l and the last movement."""
+    """Alternate from the given partial rewards; return those of the first and second part, and the last movement."""
     movement = np.inf
     for _ in range(iterations):
-        new_for_global = reward - predicted(local_line, for_local)
-        new_for_local = reward - predicted(global_line, new_for_global)
-        movement = max(abs(new_for_global - for_global), abs(new_for_local - for_local))
-        for_global, for_local = new_for_global, new_for_local
+        new_for_second = reward - predicted(first, for_first)
+        new_for_first = reward - predicted(second, new_for_second)
+        movement = max(abs(new_for_first - for_first), abs(new_for_second - for_second))
+        for_first, for_second = new_for_first, new_for_second
         if movement <= AM_STOP:
             break
-    return for_global, for_local, movement
+    return for_first, for_second, movement

@@ -45,6 +45,7 @@ class Parameters(NamedTuple):
     """Parameters of the kernel besides the stream and the state; `alone` is the confidence of a beginner."""
 
     am_iterations: int
+    global_first: bool
     together: Confidence
     alone: Confidence
     seed: int
@@ -89,7 +90,8 @@ class AsyncLinUCBAMRun(CompiledRun):
         global_part, local_part = algorithm.feature_slices(dimension)
         parameters = Parameters(
             am_iterations=algorithm.am_iterations,
-            together=confidence_of(algorithm, extra_sigma=2.0),  # the lemma of section 3.4 has σ + 2
+            global_first=algorithm.order == "global",
+            together=confidence_of(algorithm, algorithm.extra_sigma),
             alone=confidence_of(algorithm),
             seed=seed,
         )
@@ -217,14 +219,13 @@ def act_together(
     outcome.choices[t] = choice
     item = pool[choice]
     reward = events.rewards[t, choice] + events.noise[t]
-    for_global, for_local, movement = alternate(
-        reward,
-        global_line(models, protocol, client, item, downloaded),
-        local_line(models, client, item),
-        reward - local_system.means[choice],
-        reward - global_system.means[choice],
-        parameters.am_iterations,
-    )
+    of_global, of_local = global_line(models, protocol, client, item, downloaded), local_line(models, client, item)
+    for_global, for_local = reward - local_system.means[choice], reward - global_system.means[choice]
+    iterations = parameters.am_iterations
+    if parameters.global_first:
+        for_global, for_local, movement = alternate(reward, of_global, of_local, for_global, for_local, iterations)
+    else:
+        for_local, for_global, movement = alternate(reward, of_local, of_global, for_local, for_global, iterations)
     learn_local(models, client, t, item, for_local)
     log_det += np.log1p(global_system.squared_widths[choice])
     observe(protocol, client, t, item, for_global, log_det)

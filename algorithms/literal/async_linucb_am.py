@@ -73,7 +73,7 @@ class LiteralAsyncLinUCBAM:
             (self.protocol.model[client], self.global_slice),
             (self.local[client], self.local_slice),
         ):
-            alpha = confidence_width(statistics, p.alpha, p.ridge, p.sigma + 2, p.delta)
+            alpha = confidence_width(statistics, p.alpha, p.ridge, p.sigma + p.extra_sigma, p.delta)
             scores += upper_bounds(contexts[:, features], statistics, alpha, p.ridge)
         return pick(scores, rng)
 
@@ -91,7 +91,7 @@ class LiteralAsyncLinUCBAM:
         return self.protocol.communicate(client)
 
     def alternate(self, client: int, x_g: Array, x_l: Array, y: float) -> tuple[float, float]:
-        """Eq. 7: alternate from the ridge estimates, local step first; return the partial rewards ŷ_g and ŷ_l."""
+        """Eq. 7: alternate from the ridge estimates, in the given order; return the partial rewards ŷ_g and ŷ_l."""
         ridge = self.parameters.ridge
         model, local = self.protocol.model[client], self.local[client]
         inverse_g = pseudo_inverse(model.V + np.outer(x_g, x_g))
@@ -99,13 +99,20 @@ class LiteralAsyncLinUCBAM:
         y_l = y - x_g @ model.ridge_estimate(ridge)
         y_g = y - x_l @ local.ridge_estimate(ridge)
 
+        def step_globally() -> None:
+            nonlocal y_l
+            y_l = y - x_g @ project(inverse_g @ (model.b + x_g * y_g))
+
+        def step_locally() -> None:
+            nonlocal y_g
+            y_g = y - x_l @ project(inverse_l @ (local.b + x_l * y_l))
+
+        steps = (step_globally, step_locally) if self.parameters.order == "global" else (step_locally, step_globally)
+
         def iterate() -> float:
-            nonlocal y_g, y_l
             before = y_g, y_l
-            theta_l = project(inverse_l @ (local.b + x_l * y_l))
-            y_g = y - x_l @ theta_l
-            theta_g = project(inverse_g @ (model.b + x_g * y_g))
-            y_l = y - x_g @ theta_g
+            for step in steps:
+                step()
             return float(max(abs(y_g - before[0]), abs(y_l - before[1])))
 
         self.repeat(iterate)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha, Threshold
@@ -14,13 +14,19 @@ if TYPE_CHECKING:
     from algorithms.kernels.async_linucb_am import AsyncLinUCBAMRun
     from algorithms.literal.async_linucb_am import LiteralAsyncLinUCBAM
 
+Order = Literal["global", "local"]
+Width = Literal["lemma", "noise"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class AsyncLinUCBAM(Method):
     """Hyper-parameters of Async-LinUCB-AM, in addition to those of Async-LinUCB.
 
     `global_dim` is d_g: the first d_g features are global, the others local; with `None` all features are both.
-    `warm_start` selects Algorithm 5. `am_iterations` bounds the alternating minimisation of one step.
+    `warm_start` selects Algorithm 5. `am_iterations` bounds the alternating minimisation of one step. `order` is the
+    part whose step goes first in it: a client without received data explains its first observations by that part
+    alone, so "local", the order in which Eq. 7 lists the steps, uploads b = 0. `width` matters for α = "theory" only:
+    the lemma of section 3.4 has σ + 2, the authors' program σ alone ("noise").
     """
 
     name: ClassVar[str] = "async-linucb-am"
@@ -29,6 +35,7 @@ class AsyncLinUCBAM(Method):
     front: ClassVar[Front | None] = GAMMA
     tuning: ClassVar = CONFIDENCE_TUNING
     style: ClassVar[int | None] = 1
+    version: ClassVar[int] = 2
     microseconds_per_step: ClassVar[float] = 18.0
     compile_seconds: ClassVar[int | None] = 15
     kernel_settings: ClassVar[tuple[str, ...]] = ("warm_start",)
@@ -38,6 +45,8 @@ class AsyncLinUCBAM(Method):
     global_dim: int | None = None
     warm_start: bool = False
     am_iterations: int = 100
+    order: Order = "global"
+    width: Width = "lemma"
     alpha: Alpha = 0.3
     ridge: float = 0.2
     sigma: float = 0.1
@@ -51,6 +60,13 @@ class AsyncLinUCBAM(Method):
         if not isinstance(self.warm_start, bool):
             raise ValueError(f"warm_start must be True or False, got {self.warm_start!r}")
         object.__setattr__(self, "am_iterations", check.integer("am_iterations", self.am_iterations, 1))
+        check.one_of("order", self.order, get_args(Order))
+        check.one_of("width", self.width, get_args(Width))
+
+    @property
+    def extra_sigma(self) -> float:
+        """What `width` adds to σ."""
+        return 2.0 if self.width == "lemma" else 0.0
 
     def feature_slices(self, dimension: int) -> tuple[slice, slice]:
         """Return the positions of the global and of the local features in x."""
@@ -73,11 +89,14 @@ class AsyncLinUCBAM(Method):
 
     @classmethod
     def examples(cls) -> Iterable["AsyncLinUCBAM"]:
-        """Return both extremes, a global dimension, and the warm start with and without one."""
-        yield from (AsyncLinUCBAM(gamma=gamma) for gamma in (1, 1.5, math.inf))
-        yield AsyncLinUCBAM(gamma=2, global_dim=2, alpha="theory", ridge=0.1)
-        yield AsyncLinUCBAM(gamma_upload=1.1, gamma_download=3, global_dim=2, warm_start=True)
-        yield AsyncLinUCBAM(gamma=1.5, warm_start=True)
+        """Return in both orders: the extremes, a global dimension, both widths, the warm start with and without one."""
+        orders: tuple[Order, ...] = get_args(Order)
+        for order in orders:
+            yield from (AsyncLinUCBAM(gamma=gamma, order=order) for gamma in (1, 1.5, math.inf))
+            yield AsyncLinUCBAM(gamma=2, global_dim=2, alpha="theory", ridge=0.1, order=order)
+            yield AsyncLinUCBAM(gamma=2, global_dim=2, alpha="theory", ridge=0.1, order=order, width="noise")
+            yield AsyncLinUCBAM(gamma_upload=1.1, gamma_download=3, global_dim=2, warm_start=True, order=order)
+            yield AsyncLinUCBAM(gamma=1.5, warm_start=True, order=order)
 
     def limits(self) -> Limits:
         """Return the limits that `fedbandit bench` checks."""

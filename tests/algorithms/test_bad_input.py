@@ -51,6 +51,8 @@ CASES: list[tuple[Callable[[], object], str, str, str]] = [
     (lambda: AsyncLinUCBAM(gamma=2, global_dim=2.0), "global_dim", "2.0", "an integer from 1"),
     (lambda: AsyncLinUCBAM(gamma=2, warm_start=1), "warm_start", "1", "True or False"),
     (lambda: AsyncLinUCBAM(gamma=2, am_iterations=0), "am_iterations", "0", "an integer from 1"),
+    (lambda: AsyncLinUCBAM(gamma=2, order="both"), "order", "'both'", "'global' or 'local'"),
+    (lambda: AsyncLinUCBAM(gamma=2, width=None), "width", "None", "'lemma' or 'noise'"),
     (lambda: SyncLinUCB(threshold=-1), "threshold", "-1", "from 0 to inf"),
     (lambda: SyncLinUCB(threshold=math.nan), "threshold", "nan", "from 0 to inf"),
     (lambda: SyncLinUCB(threshold=1, ridge=0), "ridge", "0", "above 0"),

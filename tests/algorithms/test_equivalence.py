@@ -1,6 +1,7 @@
 """The literal and the compiled implementations make the same choices and the same transfers."""
 
 from collections.abc import Callable
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB, Trace
 from algorithms.literal import literal
 from algorithms.literal.async_linucb_am import LiteralAsyncLinUCBAM
+from algorithms.methods.async_linucb_am import Order, Width
 from benchmark import EventStream
 from benchmark.execution.replay import replay, replay_learner
 from data_pipelines import simulate
 from tests.algorithms.extremes import CentralisedLinUCB, IndependentLinUCB
-from tests.algorithms.inspection import assert_same_statistics
+from tests.algorithms.inspection import assert_same_statistics, server_view
 from tests.streams import confidences, gammas, streams
 
 PER_STEP = ("choices", "rewards", "uploads", "downloads", "unsettled", "regret")
@@ -63,6 +65,8 @@ def test_async_linucb_am_agrees_up_to_the_first_unsettled_step(
         gamma_download=data.draw(thresholds),
         global_dim=data.draw(st.one_of(st.none(), st.integers(1, stream.dimension))),
         warm_start=warm_start,
+        order=data.draw(st.sampled_from(get_args(Order))),
+        width=data.draw(st.sampled_from(get_args(Width))),
         **confidence,
     )
     oracle = RecordingAM(algorithm)
@@ -119,13 +123,45 @@ def test_both_implementations_agree_on_a_longer_stream_with_slots_and_private_st
 
 @pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize("global_dim", [None, 16])
-def test_async_linucb_am_agrees_in_the_papers_dimension(warm_start: bool, global_dim: int | None) -> None:
+@pytest.mark.parametrize("order", get_args(Order))
+def test_async_linucb_am_agrees_in_the_papers_dimension(order: Order, warm_start: bool, global_dim: int | None) -> None:
     stream = simulate(seed=8, steps=700, clients=12, arms=10, dimension=25, global_dim=16)
     for gamma in (1.05, 5.0, np.inf):
-        algorithm = AsyncLinUCBAM(gamma=gamma, global_dim=global_dim, warm_start=warm_start)
+        algorithm = AsyncLinUCBAM(gamma=gamma, global_dim=global_dim, warm_start=warm_start, order=order)
         actual, expected = replay(algorithm, stream), replay(literal(algorithm), stream)
         unsettled = np.flatnonzero(actual.unsettled | expected.unsettled)
         assert_same_trace(actual, expected, unsettled[0] if len(unsettled) else None)
+
+
+@pytest.mark.parametrize("global_dim", [None, 16])
+def test_with_the_warm_start_both_orders_of_the_alternation_make_the_same_choices_and_transfers(
+    global_dim: int | None,
+) -> None:
+    stream = simulate(seed=4, steps=3000, clients=20, dimension=25, global_dim=16)
+    for gamma in (1.05, 5.0, np.inf):
+        global_first, local_first = (
+            replay(AsyncLinUCBAM(gamma=gamma, global_dim=global_dim, warm_start=True, order=order), stream)
+            for order in get_args(Order)
+        )
+        assert_same_trace(global_first, local_first)
+    assert global_first.rewards.sum() > 0
+
+
+@pytest.mark.parametrize(("order", "carries_data"), [("global", True), ("local", False)])
+def test_the_first_upload_of_a_client_carries_partial_rewards_by_default_and_none_with_the_local_step_first(
+    order: Order, carries_data: bool
+) -> None:
+    assert AsyncLinUCBAM(gamma=5).order == "global"
+    stream = simulate(seed=0, steps=1, clients=1, dimension=25, global_dim=12)
+    algorithm = AsyncLinUCBAM(gamma=1.01, global_dim=12, alpha="theory", ridge=0.1, order=order)
+    oracle = literal(algorithm)
+    trace = replay_learner(oracle, stream, 0)
+    run = algorithm.start(stream, 0)
+    run.advance()
+    assert trace.uploads.sum() == run.trace().uploads.sum() == 1
+    assert abs(trace.rewards[0]) > 0.01
+    for b in (oracle.protocol.server.b, server_view(run.protocol)[1]):
+        assert (np.abs(b).max() > 1e-3) == carries_data
 
 
 def test_unsettled_steps_are_counted_and_rare_in_the_papers_simulation() -> None:

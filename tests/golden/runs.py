@@ -18,8 +18,12 @@ from data_pipelines import simulate
 
 FILE = Path(__file__).parent / "runs.json"
 INSTRUCTIONS = (
-    "If this is intended, raise ENGINE_VERSION in benchmark/plan/run_key.py, then run: python -m tests.golden"
+    "If this is intended, raise the version of the method, or ENGINE_VERSION in benchmark/plan/run_key.py if all "
+    "methods are concerned, then run: python -m tests.golden"
 )
+
+Runs = dict[str, dict[str, Any]]
+"""Golden runs by run key."""
 
 
 def examples() -> list[Method]:
@@ -37,23 +41,19 @@ def streams() -> dict[str, tuple[EventStream, int]]:
     }
 
 
-def replay_all() -> dict[str, dict[str, Any]]:
-    """Return the key, the hash of the choices, the reward to the last bit and the transfers of each run."""
+def replay_all() -> Runs:
+    """Return the hash of the choices, the reward to the last bit and the transfers of each run."""
     runs = {}
     for name, (stream, seed) in streams().items():
-        for algorithm in examples():
-            trace = replay(algorithm, stream, seed)
-            parameters = hyper_parameters(algorithm)
+        for method in examples():
+            trace = replay(method, stream, seed)
+            parameters = hyper_parameters(method)
             description = ", ".join(f"{key}={value}" for key, value in parameters.items())
-            runs[f"{name}: {algorithm.name} {description}".strip()] = {
-                "key": run_key(
-                    stream.fingerprint,
-                    algorithm.name,
-                    parameters,
-                    seed,
-                    version=algorithm.version,
-                    added=algorithm.added,
-                ),
+            key = run_key(stream.fingerprint, method.name, parameters, seed, version=method.version, added=method.added)
+            runs[key] = {
+                "run": f"{name}: {method.name} {description}".strip(),
+                "method": method.name,
+                "version": method.version,
                 "choices": hashlib.sha256(np.asarray(trace.choices, dtype="<i4").tobytes()).hexdigest(),
                 "reward": math.fsum(trace.rewards.tolist()).hex(),
                 "uploads": int(trace.uploads.sum()),
@@ -68,20 +68,23 @@ def golden() -> dict[str, Any]:
     return content
 
 
-def changes(before: dict[str, Any], runs: dict[str, dict[str, Any]]) -> list[str]:
-    """Describe the runs whose results or keys have changed."""
+def changes(before: dict[str, Any], runs: Runs) -> list[str]:
+    """Describe the golden runs that are missing or have other results; those of earlier versions are not compared."""
+    versions = {run["method"]: run["version"] for run in runs.values()}
     differences = []
-    for name, old in before["runs"].items():
-        new = runs.get(name, {})
-        differences += [
-            f"{name}: {field} was {value}, is {new.get(field)}"
-            for field, value in old.items()
-            if new.get(field) != value
-        ]
+    for key, old in before["runs"].items():
+        if key in runs:
+            differences += [
+                f"{old['run']}: {field} was {value}, is {runs[key][field]}"
+                for field, value in old.items()
+                if runs[key][field] != value
+            ]
+        elif versions.get(old["method"], 0) <= old["version"]:
+            differences.append(f"{old['run']}: its key {key} is missing")
     return differences
 
 
-def verdict(before: dict[str, Any], runs: dict[str, dict[str, Any]], engine_version: int = ENGINE_VERSION) -> str:
+def verdict(before: dict[str, Any], runs: Runs, engine_version: int = ENGINE_VERSION) -> str:
     """Return an empty text if nothing has changed, otherwise the changes and what to do."""
     if before["engine_version"] != engine_version:
         return (
@@ -89,5 +92,7 @@ def verdict(before: dict[str, Any], runs: dict[str, dict[str, Any]], engine_vers
             f"{before['engine_version']}. {INSTRUCTIONS}"
         )
     differences = changes(before, runs)
-    differences += [f"{name}: is not in the golden file" for name in runs if name not in before["runs"]]
+    differences += [
+        f"{run['run']}: is not in the golden file" for key, run in runs.items() if key not in before["runs"]
+    ]
     return "\n".join([*differences, f"Results have changed. {INSTRUCTIONS}"]) if differences else ""
