@@ -271,8 +271,12 @@ class Experiment(Strict):
 
     @model_validator(mode="after")
     def _known_effects(self) -> "Experiment":
-        options = {*type(self.streams[0]).model_fields, *self.algorithms[0].parameters}
-        for field, names in (("effects_of", self.effects_of), ("words", self.words)):
+        of_streams = type(self.streams[0]).model_fields
+        of_first, of_all = (
+            {*of_streams, *(name for entry in entries for name in entry.parameters)}
+            for entries in (self.algorithms[:1], self.algorithms)
+        )
+        for field, names, options in (("effects_of", self.effects_of, of_first), ("words", self.words, of_all)):
             for name in names:
                 if name not in options:
                     raise unknown_name(field, name, options)
