@@ -34,7 +34,7 @@ def communication_margin(stated: float, share: float = COMMUNICATION_SHARE) -> f
 def verdict_on_number(stated: float, ours: ArrayLike, margin: float, min_seeds: int = MIN_SEEDS) -> ClaimVerdict:
     """Judge a number that the paper states by our values, one per seed (NaN left out).
 
-    A stated zero that is zero on each of our seeds is mechanical: it could hardly fail.
+    Only a stated zero that is zero on each of our seeds is mechanical.
     """
     if not math.isfinite(stated) or not margin >= 0:
         raise ValueError(f"the stated value must be finite and its margin at least 0, got {stated} and {margin}")

@@ -1,6 +1,7 @@
 """Holm's correction for many tests, and the verdicts on the directions that the paper states."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
@@ -23,9 +24,16 @@ def holm(values: Sequence[float]) -> list[float]:
     return corrected
 
 
+class DirectionTest(NamedTuple):
+    """The verdict on a direction, and its p value with Holm's correction; NaN if it was not tested."""
+
+    verdict: ClaimVerdict
+    p: float
+
+
 def verdicts_on_directions(
     values_by_claim: Mapping[str, ArrayLike], level: float = LEVEL, min_seeds: int = MIN_SEEDS
-) -> dict[str, ClaimVerdict]:
+) -> dict[str, DirectionTest]:
     """Judge all directions together: each has one value per seed, positive where the runs agree with the paper.
 
     A claim with fewer than `min_seeds` values (NaN left out) is undecided and is not counted by the correction.
@@ -33,7 +41,7 @@ def verdicts_on_directions(
     values = {claim: without_nan(numbers) for claim, numbers in values_by_claim.items()}
     tests = [one_sample_p(numbers) if len(numbers) >= min_seeds else float("nan") for numbers in values.values()]
     pairs = zip(values.items(), holm(tests), strict=True)
-    return {claim: _verdict(numbers, p, level) for (claim, numbers), p in pairs}
+    return {claim: DirectionTest(_verdict(numbers, p, level), p) for (claim, numbers), p in pairs}
 
 
 def _verdict(values: Floats, p: float, level: float) -> ClaimVerdict:

@@ -20,7 +20,7 @@ from benchmark.statistics.equivalence import (
     verdict_on_count,
     verdict_on_number,
 )
-from benchmark.statistics.holm import MIN_SEEDS, verdicts_on_directions
+from benchmark.statistics.holm import MIN_SEEDS, DirectionTest, verdicts_on_directions
 from benchmark.statistics.paired import mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict
 from reports.analysis.directions import ABOUT_DATA, check_direction, used_settings
@@ -44,7 +44,8 @@ class Judged:
 
     `claim` is the text of the claim, the same on all variants; `at` says at which regret, for a claim about several
     levels. `paper` is the number that the paper states. `ours` is a text; `interval` is our mean with its 95 %
-    interval. `is_at_edge` says that a tuned value is at the edge of its grid.
+    interval. `p` is the p value of a direction with Holm's correction. `is_at_edge` says that a tuned value is at the
+    edge of its grid.
     """
 
     kind: str
@@ -58,6 +59,7 @@ class Judged:
     ours: str = ""
     interval: tuple[float, float, float] | None = None
     seeds: int = 0
+    p: float = math.nan
     verdict: ClaimVerdict = ClaimVerdict.NOT_CHECKABLE
     remark: str = ""
     caveat: str = ""
@@ -175,25 +177,23 @@ def _judged_together(rows: Sequence[Tested]) -> list[Judged]:
         for number, (claim, row, evidence) in enumerate(rows)
         if evidence.values and row.caveat != STAND_IN and "undetermined" not in claim
     }
-    verdicts = verdicts_on_directions(tested)
-    return [_direction(*row, verdicts.get(str(number))) for number, row in enumerate(rows)]
+    tests = verdicts_on_directions(tested)
+    return [_direction(*row, tests.get(str(number))) for number, row in enumerate(rows)]
 
 
-def _direction(claim: Mapping[str, Any], row: Judged, evidence: Evidence, verdict: ClaimVerdict | None) -> Judged:
+def _direction(claim: Mapping[str, Any], row: Judged, evidence: Evidence, test: DirectionTest | None) -> Judged:
     remark = "; ".join(text for text in (evidence.why_not, evidence.method) if text)
     row = replace(row, ours=evidence.ours, seeds=evidence.seeds, remark=remark)
     if row.caveat == STAND_IN:
         return replace(row, remark=STAND_IN)
     if "undetermined" in claim and evidence.values:
         return replace(row, verdict=ClaimVerdict.NOT_DETERMINED, remark=f"{claim['undetermined']}; {remark}")
-    verdict = verdict or evidence.verdict
+    verdict, p = test or (evidence.verdict, math.nan)
     if verdict is None:
         return row
-    if verdict == ClaimVerdict.REPRODUCED and "mechanical" in claim:
-        return replace(row, verdict=ClaimVerdict.MECHANICAL, remark=f"{claim['mechanical']}; {remark}")
     if verdict == ClaimVerdict.UNDECIDED and evidence.values and evidence.seeds < MIN_SEEDS:
         remark = f"fewer than {MIN_SEEDS} seeds; {remark}"
-    return replace(row, verdict=verdict, remark=remark)
+    return replace(row, p=p, verdict=verdict, remark=remark)
 
 
 def _numbers(results: Results, context: Context) -> Iterator[Judged]:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from benchmark.metrics import metric as declared_metric
 from benchmark.statistics.equal_regret import Front, at_equal_regret
-from benchmark.statistics.paired import kendall_tau
+from benchmark.statistics.paired import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict
 from reports.analysis.evidence import Evidence, evidence
 from reports.analysis.user_directions import group_losses, nearer_to_centre
@@ -40,7 +40,7 @@ def check_direction(claim: Mapping[str, Any], runs: pd.DataFrame, results: Resul
 
 
 def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
-    """Kendall's τ between threshold (or d_g) and a metric, for each seed."""
+    """Kendall's τ between threshold (or d_g) and a metric, for each seed; also the difference of the end points."""
     along, metric = direction["along"], direction["metric"]
     chosen = _along(direction, runs)
     points = chosen.groupby("seed")[along].nunique()
@@ -49,16 +49,42 @@ def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, co
     values = [kendall_tau(part[along], part[metric]) for _, part in chosen.groupby("seed")]
     words = {"threshold": "the threshold", "global_dim": "d_g"}[along]
     method = f"Kendall's τ of {declared_metric(metric).short_name} with {words}, {int(points.max())} settings"
-    return evidence(values, direction["sign"], "τ = ", method, bound=1)
+    found = evidence(values, direction["sign"], "τ = ", method, bound=1)
+    return replace(found, ours=f"{found.ours}; {_end_points(direction, chosen)}") if found.values else found
+
+
+def _end_points(direction: Mapping[str, Any], runs: pd.DataFrame) -> str:
+    """Return the difference of a metric between the lowest and the highest threshold (or d_g), in words."""
+    along, metric = direction["along"], direction["metric"]
+    ends = runs[along].min(), runs[along].max()
+    first, last = (runs[runs[along] == end].set_index("seed")[metric] for end in ends)
+    differences = (last - first).dropna()
+    first_text, last_text = (
+        front_text(direction["algorithm"], end) if along == "threshold" else f"d_g={end:g}" for end in ends
+    )
+    return f"from {first_text} to {last_text} {interval_text(*mean_interval(differences))}"
 
 
 def _along(direction: Mapping[str, Any], runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs whose trend is tested."""
     along = direction["along"]
     low, high = direction.get("between", (-math.inf, math.inf))
-    chosen = runs[(runs["algorithm"] == direction["algorithm"]) & (runs["variant"] == "") & runs[along].notna()]
+    chosen = _of_method(direction, runs)
+    chosen = chosen[chosen[along].notna()]
     between: pd.DataFrame = chosen[(chosen[along] >= low * (1 - 1e-9)) & (chosen[along] <= high * (1 + 1e-9))]
     return between
+
+
+def _of_method(setting: Mapping[str, Any], runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs of a method, with the parameters that are stated if an experiment has variants of it."""
+    of_method = runs[runs["algorithm"] == setting["algorithm"]]
+    if "parameters" in setting:
+        stated = setting["parameters"].items()
+        is_chosen = pd.Series([stated <= each.items() for each in of_method["configuration"]], of_method.index)
+    else:
+        is_chosen = of_method["variant"] == ""
+    chosen: pd.DataFrame = of_method[is_chosen]
+    return chosen
 
 
 def equal_regret(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
@@ -141,7 +167,7 @@ def used_settings(direction: Mapping[str, Any], settings: pd.DataFrame) -> pd.Da
 
 
 def _setting(runs: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:
-    runs = runs[(runs["algorithm"] == setting["algorithm"]) & (runs["variant"] == "")]
+    runs = _of_method(setting, runs)
     if setting["threshold"] == FREQUENT:
         candidates = runs[runs["threshold"] > min(method(setting["algorithm"]).ends)]
         lowest: pd.DataFrame = candidates[candidates["threshold"] == candidates["threshold"].min()]

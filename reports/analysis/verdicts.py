@@ -15,7 +15,7 @@ MEANINGS: dict[ClaimVerdict | Verdict, str] = {
     ClaimVerdict.OPPOSITE: "a direction that is significant against the paper",
     ClaimVerdict.UNDECIDED: "the runs decide neither for nor against: the interval is too wide, or levels disagree",
     ClaimVerdict.NOT_DETERMINED: "the claim depends on something that the paper does not state",
-    ClaimVerdict.MECHANICAL: "a claim that could hardly fail; counted separately",
+    ClaimVerdict.MECHANICAL: "a zero that the paper states and that no run can miss; counted separately",
     ClaimVerdict.NOT_CHECKABLE: "the claim needs data or runs that this report does not have",
 }
 """The only definitions of verdicts: legends and the glossary of the page show them."""

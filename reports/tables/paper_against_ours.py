@@ -45,9 +45,8 @@ RULES = (
     f"A number is reproduced if the 90 % interval of our mean lies within ±{REWARD_SHARE:.0%} of (reward − 1) or "
     f"±{COMMUNICATION_SHARE:.0%} of a communication around it, and different if the 95 % interval lies outside; a "
     f"count must be equal. Directions are tested by seed with Holm's correction over all of them, and "
-    f"those with a tuned α over all of those; opposite means significant against the paper. With fewer than "
-    f"{MIN_SEEDS} seeds everything is undecided. Mechanical claims "
-    f"could hardly fail and are counted separately."
+    f"those with a tuned α over all of those (p); opposite means significant against the paper. With fewer than "
+    f"{MIN_SEEDS} seeds everything is undecided. Mechanical means that both numbers are zero."
 )
 
 
@@ -78,6 +77,7 @@ def _row(claim: Judged) -> dict[str, Any]:
         "ours_low": low,
         "ours_high": high,
         "seeds": claim.seeds or None,
+        "p": f"{claim.p:.2g}" if claim.p == claim.p else "",
         "verdict": str(claim.verdict) + (f" ({claim.caveat})" if claim.caveat else ""),
         "remark": claim.remark,
     }

@@ -28,7 +28,7 @@ from tests.tools.renew import filled
 THEIRS_TUNED = f"{THEIRS}, α tuned"
 FREQUENT, NEVER = 1.01, math.inf
 GRID = (0.0, 0.01, 0.1, 0.3)
-CHOOSING, REPORTING = (10000, 10001, 10002), range(10)
+CHOOSING, REPORTING = tuple(CHOOSING_SEEDS), range(10)
 
 Reward = Callable[[float, float, int], float]
 
@@ -131,7 +131,7 @@ def test_missing_runs_on_choosing_seeds_are_named_in_the_cell():
         "not checkable here: Async-LinUCB at γ=∞: 1 run on seeds for choosing missing, such as α=0.1 on seed 10002"
     )
     text = cell(*report_of(runs_with(reversed_by_tuning, REPORTING)), THEIRS_TUNED)
-    assert "12 runs on seeds for choosing missing" in text
+    assert f"{len(CHOOSING) * len(GRID)} runs on seeds for choosing missing" in text
     text = cell(*report_of(runs_with(reversed_by_tuning, CHOOSING)), THEIRS_TUNED)
     assert text == "not checkable here: Async-LinUCB at γ=∞: no run with the chosen α=0.1 on a report seed"
 
@@ -201,8 +201,8 @@ def stored(fresh: HandMade) -> Results:
 
 
 def test_tuned_runs_are_in_no_other_table_or_figure(stored: Results):
-    assert len(stored.tuning) == 2 * 4 * 5
-    assert stored.choosing == 2 * 4 * 3
+    assert len(stored.tuning) == 2 * len(GRID) * (len(CHOOSING) + 2)
+    assert stored.choosing == 2 * len(GRID) * len(CHOOSING)
     assert set(stored.runs["experiment"]) == {"fig_d"}
     assert set(stored.all_runs["seed"]) == {0, 1}
     context = make_context(stored)
@@ -217,7 +217,7 @@ def test_missing_runs_of_both_kinds_of_seeds_are_counted(stored: Results):
     sweeps.loc[0] = [tuned_experiment(), "paper", "FINISHED"]
     results = replace(stored, sweeps=sweeps)
     table = missing.tables(results, make_context(results))[0].frame.set_index("experiment")
-    assert table.loc[tuned_experiment(), ["planned", "finished"]].tolist() == [2340, 40]
+    assert table.loc[tuned_experiment(), ["planned", "finished"]].tolist() == [3600, len(stored.tuning)]
 
 
 def test_the_records_rebuild_the_tuned_claims_without_the_store(stored: Results, tmp_path: Path):

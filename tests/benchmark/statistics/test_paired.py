@@ -86,18 +86,26 @@ def test_holm_keeps_the_family_wise_error_at_its_level():
 def test_directions_are_judged_together():
     clear = [1.0, 1.1, 0.9, 1.05, 0.95]
     marginal = [1.0, 2.0, 0.2, 1.5, -0.1]  # p = 0.08 alone
-    verdicts = verdicts_on_directions(
+    tests = verdicts_on_directions(
         {"holds": clear, "fails": [-value for value in clear], "open": marginal, "few seeds": clear[:4]}
     )
-    assert verdicts == {"holds": "reproduced", "fails": "opposite", "open": "undecided", "few seeds": "undecided"}
+    assert tests["open"].p == pytest.approx(one_sample_p(marginal))
+    assert tests["holds"].p == pytest.approx(3 * one_sample_p(clear))
+    assert np.isnan(tests["few seeds"].p)
+    assert {claim: test.verdict for claim, test in tests.items()} == {
+        "holds": "reproduced",
+        "fails": "opposite",
+        "open": "undecided",
+        "few seeds": "undecided",
+    }
 
 
 def test_more_claims_make_each_harder_to_decide():
     values = [1.0, 2.0, 0.6, 1.5, 0.1]
     assert 0.025 < one_sample_p(values) < 0.05
-    assert verdicts_on_directions({"one": values}) == {"one": "reproduced"}
+    assert verdicts_on_directions({"one": values})["one"].verdict == "reproduced"
     noise = [1.0, -1.0, 0.5, -0.5, 0.1]
-    assert verdicts_on_directions({"one": values, "other": noise})["one"] == "undecided"
+    assert verdicts_on_directions({"one": values, "other": noise})["one"].verdict == "undecided"
 
 
 @given(st.lists(FINITE, min_size=2, max_size=8), FINITE)
