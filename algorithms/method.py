@@ -77,11 +77,13 @@ class Limits:
 
     Attributes:
         floor_multiple: the maximum time per step, as a multiple of the floor.
+        median_multiple: the maximum of the median of these multiples over the front of the method.
         growth: the maximum time per step with 100,000 clients, as a multiple of that with 1,000.
         memory: the maximum memory with a million clients, in GiB.
     """
 
     floor_multiple: float | None = None
+    median_multiple: float | None = None
     growth: float | None = None
     memory: float | None = None
 
@@ -115,6 +117,7 @@ class Method(ABC):
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
         kernel_settings: the boolean parameters that select its kernels.
+        measured: values of further parameters that `fedbandit bench` measures, each on its own.
     """
 
     name: ClassVar[str]
@@ -129,6 +132,7 @@ class Method(ABC):
     microseconds_per_step: ClassVar[float] = PLAIN_PYTHON
     compile_seconds: ClassVar[int | None] = None
     kernel_settings: ClassVar[tuple[str, ...]] = ()
+    measured: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Require a method to define its own names and oracle: inherited ones would belong to another method."""

@@ -39,6 +39,7 @@ class AsyncLinUCBAM(Method):
     microseconds_per_step: ClassVar[float] = 18.0
     compile_seconds: ClassVar[int | None] = 15
     kernel_settings: ClassVar[tuple[str, ...]] = ("warm_start",)
+    measured: ClassVar = {"order": get_args(Order)}
     gamma: Threshold | None = None
     gamma_upload: Threshold | None = None
     gamma_download: Threshold | None = None
@@ -100,4 +101,6 @@ class AsyncLinUCBAM(Method):
 
     def limits(self) -> Limits:
         """Return the limits that `fedbandit bench` checks."""
-        return Limits(floor_multiple=2.5 if self.warm_start else 2.0, memory=8.0)
+        if self.warm_start:
+            return Limits(floor_multiple=2.5, memory=8.0)
+        return Limits(floor_multiple=2.3, median_multiple=2.1, memory=8.0)

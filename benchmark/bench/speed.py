@@ -2,10 +2,11 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,19 @@ def lastfm_shaped() -> EventStream:
 
 
 def methods() -> Iterator[Method]:
-    """Yield every method, with each of its kernels and seven values from one end of its grid to the other."""
+    """Yield every method in each of its forms, with seven values from one end of its grid to the other."""
     for declaration in built_in_methods().values():
         if declaration.front is not None:
-            grid = declaration.front.grid
-            for settings in product((False, True), repeat=len(declaration.kernel_settings)):
+            grid, choices = declaration.front.grid, form_values(declaration.method)
+            for values in product(*choices.values()):
                 for value in (*grid[:-1:2], grid[-1]):
-                    kernel = dict(zip(declaration.kernel_settings, settings, strict=True))
-                    yield declaration.method(**{declaration.front.parameter: value}, **kernel, **SIMULATION)
+                    form = dict(zip(choices, values, strict=True))
+                    yield declaration.method(**{declaration.front.parameter: value}, **form, **SIMULATION)
+
+
+def form_values(method: type[Method]) -> dict[str, tuple[Any, ...]]:
+    """Return the values of the parameters that select a kernel or may change its speed."""
+    return {**dict.fromkeys(method.kernel_settings, (False, True)), **method.measured}
 
 
 def representatives() -> Iterator[Method]:
@@ -54,11 +60,16 @@ def representatives() -> Iterator[Method]:
 
 
 def label(method: Method) -> str:
-    """Return the name of a method with its kernel and its value on the front."""
-    settings = [setting.replace("_", " ") for setting in method.kernel_settings if getattr(method, setting)]
+    """Return the name of a method with its form and its value on the front."""
     front = method.front
     value = [f"{front.symbol}={getattr(method, front.parameter):g}"] if front else []
-    return " ".join([method.name, *settings, *value])
+    return " ".join([form_label(method), *value])
+
+
+def form_label(method: Method) -> str:
+    """Return the name of a method with its form."""
+    settings = [setting.replace("_", " ") for setting in method.kernel_settings if getattr(method, setting)]
+    return " ".join([method.name, *settings, *(str(getattr(method, name)) for name in method.measured)])
 
 
 def use_one_core() -> None:
@@ -83,12 +94,14 @@ def best_of(repeats: int, *tasks: Callable[[], object]) -> list[float]:
 
 @dataclass(frozen=True)
 class SpeedRow:
-    """A row of the main table."""
+    """A row of the main table; `form` is the name of the method without its value on the front."""
 
     label: str
+    form: str
     microseconds: float
     floor: float
     max_multiple: float
+    max_median: float | None
     speed_up: float | None
     """How many times faster than the literal method; None if that was measured at another threshold."""
 
@@ -113,15 +126,31 @@ def measure_methods(stream: EventStream, repeats: int = REPEATS) -> Iterator[Spe
         rewards=stream.rewards[:PREFIX],
         noise=stream.noise[:PREFIX],
     )
-    limits = {algorithm: algorithm.limits().floor_multiple for algorithm in methods()}
-    measured = [algorithm for algorithm, limit in limits.items() if limit is not None]
+    measured = [algorithm for algorithm in methods() if algorithm.limits().floor_multiple is not None]
     speed_ups = _speed_ups(measured, prefix, repeats)  # also compiles
     pairs: dict[Method, list[list[float]]] = {algorithm: [] for algorithm in measured}
     for algorithm in counted(measured * repeats, "measuring methods", "replays"):
         pairs[algorithm].append(best_of(1, partial(replay, algorithm, stream), run_floor))
     for algorithm, times in pairs.items():
         seconds, floor_seconds = (min(each) * 1e6 / stream.steps for each in zip(*times, strict=True))
-        yield SpeedRow(label(algorithm), seconds, floor_seconds, limits[algorithm] or 0.0, speed_ups.get(algorithm))
+        limits = algorithm.limits()
+        yield SpeedRow(
+            label(algorithm),
+            form_label(algorithm),
+            seconds,
+            floor_seconds,
+            limits.floor_multiple or 0.0,
+            limits.median_multiple,
+            speed_ups.get(algorithm),
+        )
+
+
+def medians(rows: Iterable[SpeedRow]) -> Iterator[tuple[str, float, float]]:
+    """Yield the median multiple of each form of a method that has a limit for it, and the limit."""
+    limited = [row for row in rows if row.max_median is not None]
+    for form in dict.fromkeys(row.form for row in limited):
+        of_form = [row for row in limited if row.form == form]
+        yield form, median(row.multiple for row in of_form), of_form[0].max_median or 0.0
 
 
 def _speed_ups(measured: Sequence[Method], prefix: EventStream, repeats: int) -> dict[Method, float]:

@@ -1,19 +1,20 @@
 """Figure c: regret and communication as the number of global features (d_g) grows, and one against the other."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from benchmark.metrics import metric
+from benchmark.styles import Style
 from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, plan_front, seeds_note
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import phone_notes, plot_front
-from reports.drawing.labels import algorithm_label, front_text, styles_of
+from reports.drawing.labels import algorithm_label, curve_styles, front_text
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, hover_lines, layout, numbers, panel_trace, seeds_line
 from reports.drawing.style import FAINT, panels, thousands
@@ -34,7 +35,8 @@ def figures(results: Results, context: Context) -> list[Figure]:
     all_figures = []
     for experiment, part in rows[rows["global_dim"].notna()].groupby("experiment"):
         if part["global_dim"].nunique() > 1:
-            all_figures += _both(str(experiment), part.sort_values("global_dim"), results, context)
+            ordered = part.sort_values(["algorithm", "variant", "global_dim"])
+            all_figures += _both(str(experiment), ordered, results, context)
     return all_figures
 
 
@@ -73,22 +75,32 @@ def _both(experiment: str, rows: pd.DataFrame, results: Results, context: Contex
     ]
 
 
-def _series(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
-    """Return algorithm, label and rows of each line: one per algorithm, family and threshold."""
-    series = []
-    for setting, part in rows.groupby(["algorithm", "family", "threshold"], dropna=False):
-        name, variant, threshold = str(setting[0]), str(part["variant"].iloc[0]), float(str(setting[2]))
-        at = f", {front_text(name, threshold)}" if not np.isnan(threshold) else ""
-        series.append((name, algorithm_label(name) + at + (f" ({variant})" if variant else ""), part))
-    return series
+class Series(NamedTuple):
+    """A line of the picture: one per algorithm, family and threshold."""
+
+    label: str
+    style: Style
+    rows: pd.DataFrame
+
+
+def _series(rows: pd.DataFrame) -> list[Series]:
+    parts = {
+        (str(name), str(part["variant"].iloc[0]), float(str(threshold))): part
+        for (name, _, threshold), part in rows.groupby(["algorithm", "family", "threshold"], dropna=False, sort=False)
+    }
+    styles = curve_styles([name for name, _, _ in parts])
+    return [Series(_label(*key), style, part) for (key, part), style in zip(parts.items(), styles, strict=True)]
+
+
+def _label(name: str, variant: str, threshold: float) -> str:
+    at = f", {front_text(name, threshold)}" if not np.isnan(threshold) else ""
+    return algorithm_label(name) + at + (f" ({variant})" if variant else "")
 
 
 def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
     canvas, all_axes = panels(2, labels, height=3.9)
-    styles = styles_of(rows["algorithm"])
     for axes, (name, shown) in zip(all_axes, METRICS.items(), strict=True):
-        for algorithm, label, part in _series(rows):
-            style = styles[algorithm]
+        for label, style, part in _series(rows):
             has_bars = part["seeds"] >= MIN_SEEDS_FOR_INTERVAL
             halves = (part[f"{name}_high"] - part[name]).where(has_bars)
             for dim, values in zip(part["global_dim"][~has_bars], part[f"{name}_seeds"][~has_bars], strict=True):
@@ -107,10 +119,9 @@ def _draw(rows: pd.DataFrame, labels: Sequence[str]) -> Canvas:
 
 
 def _plot(rows: pd.DataFrame) -> Mapping[str, Any]:
-    traces, styles = [], styles_of(rows["algorithm"])
+    traces = []
     for panel, name in enumerate(METRICS):
-        for algorithm, label, part in _series(rows):
-            style = styles[algorithm]
+        for label, style, part in _series(rows):
             look = (style.colour, style.symbol)
             hover = [[label, f"d_g = {row['global_dim']:g}", *_values(row, name)] for _, row in part.iterrows()]
             trace = panel_trace(panel, label, numbers(part["global_dim"]), part, name, *look)

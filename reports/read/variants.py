@@ -30,12 +30,15 @@ class CurveRuns:
 
 
 def split_into_curves(runs: pd.DataFrame, joined: Collection[str]) -> list[CurveRuns]:
-    """Split the runs on one stream: a curve per family of an algorithm, or one for all families of a joined one."""
+    """Split the runs on one stream: a curve per family of an algorithm, or one for all families of a joined one.
+
+    Families are in the order of the rows.
+    """
     curves = []
     for algorithm, part in runs.groupby("algorithm"):
         if algorithm in joined:
             curves.append(CurveRuns(str(algorithm), "", part))
             continue
-        families = [(str(family["variant"].iloc[0]), family) for _, family in part.groupby("family")]
+        families = [(str(family["variant"].iloc[0]), family) for _, family in part.groupby("family", sort=False)]
         curves += [CurveRuns(str(algorithm), variant, family) for variant, family in families]
     return curves

@@ -1,5 +1,6 @@
 """The command `fedbandit`."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -71,8 +72,19 @@ def test_bench_measures_every_method_and_reports_exceeded_limits(
     assert len(measured) > 20
     for method in measured:
         assert speed.label(method) in table
+    assert len({method.order for method in measured if hasattr(method, "order")}) == 2
+    assert len(re.findall(r"^\S+ (?:global|local), median +[\d.]+ +2\.1", table, re.MULTILINE)) == 2
     assert "2.00      1.3  MISSED" in table
     assert "of this machine's dgemm" in table
+
+
+def test_the_median_of_each_form_of_a_method_has_its_own_limit() -> None:
+    rows = [
+        speed.SpeedRow(f"{form} γ={number}", form, multiple, 1.0, 2.3, limit, None)
+        for form, limit in (("a", 2.1), ("b", 2.1), ("c", None))
+        for number, multiple in enumerate((1.0, 2.0 if form == "a" else 2.2, 2.25))
+    ]
+    assert [*speed.medians(rows)] == [("a", 2.0, 2.1), ("b", 2.2, 2.1)]
 
 
 def test_bench_measures_at_least_once(capsys: pytest.CaptureFixture[str]) -> None:

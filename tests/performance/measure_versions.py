@@ -63,7 +63,7 @@ RECORDED = {
 """Kernel seconds of version 0.1.0 by experiment and method, from its docs/results.md: 3,164 in total."""
 
 WORKER = """
-import hashlib, json, os, sys, time
+import hashlib, inspect, json, os, sys, time
 import algorithms
 from benchmark import replay
 from data_pipelines import simulate
@@ -76,7 +76,9 @@ for line in sys.stdin:
         streams.clear()
         streams[task["stream"]] = simulate(seed=0, **task["sizes"])
         streams[task["stream"]].client_numbers
-    method = getattr(algorithms, task["method"])(**task["parameters"])
+    kind = getattr(algorithms, task["method"])
+    known = inspect.signature(kind).parameters  # version 0.1.0 has no choice of the order
+    method = kind(**{name: value for name, value in task["parameters"].items() if name in known})
     replay(method, simulate(seed=0, steps=30, clients=3))  # compile
     start = time.process_time()
     trace = replay(method, streams[task["stream"]])
@@ -101,6 +103,8 @@ def tasks() -> Iterator[Task]:
         common: dict[str, Any] = {"alpha": "theory", "ridge": 0.1}
         if stream == "fig_c":
             values, common = (5.0,), common | {"global_dim": STREAMS[stream]["global_dim"]}
+        if method == AM:
+            common["order"] = "local"  # as in version 0.1.0
         for value in values:
             yield Task(stream, method, {name: value, **common})
 
