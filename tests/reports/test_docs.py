@@ -4,13 +4,14 @@ import math
 import re
 from pathlib import Path
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 from reports.read.context import Context
 from reports.read.results import Results
 from tests.reports.made_up import made_up, run
-from tests.tools.committed import ABOUT, BOARD_RUNS, BOARDS, GROUPS, RUNS, read_committed, write
+from tests.tools.committed import ABOUT, BOARD_RUNS, BOARDS, GROUPS, RUNS, read_committed, update, write
 from tests.tools.prose import BLOCK, filled, typed_numbers, typed_verdicts, wrong_paragraphs
 from tests.tools.renew import DOCS, PICTURES, TEMPLATE, renewed
 
@@ -52,6 +53,26 @@ def test_the_page_can_be_rebuilt_from_its_records_without_the_store(results: Res
     again, about = read_committed(tmp_path)
     assert again.uri == "docs/records"
     assert renewed(page, again, about) == renewed(page, results, context)
+
+
+def test_an_update_replaces_runs_of_earlier_versions_of_a_method_and_keeps_the_others(
+    results: Results, context: Context, tmp_path: Path
+):
+    write(results, context, tmp_path)
+    before = pd.read_parquet(tmp_path / RUNS)
+    update(results, context, tmp_path)
+    assert sorted(pd.read_parquet(tmp_path / RUNS)["run_id"]) == sorted(before["run_id"])  # nothing is there twice
+    earlier = before.assign(record=before["record"].str.replace(r'\\"version\\":\d+', r'\\"version\\":0', regex=True))
+    earlier["record"] = earlier["record"].str.replace(r'("key": ?")', r"\1earlier", regex=True)
+    assert earlier["record"].str.contains('"earlier').all()
+    elsewhere = earlier.head(3).assign(experiment="not in the store")
+    earlier.to_parquet(tmp_path / RUNS)
+    update(results, context, tmp_path)
+    assert sorted(pd.read_parquet(tmp_path / RUNS)["run_id"]) == sorted(before["run_id"])
+    pd.concat([earlier, elsewhere]).to_parquet(tmp_path / RUNS)
+    update(results, context, tmp_path)
+    assert len(pd.read_parquet(tmp_path / RUNS)) == len(before) + 3
+    read_committed(tmp_path)
 
 
 def test_the_records_have_no_row_of_a_data_set_and_no_path(results: Results, context: Context, tmp_path: Path):

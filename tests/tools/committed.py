@@ -3,13 +3,21 @@
 `make records` writes them from the runs in MLflow: one row per run with its record and metrics, the totals of the
 activity groups, the documents of the boards, and what is known about the data. There is no row of any data set and no
 identifier of a user.
+
+Examples:
+  python -m tests.tools.committed           write the records of all runs in MLflow
+  python -m tests.tools.committed --update  add the runs in MLflow to the records; they replace equal runs, and those
+                                            of the same methods in an earlier version; boards stay as they are
 """
 
+import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
@@ -37,14 +45,46 @@ OF_ONE_MACHINE = "machine"
 OF_GROUPS = ["run_id", "group", "least", "users", "interactions", "uploads", "reward"]
 
 
-def main() -> int:
-    """Write the records of the current store."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the records of the current store, or update them from it."""
+    parser = argparse.ArgumentParser(
+        "tests.tools.committed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--update", action="store_true", help="keep the records of runs that are not in MLflow")
+    arguments = parser.parse_args(argv)
     results = read_results()
-    results = replace(results, boards=tuple(by_protocol(results.boards)))
-    write(results, make_context(results), RECORDS)
+    results = replace(results, boards=() if arguments.update else tuple(by_protocol(results.boards)))
+    (update if arguments.update else write)(results, make_context(results))
     runs, boards = len(results.runs) + len(results.tuning), sum(len(board.result.outcomes) for board in results.boards)
     print(f"wrote {runs:,} records, and {boards:,} of boards, to {RECORDS}")
     return 0
+
+
+def update(results: Results, context: Context, folder: Path = RECORDS) -> None:
+    """Add the records of a report to those in the folder, without its boards."""
+    with TemporaryDirectory() as name:
+        new = Path(name)
+        write(results, context, new)
+        runs, new_runs = (pd.read_parquet(each / RUNS) for each in (folder, new))
+        runs = runs[_is_current(runs, new_runs)]
+        groups, new_groups = (pd.read_parquet(each / GROUPS) for each in (folder, new))
+        about, new_about = (json.loads((each / ABOUT).read_text(encoding="utf-8")) for each in (folder, new))
+    _write_table(folder / RUNS, pd.concat([runs, new_runs], ignore_index=True))
+    groups = groups[groups["run_id"].isin(runs["run_id"])]
+    _write_table(folder / GROUPS, pd.concat([groups, new_groups], ignore_index=True))
+    _write_about(folder, {name: {**about[name], **new_about[name]} for name in about})
+
+
+def _is_current(rows: pd.DataFrame, new_rows: pd.DataFrame) -> list[bool]:
+    """Tell for each row whether there is no new one of the same run, or of a later version of its method."""
+    new = [_record(row) for row in new_rows.to_dict("records")]
+    keys = {(record.experiment, record.key) for record in new}
+    versions = {(record.experiment, record.method.name): record.method.version for record in new}
+    return [
+        (record.experiment, record.key) not in keys
+        and record.method.version >= versions.get((record.experiment, record.method.name), 0)
+        for record in (_record(row) for row in rows.to_dict("records"))
+    ]
 
 
 def write(results: Results, context: Context, folder: Path = RECORDS) -> None:
@@ -60,11 +100,17 @@ def write(results: Results, context: Context, folder: Path = RECORDS) -> None:
     totals = [*context.group_totals.values()]
     _write_table(folder / GROUPS, pd.concat(totals)[OF_GROUPS] if totals else pd.DataFrame(columns=OF_GROUPS))
     _write_boards(results, context, folder)
-    about = {
-        "manifests": {name: _without_arrays(manifest) for name, manifest in context.manifests.items()},
-        "centre": context.centre,
-        "synchronisations": results.counted,
-    }
+    _write_about(
+        folder,
+        {
+            "manifests": {name: _without_arrays(manifest) for name, manifest in context.manifests.items()},
+            "centre": context.centre,
+            "synchronisations": results.counted,
+        },
+    )
+
+
+def _write_about(folder: Path, about: dict[str, Any]) -> None:
     write_whole(folder / ABOUT, json.dumps(about, indent=1, sort_keys=True, ensure_ascii=False).encode())
 
 
