@@ -1,10 +1,10 @@
 """The text of docs/results.md: values and verdicts are filled in from the records, so the text cannot contradict them.
 
-`[[ours: DATA: CLAIM]]` and `[[verdict: DATA: CLAIM]]` are our value and our verdict; DATA and CLAIM are texts of the
-table of all claims. `[[is VERDICT: PLACE: VARIANT: CLAIM]]` is the verdict of all claims of a place in the paper on a
-variant of the data, with the label of the data; texts may have `*`. If one of them has another verdict, that is an
-error: the sentence around it must be written again. With ` tuned` behind `ours`, `verdict` or VERDICT, the claims are
-those with a tuned α. `[[counts: KIND]]` counts the claims of a kind by verdict.
+`[[ours: DATA: CLAIM]]`, `[[p: DATA: CLAIM]]` and `[[verdict: DATA: CLAIM]]` are our value, its p value and our verdict;
+DATA and CLAIM are texts of the table of all claims. `[[is VERDICT: PLACE: VARIANT: CLAIM]]` is the verdict of all
+claims of a place in the paper on a variant of the data, with the label of the data; texts may have `*`. If one of them
+has another verdict, that is an error: the sentence around it must be written again. With ` tuned` behind `ours`, `p`,
+`verdict` or VERDICT, the claims are those with a tuned α. `[[counts: KIND]]` counts the claims of a kind by verdict.
 """
 
 import re
@@ -21,13 +21,13 @@ from reports.read.context import Context
 from reports.read.results import Results
 from reports.tables import paper_against_ours
 
-VALUE = r"(?P<what>ours|verdict)(?P<tuned> tuned)?: (?P<data>[^:\]]+): (?P<claim>[^\]]+)"
+VALUE = r"(?P<what>ours|p|verdict)(?P<tuned> tuned)?: (?P<data>[^:\]]+): (?P<claim>[^\]]+)"
 CHECKED = (
     rf"is (?P<expected>{'|'.join(ClaimVerdict)})(?P<of_tuned> tuned)?"
     r": (?P<place>[^:\]]+): (?P<variant>[^:\]]+): (?P<pattern>[^\]]+)"
 )
 INLINE = re.compile(rf"\[\[(?:{VALUE}|{CHECKED}|counts: (?P<kind>[^\]]+))\]\]")
-UNKNOWN = re.compile(r"\[\[(?:ours|verdict|is|counts)\b[^\]]*\]\]")
+UNKNOWN = re.compile(r"\[\[(?:ours|p|verdict|is|counts)\b[^\]]*\]\]")
 BLOCK = re.compile(r"(<!-- renewed: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 NUMBER_TEXT = re.compile(r"(?<![\w.,])[−-]?\d[\d,]*(?:\.\d+)?(?:e\d+)?")
 NOT_RESULTS = tuple(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from benchmark.statistics.paired import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict, count_verdicts
 from data_pipelines.support.files import write_whole
 from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, TUNED, judged_claims
@@ -104,6 +105,7 @@ def block(name: str, results: Results, context: Context) -> str:
         "claims": lambda: claims.tables(results, context)[0],
         "verdict_counts": lambda: verdict_counts(results, context),
         "equal_regret": lambda: by_level(equal_regret.tables(results, context)[0].frame),
+        "fig_c_differences": lambda: differences_by_global_dim(results),
         "study_lastfm": lambda: ablations.tables(results, context)[0],
         "directions": lambda: against_paper(results, context, DIRECTION),
         "directions_tuned": lambda: against_paper(results, context, TUNED),
@@ -128,15 +130,17 @@ def block(name: str, results: Results, context: Context) -> str:
 
 def front(results: Results, experiment: str) -> Table:
     """Return reward or regret, and C_T, for some thresholds."""
-    runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["variant"] == "")]
+    runs = results.runs[results.runs["experiment"] == experiment]
     runs = runs[[method(name).role == "contender" for name in runs["algorithm"]]]
     if runs["global_dim"].isna().any():  # the figure itself, or its fallback; variants are in the table of directions
+        runs = runs[runs["variant"] == ""]
         played = [*runs["stream"].unique()]
         runs = runs[runs["stream"] == next((name for name in datasets_of(experiment) if name in played), played[0])]
     metric = "regret" if (runs["source"] == "simulated").all() else "normalised_reward"
     rows = over_seeds(runs, [metric, "communication"])
     if rows["global_dim"].notna().all():
-        first, rows = ["algorithm", "global_dim"], rows.sort_values(["algorithm", "global_dim"])
+        first = ["algorithm", "variant", "global_dim"]
+        rows = rows.sort_values(first)
     else:
         first = ["algorithm", "threshold"]
         thresholds = {**SHOWN, "gamma": LOW} if experiment == "low_communication" else SHOWN
@@ -152,6 +156,25 @@ def front(results: Results, experiment: str) -> Table:
     frame = rows.assign(algorithm=[algorithm_label(name) for name in rows["algorithm"]])[[*first, "seeds", *ends]]
     frame = frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
     return with_cut_intervals(Table("", "", "", frame), "C_T")
+
+
+def differences_by_global_dim(results: Results, experiment: str = "fig_c", one_model: str = "async-linucb") -> Table:
+    """Return regret minus that of one model for all, by seed, for each variant and d_g; and both trends along d_g."""
+    runs = results.runs[results.runs["experiment"] == experiment]
+    regrets = runs.pivot_table(index="seed", columns=["algorithm", "variant", "global_dim"], values="regret")
+    rows = []
+    for (algorithm, variant), part in runs[runs["threshold"].notna()].groupby(["algorithm", "variant"]):
+        if algorithm == one_model:
+            continue
+        row = {"method": algorithm_label(str(algorithm)), "variant": variant}
+        for dim in sorted(part["global_dim"].unique()):
+            differences = regrets[algorithm, variant, dim] - regrets[one_model, "", dim]
+            row[f"d_g = {dim:g}"] = interval_text(*mean_interval(differences))
+        for metric, symbol in (("regret", "regret"), ("communication", "C_T")):
+            trends = [kendall_tau(seed["global_dim"], seed[metric]) for _, seed in part.groupby("seed")]
+            row[f"τ of {symbol} with d_g"] = interval_text(*mean_interval(trends))
+        rows.append(row)
+    return Table("", "", "", pd.DataFrame(rows))
 
 
 def verdict_counts(results: Results, context: Context) -> pd.DataFrame:
