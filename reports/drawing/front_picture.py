@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from reports.drawing.front import LABEL_SIZE, LEFT, MIN_SEEDS_FOR_INTERVAL, PLOT_HEIGHT, Curve, Front
+from reports.drawing.front import LABEL_SIZE, LEFT, MIN_SEEDS_FOR_INTERVAL, PLOT_HEIGHT, Curve, Front, positions
 from reports.drawing.legend import MAX_ENTRIES, by_rows, legend_columns, more_text
 from reports.drawing.reference_lines import DASHES, REFERENCES, draw_lines
 from reports.drawing.style import FAINT, INK, NO_COMMUNICATION, WIDTH, darker, header_height, thousands
@@ -20,7 +20,10 @@ ABOVE, FREE = 0.24, 0.1
 """Inches for the second axis, above the plot, and between it and the labels of the data."""
 
 INSET_FROM = 8
-"""Where the values differ by more than this factor, an inset enlarges the lowest part."""
+"""Where the values differ by more than this factor, an inset enlarges the lowest part, if it hides no mark."""
+
+INSET = (0.57, 0.42, 0.41, 0.42)
+"""The left and lower edge of the inset, its width and its height, as shares of the plot."""
 
 
 def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
@@ -50,7 +53,7 @@ def draw_front(front: Front, labels: Sequence[str]) -> Canvas:
         front.axis.apply_per_client(axes, front.clients)
     above = 1.008 + (ABOVE / PLOT_HEIGHT if has_second_axis else 0)
     axes.annotate(front.seeds_text, (1, above), xycoords="axes fraction", ha="right", fontsize=7.5, color=FAINT)
-    if front.is_log and front.top > INSET_FROM * front.bottom:
+    if front.is_log and front.top > INSET_FROM * front.bottom and not _hides_a_mark(front):
         _draw_inset(axes, front)
     _write_labels(canvas, front, below)
     canvas.legend(handles=by_rows(handles, columns), loc="lower center", ncols=columns, bbox_to_anchor=(0.5, 0.01))
@@ -115,10 +118,17 @@ def _draw_stated(axes: Any, front: Front) -> None:
         axes.scatter([x], [point.y], s=75, marker="D", facecolors="none", edgecolors=INK, linewidths=1.1, zorder=6)
 
 
+def _hides_a_mark(front: Front) -> bool:
+    """Whether a mark lies where the inset would be."""
+    left, bottom, width, height = INSET
+    shares = np.concatenate([positions(front, curve) for curve in front.curves]) / front.size
+    return bool(((shares > (left, bottom)) & (shares < (left + width, bottom + height))).all(axis=1).any())
+
+
 def _draw_inset(axes: Any, front: Front) -> None:
     """Enlarge what is at most twice the least value, where all curves of interest are: above the least, in per cent."""
     least = min(float(curve.marks["y"].min()) for curve in front.curves)
-    inset = axes.inset_axes((0.57, 0.42, 0.41, 0.42))
+    inset = axes.inset_axes(INSET)
     inset.set_xscale("log")
     shown = []
     for curve in front.curves:

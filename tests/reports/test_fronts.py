@@ -282,6 +282,18 @@ def test_variants_of_an_algorithm_have_different_colours():
     assert len({line.get_color() for line in legend.get_lines()}) == 6
 
 
+@pytest.mark.parametrize(("covered", "insets"), [(False, 1), (True, 0)])
+def test_the_lowest_part_is_enlarged_where_the_inset_hides_no_mark(covered: bool, insets: int):
+    points = {1.5: (20_000, 100), 10.0: (10, 5_000), **({3.0: (3_000, 1_500)} if covered else {})}
+    runs = [
+        run("async-linucb", gamma, dataset="simulated-uniform", source="simulated", communication=x, regret=y)
+        for gamma, (x, y) in points.items()
+    ]
+    front = plan_front(over_seeds(made_up(runs)[0].runs, ["regret", "communication"]), metric("regret"))
+    axes, *_ = draw_front(front, ()).axes
+    assert len(axes.child_axes) == insets
+
+
 def test_two_algorithms_never_look_the_same():
     names = [f"own{number}:Own" for number in range(30)]
     alone = {name: styles_of([name])[name] for name in names}
