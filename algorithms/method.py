@@ -111,6 +111,7 @@ class Method(ABC):
         added: parameters added later, with the values for which the key of a run stays the same as before.
         style: its colour and marker, from 0 to 47; `None` derives one from the name.
         version: the version of this method alone; increment it when its results change, so that its runs are repeated.
+        changes: for each later version, one sentence without a full stop on what changed in it.
         role: whether it is ranked.
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
@@ -125,6 +126,7 @@ class Method(ABC):
     added: ClassVar[Mapping[str, Any]] = {}
     style: ClassVar[int | None] = None
     version: ClassVar[int] = 1
+    changes: ClassVar[Mapping[int, str]] = {}
     role: ClassVar[Role] = "contender"
     microseconds_per_step: ClassVar[float] = PLAIN_PYTHON
     compile_seconds: ClassVar[int | None] = None
@@ -172,6 +174,7 @@ class Declaration:
     added: Mapping[str, Any] = field(default_factory=dict)
     style: int | None = None
     version: int = 1
+    changes: Mapping[int, str] = field(default_factory=dict)
     role: Role = "contender"
     microseconds_per_step: float = PLAIN_PYTHON
     compile_seconds: int | None = None
@@ -209,6 +212,7 @@ DECLARED: Mapping[str, type | tuple[type, ...]] = {
     "added": Mapping,
     "style": int,
     "version": int,
+    "changes": Mapping,
     "role": str,
     "microseconds_per_step": (int, float),
     "compile_seconds": int,

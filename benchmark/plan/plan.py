@@ -1,7 +1,7 @@
 """From experiments and options to a plan: the list of runs."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -17,11 +17,14 @@ from benchmark.plan.algorithm_names import (
     identity,
     make_algorithm,
     number_text,
+    source_hash,
 )
 from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, StreamEntry, expanded
 from benchmark.plan.options import RunOptions
 from benchmark.plan.run_key import run_key
 from benchmark.plan.unknown_name import unknown_name
+from benchmark.records.data_identity import split_by_code
+from benchmark.records.record import RunRecord
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepared_names
 from data_pipelines.stream_spec import StreamSpec
@@ -40,6 +43,8 @@ class Run:
     seed: int
     key: str
     declaration: Declaration | None = None
+    code: str = ""
+    """The hash of the source of a class that is not built in."""
 
     @property
     def front(self) -> Front | None:
@@ -158,9 +163,15 @@ def _short(number: str) -> str:
         return number
 
 
-def unfinished(runs: Iterable[Run], finished: Collection[tuple[str, str]]) -> list[Run]:
-    """Return the runs whose (experiment, key) is not among the finished ones."""
-    return [run for run in runs if (run.experiment, run.key) not in finished]
+def unfinished(runs: Iterable[Run], finished: Sequence[RunRecord]) -> list[Run]:
+    """Return the runs that no finished run equals.
+
+    Finished runs by earlier code do not count, although they have the same key if the user's class is again as it was:
+    no result includes them. Recording them again takes no time, because their results are copied.
+    """
+    newest, _ = split_by_code(finished)
+    done = {(record.experiment, record.key, record.method.code) for record in newest}
+    return [run for run in runs if (run.experiment, run.key, run.code) not in done]
 
 
 def prepared_of(runs: Iterable[Run]) -> dict[str, str]:
@@ -206,7 +217,8 @@ def make_run(
         version=declaration.version,
         added=declaration.added,
     )
-    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration)
+    code = source_hash(identities[name])
+    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration, code)
 
 
 def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:

@@ -12,6 +12,7 @@ from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import Experiment, StreamEntry
 from benchmark.plan.options import RunOptions, find_experiments, parse_seeds
 from benchmark.plan.plan import Plan, fallback_notices, make_plan, unfinished
+from benchmark.plan.repeated import repeated_sentences
 from benchmark.records.reader import finished_runs, something_is_running
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
@@ -43,7 +44,9 @@ def run_command(arguments: argparse.Namespace) -> int:
     store = Store()
     names = sorted(experiment.name for experiment in plan.experiments)
     finished = finished_runs(store, names)
-    remaining = unfinished(plan.runs, {(record.experiment, record.key) for record in finished})
+    remaining = unfinished(plan.runs, finished)
+    for sentence in repeated_sentences(remaining, finished):
+        print(wrapped(sentence), file=sys.stderr)
     if arguments.dry_run:
         print_dry_run(plan.runs, remaining, finished, jobs_of(arguments))
         return 1 if plan.missing else 0
