@@ -8,9 +8,10 @@ It prints nothing: an observer receives the progress.
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
@@ -123,7 +124,7 @@ def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecor
 
 
 def _reuse(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecord], stop: threading.Event) -> list[Run]:
-    """Copy the runs that another experiment has finished; return the others."""
+    """Copy the runs that are finished, in another experiment or by code that is current again; return the others."""
     elsewhere = {record.key: record for record in before}
     fresh = []
     for run in runs:
@@ -131,10 +132,16 @@ def _reuse(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecor
         if result is None:
             fresh.append(run)
         else:
-            recorder.record([run], result, is_reused=True)
+            recorder.record([run], _as_of_now(result), is_reused=True)
         if stop.is_set():
             raise Interrupted
     return fresh
+
+
+def _as_of_now(result: RunResult) -> RunResult:
+    """Return a copied result with the time of the copy: the code of the latest runs is the newest."""
+    now = time.time()
+    return replace(result, started=now - (result.ended - result.started), ended=now)
 
 
 class _Recorder:
