@@ -107,7 +107,8 @@ class Method(ABC):
         label: the name in figures and tables.
         reference: where it is published; "ours" if it is not.
         front: the parameter that a threshold grid varies; `None` if there is none.
-        tuning: values of further parameters that the benchmark protocol tunes over.
+        tuning: values of further parameters that the benchmark protocol tunes over; a class that declares none is tuned
+            over α and λ, if it has parameters `alpha` or `ridge`.
         added: parameters added later, with the values for which the key of a run stays the same as before.
         style: its colour and marker, from 0 to 47; `None` derives one from the name.
         version: the version of this method alone; increment it when its results change, so that its runs are repeated.
@@ -196,6 +197,8 @@ class Declaration:
         declared = {attribute: getattr(method, attribute) for attribute in DECLARED if _declares(method, attribute)}
         if "front" not in declared and not issubclass(method, Method):
             declared["front"] = usual_front(parameters_of(method))
+        if declared.get("tuning", Method.tuning) is Method.tuning:
+            declared["tuning"] = usual_tuning(parameters_of(method))
         return cls(method, name, **{"label": _label_of(name), **declared})
 
     @cached_property
@@ -224,6 +227,12 @@ DECLARED: Mapping[str, type | tuple[type, ...]] = {
 def usual_front(parameters: Iterable[str]) -> Front | None:
     """Return the front of a plain class that declares none: a parameter with the name of a common threshold."""
     return next((front for front in (GAMMA, THRESHOLD) if front.parameter in {*parameters}), None)
+
+
+def usual_tuning(parameters: Iterable[str]) -> Mapping[str, tuple[float, ...]]:
+    """Return the tuning of a class that declares none: its parameters with the names of α and λ."""
+    names = {*parameters}
+    return {name: values for name, values in CONFIDENCE_TUNING.items() if name in names}
 
 
 def parameters_of(method: type) -> tuple[str, ...]:
