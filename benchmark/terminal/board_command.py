@@ -43,6 +43,8 @@ def board_command(arguments: argparse.Namespace) -> int:
     boards, missing = plan_boards(find_tasks(arguments.tasks), options, only_first=arguments.quick)
     for message in missing:
         print(f"MISSING: {message}", file=sys.stderr)
+    if arguments.quick and boards and len(arguments.tasks) > 1:
+        print(f"--quick plays one task, {boards[0].task.name}; the others are left out", file=sys.stderr)
     for line in tuning_lines(boards):
         print(wrapped(line), file=sys.stderr)
     if arguments.quick and boards:
