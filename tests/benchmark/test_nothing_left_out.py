@@ -138,9 +138,9 @@ def test_the_command_does_not_blame_the_data_if_every_method_is_skipped(tmp_path
     arguments = ["run", file, "--algorithm", "async-linucb", "--dataset", "simulated-non-uniform"]
     done = fedbandit_here(tmp_path, *arguments)
     assert done.returncode == 1
-    assert " ".join(done.stderr.split()) == (
-        "own: async-linucb is not run on simulated-non-uniform: it has no values of gamma there Nothing to run: see above."
-    )
+    text = " ".join(done.stderr.split())
+    assert text.startswith("own: async-linucb is not run on simulated-non-uniform: it has no values of gamma there")
+    assert text.endswith("Nothing to run: see above.")
     assert fedbandit_here(tmp_path, *arguments, "--dry-run").returncode == 1
 
 
