@@ -109,10 +109,12 @@ class Method(ABC):
         label: the name in figures and tables.
         reference: where it is published; "ours" if it is not.
         front: the parameter that a threshold grid varies; `None` if there is none.
-        tuning: values of further parameters that the benchmark protocol tunes over.
+        tuning: values of further parameters that the benchmark protocol tunes over; a class that declares none is tuned
+            over α and λ, if it has parameters `alpha` or `ridge`.
         added: parameters added later, with the values for which the key of a run stays the same as before.
         style: its colour and marker, from 0 to 47; `None` derives one from the name.
         version: the version of this method alone; increment it when its results change, so that its runs are repeated.
+        changes: for each later version, one sentence without a full stop on what changed in it.
         role: whether it is ranked.
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
@@ -128,6 +130,7 @@ class Method(ABC):
     added: ClassVar[Mapping[str, Any]] = {}
     style: ClassVar[int | None] = None
     version: ClassVar[int] = 1
+    changes: ClassVar[Mapping[int, str]] = {}
     role: ClassVar[Role] = "contender"
     microseconds_per_step: ClassVar[float] = PLAIN_PYTHON
     compile_seconds: ClassVar[int | None] = None
@@ -176,6 +179,7 @@ class Declaration:
     added: Mapping[str, Any] = field(default_factory=dict)
     style: int | None = None
     version: int = 1
+    changes: Mapping[int, str] = field(default_factory=dict)
     role: Role = "contender"
     microseconds_per_step: float = PLAIN_PYTHON
     compile_seconds: int | None = None
@@ -197,6 +201,8 @@ class Declaration:
         declared = {attribute: getattr(method, attribute) for attribute in DECLARED if _declares(method, attribute)}
         if "front" not in declared and not issubclass(method, Method):
             declared["front"] = usual_front(parameters_of(method))
+        if declared.get("tuning", Method.tuning) is Method.tuning:
+            declared["tuning"] = usual_tuning(parameters_of(method))
         return cls(method, name, **{"label": _label_of(name), **declared})
 
     @cached_property
@@ -213,6 +219,7 @@ DECLARED: Mapping[str, type | tuple[type, ...]] = {
     "added": Mapping,
     "style": int,
     "version": int,
+    "changes": Mapping,
     "role": str,
     "microseconds_per_step": (int, float),
     "compile_seconds": int,
@@ -224,6 +231,12 @@ DECLARED: Mapping[str, type | tuple[type, ...]] = {
 def usual_front(parameters: Iterable[str]) -> Front | None:
     """Return the front of a plain class that declares none: a parameter with the name of a common threshold."""
     return next((front for front in (GAMMA, THRESHOLD) if front.parameter in {*parameters}), None)
+
+
+def usual_tuning(parameters: Iterable[str]) -> Mapping[str, tuple[float, ...]]:
+    """Return the tuning of a class that declares none: its parameters with the names of α and λ."""
+    names = {*parameters}
+    return {name: values for name, values in CONFIDENCE_TUNING.items() if name in names}
 
 
 def parameters_of(method: type) -> tuple[str, ...]:

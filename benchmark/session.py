@@ -8,9 +8,10 @@ It prints nothing: an observer receives the progress.
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
@@ -22,6 +23,7 @@ from benchmark.pages.update import update_pages
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import experiment_names
 from benchmark.plan.plan import Plan, Run, unfinished
+from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs
 from benchmark.records.record import RunRecord
 from benchmark.records.recovery import mark_dead_runs, mark_strays, single_writer_lock
@@ -53,12 +55,14 @@ class SweepResult:
         failed: the runs that failed; the next sweep repeats them.
         skipped: the records of runs that were finished before.
         interrupted: whether Ctrl-C or SIGTERM ended it; the next sweep executes the remaining runs.
+        earlier_code: the records of finished runs by earlier code of a method; no result includes them.
     """
 
     finished: tuple[RunRecord, ...] = ()
     failed: tuple[Failure, ...] = ()
     skipped: tuple[RunRecord, ...] = ()
     interrupted: bool = False
+    earlier_code: tuple[RunRecord, ...] = ()
 
 
 def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silent) -> SweepResult:
@@ -72,15 +76,16 @@ def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silen
             observer.note(
                 f"{killed_count} unfinished runs from a crashed process were marked KILLED and will be run again"
             )
-        planned_keys = {(run.experiment, run.key) for run in plan.runs}
         # Equal runs of other experiments are copied, not run; those of users' own experiments if they are planned too.
         names = sorted({*experiment_names(), *(experiment.name for experiment in plan.experiments)})
         earlier_runs = finished_runs(store, names)
-        skipped_runs = tuple(record for record in earlier_runs if (record.experiment, record.key) in planned_keys)
-        remaining_runs = unfinished(plan.runs, {(record.experiment, record.key) for record in skipped_runs})
+        remaining_runs = unfinished(plan.runs, earlier_runs)
+        keys = {(run.experiment, run.key) for run in plan.runs} - {(run.experiment, run.key) for run in remaining_runs}
+        skipped_runs = tuple(record for record in earlier_runs if (record.experiment, record.key) in keys)
+        planned = [experiment.name for experiment in plan.experiments]
         if not remaining_runs:
-            update_pages(store, [experiment.name for experiment in plan.experiments], earlier_runs)
-            return SweepResult(skipped=skipped_runs)
+            update_pages(store, planned, earlier_runs)
+            return SweepResult(skipped=skipped_runs, earlier_code=_by_earlier_code(earlier_runs, planned))
         recorder = _Recorder(plan, store, observer, expected_seconds(remaining_runs, earlier_runs))
         observer.started(len(remaining_runs), len(skipped_runs), sum(recorder.seconds.values()))
         try:
@@ -88,11 +93,16 @@ def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silen
         finally:
             observer.ended()
         new_ids = set(recorder.run_ids)
-        planned = [experiment.name for experiment in plan.experiments]
         records = finished_runs(store, planned)
         update_pages(store, planned, records, recorder.curves)
         new_runs = tuple(record for record in records if record.run_id in new_ids)
-        return SweepResult(new_runs, tuple(recorder.failures), skipped_runs, was_interrupted)
+        by_earlier_code = _by_earlier_code(records, planned)
+        return SweepResult(new_runs, tuple(recorder.failures), skipped_runs, was_interrupted, by_earlier_code)
+
+
+def _by_earlier_code(records: Sequence[RunRecord], experiments: Sequence[str]) -> tuple[RunRecord, ...]:
+    _, earlier = split_by_code([record for record in records if record.experiment in experiments])
+    return tuple(earlier)
 
 
 def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecord], executor: Executor) -> bool:
@@ -114,7 +124,7 @@ def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecor
 
 
 def _reuse(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecord], stop: threading.Event) -> list[Run]:
-    """Copy the runs that another experiment has finished; return the others."""
+    """Copy the runs that are finished, in another experiment or by code that is current again; return the others."""
     elsewhere = {record.key: record for record in before}
     fresh = []
     for run in runs:
@@ -122,10 +132,16 @@ def _reuse(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecor
         if result is None:
             fresh.append(run)
         else:
-            recorder.record([run], result, is_reused=True)
+            recorder.record([run], _as_of_now(result), is_reused=True)
         if stop.is_set():
             raise Interrupted
     return fresh
+
+
+def _as_of_now(result: RunResult) -> RunResult:
+    """Return a copied result with the time of the copy: the code of the latest runs is the newest."""
+    now = time.time()
+    return replace(result, started=now - (result.ended - result.started), ended=now)
 
 
 class _Recorder:

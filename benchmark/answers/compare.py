@@ -21,6 +21,7 @@ from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.plan import Plan, Run
+from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.record import RunRecord, record_of
 from benchmark.statistics.seeds import require_reporting
 from data_pipelines.stream_spec import checked_seed
@@ -69,8 +70,8 @@ def compare(
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")
     if store is None:
         return results_of(in_memory(runs, jobs, observer), limit, notes)
-    records, failures = _recorded(runs, store, jobs, observer)
-    return Results(tuple(records), limit, tuple(notes), tuple(failures))
+    records, failures, left_out = _recorded(runs, store, jobs, observer)
+    return Results(tuple(records), limit, (*notes, *left_out), tuple(failures))
 
 
 def seed_list(seeds: int | Sequence[int]) -> list[int]:
@@ -141,8 +142,8 @@ class _Collector:
 
 def _recorded(
     runs: Sequence[Run], store: Any, jobs: int | None, observer: Observer
-) -> tuple[list[RunRecord], list[str]]:
-    """Execute the runs that are not in a store yet; return the records of all, and one line per failure."""
+) -> tuple[list[RunRecord], list[str], list[str]]:
+    """Execute the runs that are not in a store yet; return the records of all, a line per failure, and notes."""
     from benchmark import session
     from benchmark.execution.local import LocalExecutor
     from benchmark.records.store import Store
@@ -160,7 +161,8 @@ def _recorded(
     keys = {run.key: index for index, run in enumerate(runs)}
     latest = {record.key: record for record in (*result.skipped, *result.finished)}
     in_order = sorted(latest.values(), key=lambda record: keys[record.key])
-    return in_order, [f"{failure.run}: {failure.error}" for failure in result.failed]
+    failures = [f"{failure.run}: {failure.error}" for failure in result.failed]
+    return in_order, failures, earlier_code_sentences(result.earlier_code)
 
 
 @contextmanager

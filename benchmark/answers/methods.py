@@ -9,7 +9,14 @@ from typing import Any
 
 from algorithms.method import Declaration, Front
 from algorithms.registry import built_in_methods
-from benchmark.plan.algorithm_names import declaration_of, hyper_parameters, identity, make_algorithm, parse_filter
+from benchmark.plan.algorithm_names import (
+    declaration_of,
+    hyper_parameters,
+    identity,
+    make_algorithm,
+    parse_filter,
+    source_hash,
+)
 from benchmark.plan.plan import Run, outline_of, reason_to_skip
 from benchmark.plan.run_key import run_key
 from data_pipelines.stream_spec import StreamSpec
@@ -48,6 +55,9 @@ def candidates_of(methods: Any, *, points: int | None = None) -> list[Candidate]
                 f"methods must be distinct, got {name} twice with {parameters or 'the same parameters'}; parameters "
                 "are read from attributes with the names of the constructor's arguments"
             )
+    for name in dict.fromkeys(each.name for each in candidates):
+        if len({each.identity for each in candidates if each.name == name}) > 1:
+            raise ValueError(f"methods must have distinct names, got two classes with the name {name!r}")
     return candidates
 
 
@@ -92,7 +102,8 @@ def _run(candidate: Candidate, stream: StreamSpec, seed: int, fingerprint: str, 
         added=declaration.added,
     )
     name, algorithm, parameters = candidate.name, candidate.algorithm, candidate.parameters
-    return Run(experiment, stream, name, algorithm, parameters, seed, key, declaration)
+    code = source_hash(candidate.identity)
+    return Run(experiment, stream, name, algorithm, parameters, seed, key, declaration, code)
 
 
 def _settings(method: Any, points: int | None) -> list[Candidate]:

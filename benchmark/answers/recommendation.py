@@ -134,7 +134,7 @@ class Recommendation:
         return f"{seeds}, {words}: difference {band}."
 
     def warnings(self) -> list[str]:
-        """Return a warning if references earn more than the recommended method on the report seeds."""
+        """Return warnings: methods without a result, and references that earn more than the recommended method."""
         above, undecided = [], []
         own = self.result.mean(self.best, self.limit)[0]
         for entry in self.result.references:
@@ -144,7 +144,9 @@ class Recommendation:
                 above.append(f"{line.name} ({score_text(line)})")
             elif line.mean > own:
                 undecided.append(f"{line.name} ({score_text(line)})")
-        sentences = []
+        problems = self.result.problems
+        labels = {entry.name: entry.label for entry in self.result.board.entries}
+        sentences = [f"{labels[name]} does not take part: {problem}." for name, problem in problems.items()]
         if above:
             sentences.append(
                 f"WARNING: references earn more than the recommended method on these data: {'; '.join(above)}. "
@@ -154,7 +156,7 @@ class Recommendation:
             )
         if undecided:
             sentences.append(f"It is not decided whether these references earn more: {'; '.join(undecided)}.")
-        if sentences and self.has_sampled_pools:
+        if (above or undecided) and self.has_sampled_pools:
             sentences.append(
                 "A rule that remembers items can use how the pools are drawn: an item that is offered to a client for "
                 "the second time is rarely the rewarded one. With real users, this part of its reward may be missing."

@@ -8,8 +8,10 @@ from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
+    earlier_code_sentences,
     fingerprints_prepared_now,
     left_out_sentences,
+    split_by_code,
     split_by_data,
 )
 from benchmark.records.reader import experiments_with_runs, read
@@ -23,8 +25,8 @@ from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_
 def results(experiment: str, store: str | None = None, folder: Path | None = None) -> Results:
     """Return the finished runs of an experiment in the store.
 
-    For each data set, only runs on the data that are prepared now; runs on seeds that choose settings are left out. The
-    notes of the results count both.
+    For each data set, only runs on the data that are prepared now; for each method, only runs by its latest code; runs
+    on seeds that choose settings are left out. The notes of the results count all three.
 
     Args:
         experiment: its name.
@@ -44,10 +46,12 @@ def shown_records(records: Iterable[RunRecord], folder: Path | None = None) -> t
     finished = list(records)
     folder = data_folder() if folder is None else folder
     prepared = fingerprints_prepared_now(data_sets_of(finished), folder)
-    current, others = split_by_data(finished, prepared)
+    on_data, others = split_by_data(finished, prepared)
+    current, earlier = split_by_code(on_data)
     reported = [record for record in current if record.purpose == "report"]
     notes = [*_labels(reported, folder)]
     notes += left_out_sentences(((record.stream.name, describe_data(record), 1) for record in others), prepared)
+    notes += earlier_code_sentences(earlier)
     if choosing := len(current) - len(reported):
         runs = "run" if choosing == 1 else "runs"
         notes.append(f"{choosing:,} {runs} on seeds that choose settings left out")

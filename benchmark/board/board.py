@@ -82,6 +82,14 @@ class Board:
         """The rows that take part."""
         return [entry for entry in self.entries if not entry.problem]
 
+    def tuning_note(self, entry: Entry) -> str:
+        """Return the remark on a method that is tuned over fewer configurations than another; empty if it is not."""
+        tuned = [len(each.configurations) for each in self.playing if each.is_ranked]
+        count, most = len(entry.configurations), max(tuned, default=0)
+        if not entry.is_ranked or entry.problem or count >= most:
+            return ""
+        return f"{count} configuration{'s' * (count > 1)} to choose from, other methods have {most}"
+
     @cached_property
     def limits(self) -> dict[float, float]:
         """The numbers per client that each budget allows."""

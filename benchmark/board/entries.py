@@ -74,6 +74,10 @@ def board_filters(methods: Sequence[AlgorithmFilter], reference: str) -> list[Al
     A method with fixed values is a further row, beside the tuned one.
     """
     built_in = [name for name, declaration in built_in_methods().items() if declaration.role == "contender"]
+    shown = {*built_in, *(algorithm.name for algorithm in reference_filters())}
+    for algorithm in methods:
+        if not algorithm.is_own and not algorithm.values and algorithm.name not in shown:
+            raise ValueError(f"{algorithm.name} is a reference with a front, which a board does not show")
     named = [algorithm.name for algorithm in methods if not algorithm.is_own and not algorithm.values]
     tuned = named if any(not algorithm.is_own for algorithm in methods) else built_in
     names = dict.fromkeys([reference, *(algorithm.name for algorithm in methods if algorithm.values), *tuned])

@@ -21,6 +21,7 @@ from benchmark.plan.algorithm_names import AlgorithmFilter
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.plan import Plan, Run, make_run
 from benchmark.protocol import BenchmarkProtocol
+from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.store import Store
 from benchmark.records.tags import PROTOCOL, TASK
 from benchmark.statistics.seeds import purpose
@@ -78,6 +79,7 @@ def play(board: Board, store: Store, executor: Executor, observer: Observer = si
     """Execute and record the missing runs of a planned board, and compare its methods."""
     experiment, outcomes = board_experiment(board), dict[RunName, Outcome]()
     identities: dict[str, str] = {}
+    left_out: list[str] = []
     while names := wanted(board, outcomes):
         observer.note(stage_text(board, names))
         runs = board_runs(board, names, identities)
@@ -91,6 +93,9 @@ def play(board: Board, store: Store, executor: Executor, observer: Observer = si
             record, error = records.get(run.key), errors.by_key.get(run.key, UNKNOWN_ERROR)
             done = Outcome(run.key, record.metrics, run_id=record.run_id) if record else Outcome(run.key, error=error)
             outcomes[name] = done
+        left_out = earlier_code_sentences(sweep.earlier_code)
+    for sentence in left_out:
+        observer.note(sentence)
     save_board(store, experiment, board, outcomes)
     return evaluate(board, outcomes)
 

@@ -156,7 +156,7 @@ class BoardResult:
         """Return the notes on a row: how it was tuned, failed runs, references that are better."""
         if entry.name in self.problems:
             return [self.problems[entry.name]]
-        notes = [*entry.notes, *self._failures(entry)]
+        notes = [*entry.notes, *filter(None, [self.board.tuning_note(entry)]), *self._failures(entry)]
         return notes + [f"below {label}" for label in self.below(entry.name)]
 
     def _failures(self, entry: Entry) -> list[str]:

@@ -32,6 +32,7 @@ class Line:
         settings: its reported settings.
         runs: the number of its finished runs.
         link: where its chart is.
+        left_out: sentences on finished runs that no setting includes.
     """
 
     experiment: str
@@ -39,6 +40,7 @@ class Line:
     settings: Sequence[Setting]
     runs: int
     link: str
+    left_out: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -82,7 +84,8 @@ class Line:
         """Describe the experiment; a link leads to its chart."""
         best = self.best
         sentence = f"\n\nBest setting: {best.description()}" if best else ""
-        warnings = "".join(f"\n\n{label}" for label in dict.fromkeys(each.label for each in self.settings) if label)
+        labels = dict.fromkeys(each.label for each in self.settings)
+        warnings = "".join(f"\n\n{text}" for text in (*labels, *self.left_out) if text)
         return f"{self.about}\n\n[Open the chart of {self.experiment}]({self.link}){sentence}{warnings}"
 
     def digest(self, version: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from benchmark.answers.tables import cost, interval, setting_names
 from benchmark.metrics import Metric, objective
 from benchmark.pages.stream_names import dataset_label, stream_name
-from benchmark.records.data_identity import data_versions
+from benchmark.records.data_identity import data_versions, split_by_code
 from benchmark.records.record import SIZES, RunRecord, encoded
 from data_pipelines.data_label import LABELS, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest
@@ -130,7 +130,11 @@ class Setting:
 
 
 def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
-    """Return the settings of finished runs of one experiment, given in the order in which they ended."""
+    """Return the settings of finished runs of one experiment, given in the order in which they ended.
+
+    Runs by earlier code of a method have none.
+    """
+    records, _ = split_by_code(records)
     groups: dict[str, list[RunRecord]] = defaultdict(list)
     for record, version in zip(records, data_versions(records), strict=True):
         groups[setting_key(record, version)].append(record)

@@ -17,6 +17,7 @@ from benchmark.pages.overview import OVERVIEW, Line, overview_experiment
 from benchmark.pages.settings import Setting, settings_of
 from benchmark.plan.algorithm_names import number_text
 from benchmark.records.content import RunContent, StoredAggregate
+from benchmark.records.data_identity import earlier_code_sentences, split_by_code
 from benchmark.records.provenance import sweep_tags
 from benchmark.records.reader import finished_runs, read_aggregates, read_curves
 from benchmark.records.record import RunRecord
@@ -65,7 +66,7 @@ def update_pages(
     for name, runs in by_experiment.items():
         settings = settings_of(runs)
         written += _write_settings(store, ids[name], settings, stored.pop(name, {}), curves or {})
-        lines.append(_publish(store, name, ids[name], settings, len(runs)))
+        lines.append(_publish(store, name, ids[name], settings, runs))
     _write_overview(store, lines, stored.get(OVERVIEW, {}))
     if "Default" in ids:
         _remove_if_empty(store, ids["Default"])
@@ -209,7 +210,9 @@ def _params(run: RunRecord) -> dict[str, str]:
     }
 
 
-def _publish(store: Store, name: str, experiment_id: str, settings: Sequence[Setting], runs: int) -> Line:
+def _publish(
+    store: Store, name: str, experiment_id: str, settings: Sequence[Setting], runs: Sequence[RunRecord]
+) -> Line:
     """Update the charts and the description of an experiment, and return its line of the overview."""
     experiment: Any = store.find(name)
     about = plain(experiment.tags.get(NOTE, ""))
@@ -217,7 +220,8 @@ def _publish(store: Store, name: str, experiment_id: str, settings: Sequence[Set
         patiently(store.uri, lambda: store.client.set_experiment_tag(experiment_id, NOTE, about))
     shown = [setting for setting in settings if setting.is_reported]
     patiently(store.uri, lambda: save_chart_views(store.client, experiment, shown))
-    return Line(name, about, shown, runs, chart_fragment(experiment_id))
+    left_out = earlier_code_sentences(split_by_code(runs)[1])
+    return Line(name, about, shown, len(runs), chart_fragment(experiment_id), left_out)
 
 
 def plain(description: str) -> str:

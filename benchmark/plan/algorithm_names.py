@@ -135,6 +135,11 @@ def identity(name: str) -> str:
     return f"{name}@{digest.hexdigest()[:16]}"
 
 
+def source_hash(identity: str) -> str:
+    """Return the source hash in the identity of an algorithm; empty if it is built in."""
+    return identity.partition("@")[2]
+
+
 def parse_filter(text: str) -> AlgorithmFilter:
     """Read `name`, `name[gamma=5]`, `name[gamma=[1,5,inf],alpha=theory]` or `module:Class[…]`."""
     match = re.fullmatch(r"\s*([^\[\]\s]+)\s*(?:\[(.*)\])?\s*", text) if len(text) <= MAX_FILTER_LENGTH else None

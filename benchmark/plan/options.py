@@ -37,8 +37,17 @@ def find_experiments(names: Sequence[str], profile: str | None = None) -> list[E
             raise _missing_suffix(name, files[0]) if files else unknown_name("experiment", name, shipped)
         selection += matches or [name]
     experiments = {name: load_experiment(name) for name in dict.fromkeys(selection)}
-    wanted = [each for name, each in experiments.items() if profile in (None, *each.profiles) or name in names]
-    return wanted or [*experiments.values()]
+    found = [*experiments.values()]
+    left_out = without_profile(found, profile, names) if profile is not None else []
+    return [experiment for experiment in found if experiment not in left_out]
+
+
+def without_profile(experiments: Sequence[Experiment], profile: str, names: Sequence[str]) -> list[Experiment]:
+    """Return the experiments that do not have a profile, except those that are named; none if no experiment has it."""
+    if not any(profile in experiment.profiles for experiment in experiments):
+        return []
+    named = {Path(name).stem if name.endswith(".toml") else name for name in names}
+    return [each for each in experiments if profile not in each.profiles and each.name not in named]
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

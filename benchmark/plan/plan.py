@@ -1,10 +1,11 @@
 """From experiments and options to a plan: the list of runs."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
+from inspect import Parameter, signature
 from itertools import product
 from typing import Any
 
@@ -17,11 +18,14 @@ from benchmark.plan.algorithm_names import (
     identity,
     make_algorithm,
     number_text,
+    source_hash,
 )
 from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, StreamEntry, expanded
 from benchmark.plan.options import RunOptions
 from benchmark.plan.run_key import run_key
 from benchmark.plan.unknown_name import unknown_name
+from benchmark.records.data_identity import split_by_code
+from benchmark.records.record import RunRecord
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepared_names
 from data_pipelines.stream_spec import StreamSpec
@@ -40,6 +44,8 @@ class Run:
     seed: int
     key: str
     declaration: Declaration | None = None
+    code: str = ""
+    """The hash of the source of a class that is not built in."""
 
     @property
     def front(self) -> Front | None:
@@ -86,6 +92,7 @@ class Plan:
         missing: for each data set that is not prepared, one line on how to prepare it.
         skipped: for each stream and each method that is not run on it, the reason in one line.
         left_out: the same as `missing`, for streams that are optional.
+        notes: sentences on what the filters or the values of the profile leave out, and on defaults that are used.
     """
 
     experiments: tuple[Experiment, ...] = ()
@@ -94,6 +101,7 @@ class Plan:
     missing: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[tuple[str, str], str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = None) -> Plan:
@@ -106,10 +114,14 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     left_out: dict[str, str] = {}
     skipped: dict[tuple[str, str], str] = {}
     identities: dict[str, str] = {}
+    notes = [*_left_out_by_filters(experiments, options)]
     for experiment in experiments:
         profile = experiment.profile(options.profile)
+        own = {each.name: _own_values(each, experiment, options) for each in options.algorithms if each.is_own}
+        notes += _without_values(experiment, options, own)
+        notes += _at_defaults(experiment, options, own)
         for entry, part in experiment.parts(profile):
-            entries = list(_entries(experiment, part, options.algorithms))
+            entries = list(_entries(experiment, part, options.algorithms, own))
             selection = _selected(entry, options.datasets)
             absent = left_out if entry.optional else missing
             bound = [stream for stream in (bound_or_missing(each, absent) for each in selection) if stream is not None]
@@ -128,6 +140,7 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
         missing,
         skipped,
         left_out,
+        tuple(notes),
     )
 
 
@@ -158,9 +171,15 @@ def _short(number: str) -> str:
         return number
 
 
-def unfinished(runs: Iterable[Run], finished: Collection[tuple[str, str]]) -> list[Run]:
-    """Return the runs whose (experiment, key) is not among the finished ones."""
-    return [run for run in runs if (run.experiment, run.key) not in finished]
+def unfinished(runs: Iterable[Run], finished: Sequence[RunRecord]) -> list[Run]:
+    """Return the runs that no finished run equals.
+
+    Finished runs by earlier code do not count, although they have the same key if the user's class is again as it was:
+    no result includes them. Recording them again takes no time, because their results are copied.
+    """
+    newest, _ = split_by_code(finished)
+    done = {(record.experiment, record.key, record.method.code) for record in newest}
+    return [run for run in runs if (run.experiment, run.key, run.code) not in done]
 
 
 def prepared_of(runs: Iterable[Run]) -> dict[str, str]:
@@ -206,7 +225,8 @@ def make_run(
         version=declaration.version,
         added=declaration.added,
     )
-    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration)
+    code = source_hash(identities[name])
+    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration, code)
 
 
 def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:
@@ -251,13 +271,83 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+def _own_values(algorithm: AlgorithmFilter, experiment: Experiment, options: RunOptions) -> dict[str, Any]:
+    """Return the values of a class that is not built in: those given, and `grid` for its front.
+
+    If the profile has no values of its front, it is run with its default.
+    """
+    declaration = declaration_of(algorithm.name)
+    front = declaration.front
+    if front is None or front.parameter in algorithm.values:
+        return dict(algorithm.values)
+    parts = experiment.parts(experiment.profile(options.profile))
+    if any(part.thresholds(front) for _, part in parts):
+        return {front.parameter: GRID, **algorithm.values}
+    if signature(declaration.method).parameters[front.parameter].default is Parameter.empty:
+        raise ValueError(
+            f"profile {options.profile} of {experiment.name} has no values of {front.parameter}, and {algorithm.name} "
+            f'has no default; give some: --algorithm "{algorithm.name}[{front.parameter}=[1,10]]"'
+        )
+    return dict(algorithm.values)
+
+
+def _at_defaults(experiment: Experiment, options: RunOptions, own: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a sentence on each class that is run with the default of its front."""
+    for name, values in own.items():
+        front = declaration_of(name).front
+        if front is not None and front.parameter not in values:
+            yield (
+                f"{experiment.name}: {name} is run with its default {front.parameter}, because profile "
+                f"{options.profile} has no values of it"
+            )
+
+
+def _left_out_by_filters(experiments: Sequence[Experiment], options: RunOptions) -> Iterator[str]:
+    """Yield a sentence on the experiments of which a filter keeps nothing, although it does of others."""
+    names = [
+        experiment.name
+        for experiment in experiments
+        if not any(_selected(entry, options.datasets) for entry in experiment.stream_entries)
+    ]
+    if names:
+        yield f"LEFT OUT (no stream {' or '.join(options.datasets)}): {', '.join(names)}"
+    named = {algorithm.name for algorithm in options.algorithms}
+    if named and not any(algorithm.is_own for algorithm in options.algorithms):
+        names = [each.name for each in experiments if named.isdisjoint(entry.name for entry in each.algorithms)]
+        if names:
+            yield f"LEFT OUT (no algorithm {' or '.join(sorted(named))}): {', '.join(names)}"
+
+
+def _without_values(experiment: Experiment, options: RunOptions, own: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a sentence on each method that has no values on streams: if it is named, or if it is not run at all."""
+    streams: dict[str, list[str]] = {}
+    methods = {entry.name for entry in experiment.algorithms} | {*own}
+    named = {algorithm.name for algorithm in options.algorithms} & methods if options.algorithms else methods
+    run_somewhere: set[str] = set()
+    for entry, part in experiment.parts(experiment.profile(options.profile)):
+        if selection := _selected(entry, options.datasets):
+            run_here = {name for name, _ in _entries(experiment, part, options.algorithms, own)}
+            run_somewhere |= run_here
+            for name in sorted(named - run_here):
+                streams.setdefault(name, []).extend(stream.name for stream in selection)
+    for name, without in streams.items():
+        if options.algorithms or name not in run_somewhere:
+            front = declaration_of(name).front
+            values = f"values of {front.parameter}" if front else "values"
+            where = ", ".join(dict.fromkeys(without))
+            yield f"{experiment.name}: {name} is not run on {where}: it has no {values} there"
+
+
 def _entries(
-    experiment: Experiment, profile: Profile, filters: Sequence[AlgorithmFilter]
+    experiment: Experiment,
+    profile: Profile,
+    filters: Sequence[AlgorithmFilter],
+    own: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each algorithm of the experiment with its values, after the filters.
 
     A filter by name keeps that algorithm and replaces the values it gives. A class that is not built in is added
-    to the others, so that it can be compared with them.
+    to the others, so that it can be compared with them; `own` are the values of these classes.
     """
     by_name = [algorithm for algorithm in filters if not algorithm.is_own]
     for entry in experiment.algorithms:
@@ -266,12 +356,9 @@ def _entries(
                 values = {name: _snapped(name, numbers, entry, profile) for name, numbers in algorithm.values.items()}
                 for parameters in expanded({**entry.parameters, **values}, profile, entry.front):
                     yield entry.name, parameters
-    for algorithm in filters:
-        if algorithm.is_own:
-            front = declaration_of(algorithm.name).front
-            grid = {front.parameter: GRID} if front else {}
-            for parameters in expanded({**grid, **algorithm.values}, profile, front):
-                yield algorithm.name, parameters
+    for name, own_values in own.items():
+        for parameters in expanded(own_values, profile, declaration_of(name).front):
+            yield name, parameters
 
 
 def _snapped(name: str, values: Sequence[Any], entry: AlgorithmEntry, profile: Profile) -> list[Any]:

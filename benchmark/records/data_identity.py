@@ -1,4 +1,7 @@
-"""Which data a recorded run used. Results on different data with the same name are never shown together."""
+"""Which data and which code a recorded run used.
+
+Results on different data with the same name, or by different code of a method, are never shown together.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,6 +11,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from benchmark.records.record import RunRecord
+
+MAX_CODES = 3
+"""Versions of a class that a sentence lists; more are only counted."""
 
 
 def split_by_data(runs: Sequence[RunRecord], prepared: Mapping[str, str]) -> tuple[list[RunRecord], list[RunRecord]]:
@@ -30,6 +36,22 @@ def split_by_data(runs: Sequence[RunRecord], prepared: Mapping[str, str]) -> tup
             visibility = [version == versions[-1] for version in versions]
         hidden_ids |= {id(run) for run, is_shown in zip(dataset_runs, visibility, strict=True) if not is_shown}
     return [run for run in runs if id(run) not in hidden_ids], [run for run in runs if id(run) in hidden_ids]
+
+
+def split_by_code(runs: Sequence[RunRecord]) -> tuple[list[RunRecord], list[RunRecord]]:
+    """Split runs into those by the newest code of each method within its experiment, and those by earlier code.
+
+    `runs` are in the order in which they ended: the newest code is the one executed last. Records of users' classes
+    without the hash of their source are older than any with one. A run that was recorded again is in neither list.
+    """
+    newest: dict[tuple[str, str], str] = {}
+    for run in sorted(runs, key=lambda run: bool(run.method.code)):
+        newest[run.experiment, run.method.name] = run.method.code_version
+    is_newest = [newest[run.experiment, run.method.name] == run.method.code_version for run in runs]
+    shown = [run for run, is_shown in zip(runs, is_newest, strict=True) if is_shown]
+    keys = {(run.experiment, run.key) for run in shown}
+    earlier = [run for run, is_shown in zip(runs, is_newest, strict=True) if not is_shown]
+    return shown, [run for run in earlier if (run.experiment, run.key) not in keys]
 
 
 def data_versions(runs: Sequence[RunRecord]) -> list[str]:
@@ -116,6 +138,22 @@ def left_out_sentences(rows: Iterable[tuple[str, str, int]], prepared: Iterable[
             else f"{name} is not prepared on this machine, so only runs on the data of the newest run are shown"
         )
         sentences.append(f"{name}: {total:,} run{'s' * (total > 1)} on other data ({details}) left out; {reason}")
+    return sentences
+
+
+def earlier_code_sentences(runs: Iterable[RunRecord]) -> list[str]:
+    """Return one sentence per method about its runs by earlier code."""
+    by_label: dict[str, Counter[str]] = defaultdict(Counter)
+    for run in runs:
+        by_label[run.method.card.label][run.method.code_version] += 1
+    sentences = []
+    for label, counts in sorted(by_label.items()):
+        total = counts.total()
+        codes = ", ".join(counts) if len(counts) <= MAX_CODES else f"{len(counts)} versions"
+        sentences.append(
+            f"{label}: {total:,} run{'s' * (total > 1)} by earlier code ({codes}) left out; "
+            "only runs by the latest code are shown"
+        )
     return sentences
 
 

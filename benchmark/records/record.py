@@ -33,6 +33,8 @@ MAX_TAG = 8000
 MAX_VALUES = (1000, 100)
 """Characters of one value in the tag; the second limit applies if the tag would still be too long."""
 HASHED = "sha256"
+CODE_VERSION = "code version"
+"""The code in a configuration; no parameter has this name, because it has a space."""
 
 
 class Configuration(Mapping[str, Any]):
@@ -141,16 +143,23 @@ class MethodRecord:
         card: its name, label and style, and the parameter of its front.
         version: the version of the method.
         parameters: all hyper-parameters, each with its type; sequences are tuples.
+        code: the hash of the source of a class that is not built in; empty for built-in methods, and in older records.
     """
 
     card: MethodCard
     version: int = 1
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    code: str = ""
 
     @property
     def name(self) -> str:
         """Its name in experiments."""
         return self.card.name
+
+    @property
+    def code_version(self) -> str:
+        """The code that was executed: equal texts mean equal code."""
+        return f"code {self.code}" if self.code else f"version {self.version}"
 
     @cached_property
     def comparable_parameters(self) -> dict[str, Any]:
@@ -219,8 +228,13 @@ class RunRecord:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """Everything but the seed: hyper-parameters, and the options and sizes of the stream as `stream_NAME`."""
-        return Configuration(self.method.comparable_parameters | self.stream.comparable_options)
+        """Everything but the seed: hyper-parameters, options and sizes of the stream as `stream_NAME`, and the code.
+
+        Version 1 of a method is left out, so that configurations of earlier records stay the same.
+        """
+        method = self.method
+        code = {CODE_VERSION: method.code_version} if method.code or method.version > 1 else {}
+        return Configuration(method.comparable_parameters | self.stream.comparable_options | code)
 
     def to_mlflow(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the parameters that the MLflow UI shows, searches and groups by, and the tag with the record.
@@ -245,6 +259,7 @@ class RunRecord:
                 "card": method.card.to_json(),
                 "version": method.version,
                 "parameters": {name: encoded(value, max_value) for name, value in method.parameters.items()},
+                **({"code": method.code} if method.code else {}),
             },
             "stream": {
                 "name": stream.name,
@@ -284,6 +299,7 @@ def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | N
             MethodCard.of(declaration) if declaration else card_of(run.algorithm_name, None, _given(run.parameters)),
             declaration.version if declaration else 1,
             dict(run.parameters),
+            run.code,
         ),
         metrics=result.metrics,
         provenance=dict(provenance or result.provenance or {}),
@@ -379,7 +395,7 @@ def _fields_of_json(text: str) -> dict[str, Any]:
 def _method_of(text: str) -> MethodRecord:
     fields = json.loads(text)
     parameters = {name: decoded(value) for name, value in fields["parameters"].items()}
-    return MethodRecord(MethodCard.from_json(fields["card"]), fields["version"], parameters)
+    return MethodRecord(MethodCard.from_json(fields["card"]), fields["version"], parameters, fields.get("code", ""))
 
 
 @lru_cache(maxsize=4096)

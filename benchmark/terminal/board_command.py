@@ -21,6 +21,7 @@ from benchmark.records.store import Store
 from benchmark.terminal.board_display import BoardDisplay
 from benchmark.terminal.board_table import board_lines, summary_lines
 from benchmark.terminal.run_command import INTERRUPTED, check_executor, executor_of, jobs_of
+from benchmark.terminal.text import wrapped
 from data_pipelines.stream_spec import SimulatedSpec
 
 
@@ -42,6 +43,10 @@ def board_command(arguments: argparse.Namespace) -> int:
     boards, missing = plan_boards(find_tasks(arguments.tasks), options, only_first=arguments.quick)
     for message in missing:
         print(f"MISSING: {message}", file=sys.stderr)
+    if arguments.quick and boards and len(arguments.tasks) > 1:
+        print(f"--quick plays one task, {boards[0].task.name}; the others are left out", file=sys.stderr)
+    for line in tuning_lines(boards):
+        print(wrapped(line), file=sys.stderr)
     if arguments.quick and boards:
         print(f"{NOT_THE_PROTOCOL}.")
     store = Store()
@@ -107,6 +112,12 @@ def _planned(task: Task, options: BoardOptions) -> Board:
     return plan_board(
         task, methods, options.protocol, seeds=options.seeds, max_configurations=options.max_configurations
     )
+
+
+def tuning_lines(boards: Sequence[Board]) -> list[str]:
+    """Return a line for each method that is tuned over fewer configurations than the others, and what to do."""
+    notes = [(entry, note) for board in boards for entry in board.entries if (note := board.tuning_note(entry))]
+    return list(dict.fromkeys(f"{entry.label}: {note}; declare `tuning` to add some" for entry, note in notes))
 
 
 def print_estimates(boards: Sequence[Board], estimates: Sequence[Estimate], jobs: int) -> None:

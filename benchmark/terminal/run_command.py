@@ -10,8 +10,9 @@ from benchmark.answers.data import data_from
 from benchmark.pages.update import are_current
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import Experiment, StreamEntry
-from benchmark.plan.options import RunOptions, find_experiments, parse_seeds
+from benchmark.plan.options import RunOptions, find_experiments, parse_seeds, without_profile
 from benchmark.plan.plan import Plan, fallback_notices, make_plan, unfinished
+from benchmark.plan.repeated import repeated_sentences
 from benchmark.records.reader import finished_runs, something_is_running
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
@@ -28,10 +29,16 @@ INTERRUPTED = 130
 def run_command(arguments: argparse.Namespace) -> int:
     """Execute the requested runs that are not finished; return the exit code."""
     check_executor(arguments)
-    experiments = find_experiments(arguments.experiments, arguments.profile)
+    experiments = find_experiments(arguments.experiments)
+    if left_out := without_profile(experiments, arguments.profile, arguments.experiments):
+        text = ", ".join(experiment.name for experiment in left_out)
+        print(wrapped(f"LEFT OUT (no profile {arguments.profile}): {text}"), file=sys.stderr)
+        experiments = [experiment for experiment in experiments if experiment not in left_out]
     if arguments.on is not None:
         experiments = on_data(experiments, arguments.on)
     plan = make_plan(experiments, options_of(arguments))
+    for note in plan.notes:
+        print(wrapped(note), file=sys.stderr)
     for experiment, label in fallback_notices(plan):
         print(wrapped(f"{experiment}: {label}"), file=sys.stderr)
     for message in plan.missing.values():
@@ -43,12 +50,15 @@ def run_command(arguments: argparse.Namespace) -> int:
     store = Store()
     names = sorted(experiment.name for experiment in plan.experiments)
     finished = finished_runs(store, names)
-    remaining = unfinished(plan.runs, {(record.experiment, record.key) for record in finished})
+    remaining = unfinished(plan.runs, finished)
+    for sentence in repeated_sentences(remaining, finished):
+        print(wrapped(sentence), file=sys.stderr)
     if arguments.dry_run:
         print_dry_run(plan.runs, remaining, finished, jobs_of(arguments))
-        return 1 if plan.missing else 0
+        return 0 if plan.runs and not plan.missing else 1
     if not plan.runs:
-        print("Nothing to run: none of the requested data sets has been prepared.", file=sys.stderr)
+        reason = "none of the requested data sets has been prepared" if plan.missing else "see above"
+        print(f"Nothing to run: {reason}.", file=sys.stderr)
         return 1
     if not remaining and not something_is_running(store, names) and are_current(store, names, finished):
         print(f"{number_of(len(plan.runs), 'run')}, all finished. Nothing to do.")

@@ -29,6 +29,12 @@ class StoredBoard:
         return evaluate(*from_json(self.document, self.records))
 
     @property
+    def run_ids(self) -> set[str]:
+        """The ids of its runs."""
+        _, outcomes = from_json(self.document, self.records)
+        return {outcome.run_id for outcome in outcomes.values()}
+
+    @property
     def has_shipped_protocol(self) -> bool:
         """Whether protocol and report seeds are those that are shipped."""
         board, shipped = self.result.board, load_protocol()

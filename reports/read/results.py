@@ -7,7 +7,7 @@ the same table. Nothing is computed here.
 import gc
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,9 +21,11 @@ from benchmark.plan.experiment import experiment_names
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
+    earlier_code_sentences,
     fingerprints_prepared_now,
     is_made_from,
     left_out_sentences,
+    split_by_code,
     split_by_data,
 )
 from benchmark.records.reader import read, read_curves, read_sweeps
@@ -58,7 +60,7 @@ CHOOSING_SENTENCE = "{:,} runs only served to choose settings; no result include
 
 @dataclass(frozen=True)
 class Results:
-    """The finished runs of a store; for each data set, only runs on one version of its data.
+    """The finished runs of a store: on one version of each data set, and by one version of each method's code.
 
     Attributes:
         runs: one row per run, with the columns `run_table.columns()`.
@@ -66,6 +68,7 @@ class Results:
         sweeps: one row per sweep: experiment, profile, status.
         failed: runs that failed and have not been completed since: experiment, name, error.
         left_out: runs on other data: experiment, dataset, data (a description), runs (their number).
+        earlier_code: the runs by earlier code of a method.
         prepared: the data sets of the runs that are prepared now.
         superseded: the number of finished runs that a later one with the same configuration and seed replaces.
         versions: versions, commit and machine: the number of runs with each value.
@@ -91,6 +94,7 @@ class Results:
     tuning: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=columns()))
     choosing: int = 0
     own_experiments: Mapping[str, About] = field(default_factory=dict)
+    earlier_code: tuple[RunRecord, ...] = ()
     counted: dict[str, int | None] = field(default_factory=dict)
 
     def experiments(self) -> list[str]:
@@ -119,12 +123,14 @@ class Results:
             parts[name] = frame[frame["experiment"].isin(names)].reset_index(drop=True)
         boards = tuple(board for board in self.boards if board.experiment in names)
         own = {name: about for name, about in self.own_experiments.items() if name in names}
-        return replace(self, boards=boards, own_experiments=own, **parts)
+        earlier = tuple(record for record in self.earlier_code if record.experiment in names)
+        return replace(self, boards=boards, own_experiments=own, earlier_code=earlier, **parts)
 
     def left_out_sentences(self) -> list[str]:
-        """Return a sentence per data set on runs on other data, and one on choosing runs: they are left out."""
+        """Return the sentences on runs that are left out: on other data, by earlier code, on seeds for choosing."""
         parts = (self.left_out[name] for name in ("dataset", "data", "runs"))
         sentences = left_out_sentences(zip(*parts, strict=True), self.prepared)
+        sentences += earlier_code_sentences(self.earlier_code)
         return [*sentences, CHOOSING_SENTENCE.format(self.choosing)] if self.choosing else sentences
 
     def client_totals(self, run_id: str) -> pd.DataFrame:
@@ -183,7 +189,8 @@ def read_results(uri: str | None = None, folder: Path | None = None) -> Results:
     """Read the finished runs of a store; an empty or missing one has none.
 
     For each data set, only runs on one version of the data are read: the version prepared now in `folder`, by default
-    the data folder, or that of the newest run. `left_out` counts the others.
+    the data folder, or that of the newest run. `left_out` counts the others. For each method of an experiment, only
+    runs by its latest code are read; a board has the code that it was played with.
     """
     with _without_collection():
         return _read_results(uri or tracking_uri(), folder)
@@ -204,7 +211,9 @@ def _without_collection() -> Iterator[None]:
 def _read_results(uri: str, folder: Path | None) -> Results:
     records = list(read(uri))
     prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
-    finished, others = split_by_data([record for record in records if record.status == "FINISHED"], prepared)
+    on_data, others = split_by_data([record for record in records if record.status == "FINISHED"], prepared)
+    stored_boards = read_boards(uri, on_data)
+    finished, earlier = _split_by_code(on_data, stored_boards)
     boards, reporting = of_boards(finished), [record for record in finished if record.purpose == "report"]
     tuned = tuned_experiment()
     finished_runs = as_runs([record for record in reporting if record.experiment not in {*boards, tuned}])
@@ -213,17 +222,38 @@ def _read_results(uri: str, folder: Path | None) -> Results:
         runs=runs[columns()],
         uri=uri,
         sweeps=pd.DataFrame(read_sweeps(uri), columns=["experiment", "profile", "status"]),
-        failed=failures(_unless_on_other_data(records, prepared), finished),
+        failed=failures(_unless_by_earlier_code(_unless_on_other_data(records, prepared), earlier), finished),
         left_out=_left_out(others),
         prepared=tuple(sorted(prepared)),
         superseded=len(finished_runs) - len(runs),
         versions=versions_of(finished),
-        boards=read_boards(uri, finished),
+        boards=stored_boards,
         board_runs=as_runs([record for record in reporting if record.experiment in boards])[columns()],
         tuning=keep_latest(as_runs([record for record in finished if record.experiment == tuned]))[columns()],
         choosing=len(finished) - len(reporting),
         own_experiments=read_own_experiments(uri, {record.experiment for record in finished}),
+        earlier_code=tuple(earlier),
     )
+
+
+def _split_by_code(
+    records: Sequence[RunRecord], boards: Sequence[StoredBoard]
+) -> tuple[list[RunRecord], list[RunRecord]]:
+    """Split runs as `split_by_code` does; the runs of a board are shown until it has been played by other code."""
+    newest, earlier = split_by_code(records)
+    of_a_board = {run_id for board in boards for run_id in board.run_ids} if earlier else set()
+    hidden = [record for record in earlier if record.run_id not in of_a_board]
+    return [*(record for record in earlier if record.run_id in of_a_board), *newest], hidden
+
+
+def _unless_by_earlier_code(records: Iterable[RunRecord], earlier: Iterable[RunRecord]) -> list[RunRecord]:
+    """Drop runs, including failed ones, by code that later code has replaced."""
+    codes = {_code_of(record) for record in earlier}
+    return [record for record in records if _code_of(record) not in codes]
+
+
+def _code_of(record: RunRecord) -> tuple[str, str, str]:
+    return record.experiment, record.method.name, record.method.code_version
 
 
 def _read_columns(file: Path, names: list[str] | None) -> "pa.Table":

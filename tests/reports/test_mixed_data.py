@@ -167,7 +167,7 @@ def test_missing_variants_are_counted_as_a_dry_run_counts_them(fresh: HandMade):
     planned = make_plan([load_experiment("study_scaling")], RunOptions()).runs
     on_delicious = [run for run in planned if run.stream.name == "delicious"]
     record(fresh, [run for run in on_delicious if run.stream.settings()["scaling"] != "unit"])
-    finished = {(run.experiment, run.key) for run in finished_runs(fresh.store, ["study_scaling"])}
+    finished = finished_runs(fresh.store, ["study_scaling"])
     results = read_results(fresh.uri)
     frame = missing.tables(results, make_context(results, experiments=["study_scaling"]))[0].frame
     row = frame.iloc[0]

@@ -2,9 +2,11 @@
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 from benchmark.board.document import from_json, load_board
+from benchmark.board.play import board_experiment, board_runs
 from benchmark.board.result import evaluate
 from benchmark.board.task import board_fingerprint, experiment_name
 from benchmark.execution.local import LocalExecutor
@@ -14,7 +16,9 @@ from benchmark.plan.plan import Run
 from benchmark.records.reader import finished_runs, read
 from benchmark.records.tags import PROTOCOL, TASK
 from benchmark.statistics.verdicts import Verdict
+from reports.read.results import read_results
 from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
+from tests.benchmark.test_session import Notes
 
 REFERENCE = small_protocol().comparison.reference
 OWN = "tests.benchmark.epsilon_greedy:EpsilonGreedy"
@@ -105,3 +109,26 @@ def test_failed_runs_are_named_in_their_row_and_do_not_stop_the_others(tmp_path:
     assert result.mean(REFERENCE)[0] > 0
     failed = [record for record in read(store_in(tmp_path).uri) if record.status == "FAILED"]
     assert len(failed) == 1  # of the first pass; a configuration that failed is not played again
+
+
+def test_a_board_uses_one_code_of_each_method_and_counts_runs_by_other_code(tmp_path: Path, workers: LocalExecutor):
+    first = play(tmp_path, workers, OWN, REFERENCE)
+    store = store_in(tmp_path)
+    experiment = board_experiment(first.board)
+    (name, seed), *_ = [run for run in first.outcomes if run[0].startswith(OWN)]
+    (run,) = board_runs(first.board, [(name, seed)], {}).values()
+    result = store.outcome_of(first.outcomes[name, seed].run_id)
+    assert result is not None
+    last = max(record.ended for record in finished_runs(store, [experiment.name])) / 1000
+    later = replace(result, started=last, ended=last + 0.001)
+    sweep = store.begin_sweep(experiment, "board", 1)
+    store.record(sweep, experiment, replace(run, code="0" * 16, key="of other code"), later)
+    store.end_sweep(sweep, "FINISHED", {})
+    (before,) = read_results(store.uri, tmp_path).boards
+    assert before.result.lines == first.lines
+    notes = Notes()
+    second = play(tmp_path, workers, OWN, REFERENCE, observer=notes)
+    assert {outcome.key for outcome in second.outcomes.values()} == {each.key for each in first.outcomes.values()}
+    assert all(is_reused for *_, is_reused in notes.runs)
+    (sentence,) = [line for line in notes.lines if "earlier code" in line]
+    assert sentence.startswith("EpsilonGreedy (tests.benchmark.epsilon_greedy): 1 run by earlier code (code 0000")

@@ -1,0 +1,258 @@
+"""Runs by different code of a method never share a mean: the newest code is shown, and the others are counted."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark import session
+from benchmark.answers.compare import compare, named_experiment
+from benchmark.answers.export import exported
+from benchmark.answers.methods import candidates_of, runs_of
+from benchmark.answers.stored import results
+from benchmark.pages.update import update_pages
+from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.experiment import Experiment
+from benchmark.plan.options import RunOptions
+from benchmark.plan.plan import Plan, Run, make_plan, unfinished
+from benchmark.plan.repeated import repeated_sentences
+from benchmark.records.data_identity import split_by_code
+from benchmark.records.reader import finished_runs, read_aggregates
+from benchmark.records.record import RunRecord, record_of
+from benchmark.records.store import Store
+from data_pipelines.stream_spec import simulated_spec
+from reports.read.context import make_context
+from reports.read.results import read_results
+from reports.tables import missing
+from tests.benchmark.recorded import result_of, store_in, tiny
+from tests.benchmark.test_session import Unused
+
+NAME = "edited:Edited"
+LABEL = "Edited (edited)"
+CLASS = """
+from algorithms import Transfers
+import beside_edited
+
+class Edited:
+    def choose(self, client, contexts, rng):
+        return 0
+    def learn(self, client, context, reward):
+        return Transfers()
+"""
+AM = "async-linucb-am"
+
+
+@dataclass
+class Folder:
+    """A user's folder with a class, an experiment and a store; every recorded run ends a second after the last one."""
+
+    path: Path
+    experiment: Experiment
+    store: Store
+    times: Iterator[int] = field(default_factory=lambda: count(1_700_000_000))
+
+    def edit(self, text: str, file: str = "edited.py") -> None:
+        (self.path / file).write_text(text)
+
+    def runs(self, *seeds: int) -> list[Run]:
+        plan = make_plan([self.experiment], RunOptions(seeds=seeds, algorithms=(parse_filter(NAME),)))
+        return [run for run in plan.runs if run.algorithm_name == NAME]
+
+    def record(self, runs: list[Run], experiment: Experiment | None = None, **metrics: float) -> None:
+        experiment = experiment or self.experiment
+        sweep = self.store.begin_sweep(experiment, "quick", len(runs))
+        for run in runs:
+            now = next(self.times)
+            result = replace(result_of(run, metrics), started=now - 1.0, ended=float(now))
+            self.store.record(sweep, experiment, run, result)
+        self.store.end_sweep(sweep, "FINISHED", {})
+
+    def finished(self) -> list[RunRecord]:
+        return finished_runs(self.store, [self.experiment.name])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    user = Folder(tmp_path, tiny(tmp_path), store_in(tmp_path))
+    user.edit("", "beside_edited.py")
+    user.edit(CLASS)
+    importlib.invalidate_caches()
+    yield user
+    for name in ("edited", "beside_edited"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture(params=["edited.py", "beside_edited.py"])
+def edited(folder: Folder, request: pytest.FixtureRequest) -> Folder:
+    """Three seeds with a regret of 30, then the class or its helper is edited, then one seed with a regret of 700."""
+    folder.record(folder.runs(0, 1, 2), regret=30.0)
+    file = request.param
+    folder.edit((folder.path / file).read_text() + "# edited\n", file)
+    folder.record(folder.runs(0), regret=700.0)
+    return folder
+
+
+def is_on_three_runs_left_out(sentences: Any) -> bool:
+    texts = [text for text in sentences if text.startswith(f"{LABEL}: ")]
+    return len(texts) == 1 and texts[0].startswith(f"{LABEL}: 3 runs by earlier code (code ")
+
+
+def test_results_and_export_have_the_newest_code_only_and_count_the_others(edited: Folder):
+    answer = results("tiny", edited.store.uri)
+    assert list(answer.frame["regret"]) == [700.0]
+    assert list(answer.summary()["seeds"]) == [1]
+    assert is_on_three_runs_left_out(answer.notes)
+    table, notes = exported(["tiny"], "setting", edited.store.uri)
+    assert list(table["mean"]) == [700.0]
+    assert is_on_three_runs_left_out(notes)
+
+
+def test_a_report_has_the_newest_code_only_and_counts_the_others(edited: Folder):
+    read = read_results(edited.store.uri)
+    assert list(read.runs["regret"]) == [700.0]
+    assert is_on_three_runs_left_out(read.left_out_sentences())
+    assert read.only(["another"]).left_out_sentences() == []
+    assert is_on_three_runs_left_out(missing.tables(read, make_context(read))[0].notes)
+
+
+def test_a_failed_run_by_earlier_code_is_not_reported_as_failed(edited: Folder):
+    (run,) = edited.runs(5)
+    sweep = edited.store.begin_sweep(edited.experiment, "quick", 2)
+    earlier = edited.finished()[0].method.code
+    for code in (earlier, run.code):
+        failed = replace(result_of(run), error=f"failed with {code}")
+        edited.store.record(sweep, edited.experiment, replace(run, code=code, key=code), failed)
+    assert list(read_results(edited.store.uri).failed["error"]) == [f"failed with {run.code}"]
+
+
+def test_the_setting_of_earlier_code_is_removed_from_the_pages(folder: Folder):
+    folder.record(folder.runs(0, 1, 2), regret=30.0)
+    update_pages(folder.store, ["tiny"])
+    (before,) = read_aggregates(folder.store, ["tiny"])
+    folder.edit(CLASS + "# edited\n")
+    folder.record(folder.runs(0), regret=700.0)
+    update_pages(folder.store, ["tiny"])
+    (after,) = read_aggregates(folder.store, ["tiny"])
+    assert before.run_id != after.run_id
+    shown = folder.store.client.get_run(after.run_id)
+    assert (shown.data.metrics["regret"], shown.data.tags["Seeds"]) == (700.0, "0")
+    (line,) = read_aggregates(folder.store, ["overview"])
+    assert is_on_three_runs_left_out(
+        folder.store.client.get_run(line.run_id).data.tags["mlflow.note.content"].split("\n\n")
+    )
+
+
+def test_records_without_a_hash_are_older_than_any_with_one(folder: Folder):
+    runs = folder.runs(0, 1)
+    folder.record(runs[:1], regret=700.0)
+    folder.record([replace(run, code="", key=f"unknown {run.seed}") for run in runs], regret=30.0)
+    newest, earlier = split_by_code(folder.finished())
+    assert [record.metrics["regret"] for record in newest] == [700.0]
+    assert [record.method.code_version for record in earlier] == ["version 1"] * 2
+
+
+def test_a_class_that_is_again_as_it_was_is_shown_again_without_being_executed(folder: Folder):
+    folder.record(folder.runs(0, 1, 2), regret=30.0)
+    folder.edit(CLASS + "# edited\n")
+    folder.record(folder.runs(0), regret=700.0)
+    folder.edit(CLASS)
+    plan = Plan((folder.experiment,), "quick", tuple(folder.runs(0, 1, 2)))
+    assert len(unfinished(plan.runs, folder.finished())) == 3
+    swept = session.run(plan, folder.store, Unused())  # type: ignore[arg-type]
+    assert len(swept.finished) == 3
+    assert [record.metrics["regret"] for record in swept.earlier_code] == [700.0]
+    assert list(results("tiny", folder.store.uri).frame["regret"]) == [30.0] * 3
+    assert unfinished(plan.runs, folder.finished()) == []
+
+
+def test_finished_runs_without_a_hash_get_it_without_being_executed(folder: Folder):
+    plan = Plan((folder.experiment,), "quick", tuple(folder.runs(0)))
+    folder.record([replace(run, code="") for run in plan.runs], regret=30.0)
+    session.run(plan, folder.store, Unused())  # type: ignore[arg-type]
+    newest, earlier = split_by_code(folder.finished())
+    assert [(record.method.code, record.metrics["regret"]) for record in newest] == [(plan.runs[0].code, 30.0)]
+    assert earlier == []
+
+
+def test_a_comparison_counts_the_runs_by_earlier_code(folder: Folder):
+    stream = simulated_spec("uniform", steps=40, clients=20, arms=5, dimension=4)
+    experiment = named_experiment("compare-small", "Small")
+    for text in (CLASS, CLASS + "# edited\n"):
+        folder.edit(text)
+        runs, _ = runs_of(candidates_of([NAME]), {0: stream}, experiment.name)
+        folder.record(runs, experiment, regret=float(len(text)))
+    answer = compare([NAME], stream, 1, store=folder.store, experiment=experiment.name)
+    assert list(answer.frame["regret"]) == [float(len(CLASS + "# edited\n"))]
+    assert [note for note in answer.notes if note.startswith(f"{LABEL}: 1 run by earlier code (code ")]
+
+
+def test_two_classes_with_one_name_are_refused():
+    twin = type("Twin", (), {"choose": print, "learn": print, "__module__": "__main__", "name": "random"})
+    assert len(candidates_of([twin])) == 1
+    with pytest.raises(ValueError, match="methods must have distinct names, got two classes with the name 'random'"):
+        candidates_of(["random", twin])
+
+
+def raised(run: Run, **changes: Any) -> Run:
+    """A run of version 2 of its method, which has one parameter more."""
+    assert run.declaration is not None
+    declaration = replace(run.declaration, version=2, **changes)
+    parameters = {**run.parameters, "order": "new"}
+    return replace(run, declaration=declaration, parameters=parameters, key=f"version 2 of {run.key}")
+
+
+@pytest.fixture
+def both_versions(folder: Folder) -> tuple[Folder, list[Run], list[Run]]:
+    experiment = tiny(folder.path, **{'"sync-linucb"\nthreshold': f'"{AM}"\ngamma'})
+    old = [run for run in make_plan([experiment], RunOptions(seeds=(0, 1))).runs if run.algorithm_name == AM]
+    return folder, old, [raised(run, changes={2: "columns are taken in another order"}) for run in old]
+
+
+def test_versions_of_a_built_in_method_are_not_mixed(both_versions: tuple[Folder, list[Run], list[Run]]):
+    folder, old, new = both_versions
+    folder.record(old, regret=30.0)
+    folder.record(new[:1], regret=700.0)
+    answer = results("tiny", folder.store.uri)
+    assert list(answer.frame["regret"]) == [700.0]
+    assert f"Async-LinUCB-AM: {len(old)} runs by earlier code (version 1) left out" in "\n".join(answer.notes)
+    read = read_results(folder.store.uri)
+    assert (list(read.runs["regret"]), list(read.runs["variant"])) == ([700.0], [""])
+
+
+def test_repeated_runs_of_an_earlier_version_are_explained_until_they_are_repeated(
+    both_versions: tuple[Folder, list[Run], list[Run]],
+):
+    _, old, new = both_versions
+    finished = [record_of(run, result_of(run)) for run in old]
+    (sentence,) = repeated_sentences(new, finished)
+    assert sentence == (
+        f"Async-LinUCB-AM: {len(new)} finished runs are of version 1; they are repeated because version 2 changed: "
+        "columns are taken in another order"
+    )
+    assert repeated_sentences(new[:1], finished)[0].startswith("Async-LinUCB-AM: 1 finished run is of version 1; it is")
+    done = [*finished, *(record_of(run, result_of(run)) for run in new)]
+    assert repeated_sentences(unfinished(new, done), done) == []
+    assert repeated_sentences(old, finished) == []
+    others = [replace(run, parameters={**run.parameters, "alpha": 0.7}) for run in new]
+    assert repeated_sentences(others, finished) == []
+
+
+def test_the_configuration_of_version_1_stays_and_that_of_another_code_differs(folder: Folder):
+    (run,) = folder.runs(0)
+    record = record_of(run, result_of(run))
+    assert record.configuration["code version"] == f"code {run.code}"
+    texts, tags = record.to_mlflow()
+    again = RunRecord.from_mlflow(texts, tags, {}, run_id="", experiment="tiny")
+    assert again.method.code == run.code
+    assert again.configuration == record.configuration
+    other = record_of(replace(run, code="0" * 16), result_of(run))
+    assert other.configuration != record.configuration
+    built_in = make_plan([folder.experiment], RunOptions(seeds=(0,))).runs[0]
+    assert "code version" not in record_of(built_in, result_of(built_in)).configuration
