@@ -9,7 +9,14 @@ from typing import Any
 
 from algorithms.method import Declaration, Front
 from algorithms.registry import built_in_methods
-from benchmark.plan.algorithm_names import declaration_of, hyper_parameters, identity, make_algorithm, parse_filter
+from benchmark.plan.algorithm_names import (
+    declaration_of,
+    hyper_parameters,
+    identified_files,
+    identity,
+    make_algorithm,
+    parse_filter,
+)
 from benchmark.plan.plan import Run, outline_of, reason_to_skip
 from benchmark.plan.run_key import run_key
 from data_pipelines.stream_spec import StreamSpec
@@ -92,7 +99,8 @@ def _run(candidate: Candidate, stream: StreamSpec, seed: int, fingerprint: str, 
         added=declaration.added,
     )
     name, algorithm, parameters = candidate.name, candidate.algorithm, candidate.parameters
-    return Run(experiment, stream, name, algorithm, parameters, seed, key, declaration)
+    files = identified_files(candidate.identity)
+    return Run(experiment, stream, name, algorithm, parameters, seed, key, declaration, files=files)
 
 
 def _settings(method: Any, points: int | None) -> list[Candidate]:

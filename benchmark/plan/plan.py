@@ -14,12 +14,14 @@ from benchmark.plan.algorithm_names import (
     AlgorithmFilter,
     declaration_of,
     hyper_parameters,
+    identified_files,
     identity,
     make_algorithm,
     number_text,
 )
 from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, StreamEntry, expanded
 from benchmark.plan.options import RunOptions
+from benchmark.plan.own_modules import SourceFiles
 from benchmark.plan.run_key import run_key
 from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.catalogue import data_set_names
@@ -40,6 +42,8 @@ class Run:
     seed: int
     key: str
     declaration: Declaration | None = None
+    files: SourceFiles = field(default_factory=dict, repr=False)
+    """The source of a class that is not built in, as its key covers it: workers execute it."""
 
     @property
     def front(self) -> Front | None:
@@ -206,7 +210,8 @@ def make_run(
         version=declaration.version,
         added=declaration.added,
     )
-    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration)
+    files = identified_files(identities[name])
+    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration, files=files)
 
 
 def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:

@@ -15,7 +15,7 @@ from benchmark.execution.run_result import RunResult, run_algorithm
 from benchmark.execution.sent_modules import importable
 from benchmark.plan.algorithm_names import identity, make_algorithm, parse_filter
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.own_modules import files_to_send, helper_modules
+from benchmark.plan.own_modules import SourceFile, own_source
 from benchmark.plan.plan import Run
 from benchmark.records.provenance import ENGINE, SOURCE, difference, provenance
 from benchmark.records.reader import read
@@ -72,7 +72,7 @@ def test_a_class_that_imports_nothing_from_its_folder_keeps_its_key(folder: Path
     text = f"{CLASS}\ndef unused():\n    pass\n{lazily}"
     write(folder, {"plain": text, "beside": "NOT_IMPORTED = 1\n"})
     assert identity("plain:Own") == f"plain:Own@{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    assert files_to_send(class_in("plain")) == {}
+    assert {*own_source(class_in("plain")).files} == {"plain"}
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,10 @@ def test_helpers_of_a_packaged_class_are_found_by_relative_imports_and_next_to_t
         "next_door": "",
     }
     write(folder, modules)
-    found = class_in("box.sub.own")
-    assert set(helper_modules(found)) == {"box", "box.extra", "box.tools", "next_door"}
-    assert set(files_to_send(found)) == {f"{path}.py" for path in modules}
+    source = own_source(class_in("box.sub.own"))
+    assert source.helpers == ("box", "box.extra", "box.tools", "next_door")
+    assert {*source.files} == {path.removesuffix("/__init__").replace("/", ".") for path in modules}
+    assert all(Path(file.path).read_bytes() == file.content for file in source.files.values())
 
 
 def test_helpers_of_an_installed_class_are_only_modules_of_its_own_package(
@@ -126,17 +127,20 @@ def test_helpers_of_an_installed_class_are_only_modules_of_its_own_package(
 ):
     installed = folder / "venv" / "site-packages"
     own = f"from plugin import more\nimport other\n{CLASS}"
-    write(installed, {"plugin/__init__": "", "plugin/own": own, "plugin/more": "", "other": ""})
+    write(installed, {"plugin/__init__": "import other\n", "plugin/own": own, "plugin/more": "", "other": ""})
     write(folder, {"mine": f"import other\n{CLASS}"})
     monkeypatch.syspath_prepend(str(installed))
-    assert set(helper_modules(class_in("plugin.own"))) == {"plugin", "plugin.more"}
-    assert helper_modules(class_in("mine")) == {}
+    source = own_source(class_in("plugin.own"))
+    assert source.helpers == ("plugin", "plugin.more")
+    assert {*source.files} == {"plugin", "plugin.more", "plugin.own"}
+    assert own_source(class_in("mine")).helpers == ()
 
 
 def test_modules_of_the_same_name_that_two_sweeps_send_are_kept_apart(folder: Path):
     write(folder, {"sent_helper": "VALUE = 'of this process'\n"})
     here = importlib.import_module("sent_helper")
-    first, second = ({"sent_helper.py": f"VALUE = {value}\n".encode()} for value in (1, 2))
+    file = str(folder / "sent_helper.py")
+    first, second = ({"sent_helper": SourceFile(file, f"VALUE = {value}\n".encode())} for value in (1, 2))
     loaded = []
     for files in (first, second, first):
         with importable(files):
