@@ -12,7 +12,7 @@ from importlib.abc import SourceLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from benchmark.plan.own_modules import SourceFile, SourceFiles
 
@@ -80,15 +80,24 @@ def _parents(name: str, file: SourceFile) -> Iterator[tuple[str, Path]]:
 
 
 def _spec(name: str, file: SourceFile) -> ModuleSpec | None:
-    path = _path_with_content(file)
-    return spec_from_file_location(name, path, loader=_Loader(path, file.content) if path.endswith(".py") else None)
+    copy = _path_with_content(file)
+    path = file.path if Path(file.path).parent.is_dir() else copy  # there, a module finds data files next to it
+    if path.endswith(".py"):
+        return spec_from_file_location(name, path, loader=_Loader(path, copy, file.content))
+    return spec_from_file_location(name, copy)
 
 
 class _Loader(SourceLoader):
-    """Loads a module from its source, without a cache of compiled files."""
+    """Loads a module from its source, without a cache of compiled files.
 
-    def __init__(self, path: str, content: bytes) -> None:
-        self._path, self._content = path, content
+    Args:
+        path: the module's `__file__`.
+        copy: a file with exactly this source, for tracebacks and caches of compiled functions.
+        source: the content of the module.
+    """
+
+    def __init__(self, path: str, copy: str, source: bytes) -> None:
+        self._path, self._copy, self._source = path, copy, source
 
     def get_filename(self, fullname: str) -> str:
         """Return the path of the module."""
@@ -96,15 +105,16 @@ class _Loader(SourceLoader):
 
     def get_data(self, path: str) -> bytes:
         """Return the source, or the content of another file of a package."""
-        return self._content if path == self._path else Path(path).read_bytes()
+        return self._source if path == self._path else Path(path).read_bytes()
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the source."""
+        return self.source_to_code(self._source, self._copy)
 
 
 @cache
 def _path_with_content(file: SourceFile) -> str:
-    """Return the path of a file with exactly this content: its own, or that of a copy if it is missing or changed.
-
-    With its own path, a module finds data files next to it.
-    """
+    """Return the path of a file with exactly this content: its own, or that of a copy if it is missing or changed."""
     with suppress(OSError):
         if Path(file.path).read_bytes() == file.content:
             return file.path

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -22,6 +23,7 @@ from benchmark.records.reader import read
 from benchmark.records.store import FILES, Store
 from data_pipelines import simulate
 from data_pipelines.stream_spec import SimulatedSpec
+from tests.benchmark.conftest import Command
 from tests.benchmark.test_dying_workers import Fragile, sweep
 from tests.benchmark.tiny_sweeps import RUNS, rows, statuses, write_tiny
 from tests.benchmark.tiny_sweeps import sweep as sweep_tiny
@@ -198,6 +200,31 @@ def test_a_class_that_exits_in_its_constructor_gives_a_one_line_error(folder: Pa
     write(folder, {"quitter": CLASS.replace("class Own:", init)})
     with pytest.raises(ValueError, match=r"quitter:Own with {} cannot be created: SystemExit: 5"):
         make_algorithm("quitter:Own", {})
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("raise KeyboardInterrupt('not Ctrl-C')", "KeyboardInterrupt: not Ctrl-C"),
+        ("class Odd(BaseException): ...\nraise Odd('odd')", "Odd: odd"),
+    ],
+)
+def test_a_module_that_exits_at_its_import_gives_one_line_and_exit_code_2(
+    folder: Path, fedbandit_here: Command, line: str, reason: str
+):
+    write(folder, {"exits": f"{line}\n{CLASS}"})
+    done = fedbandit_here(folder, "run", write_tiny(folder), "--algorithm", "exits:Own")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"fedbandit: error: algorithm 'exits:Own': exits cannot be imported: {reason}\n"
+
+
+def test_ctrl_c_during_the_import_of_a_module_is_not_an_error_of_the_module(folder: Path, fedbandit_here: Command):
+    write(folder, {"slow": f"import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n{CLASS}"})
+    handler = signal.getsignal(signal.SIGINT)
+    done = fedbandit_here(folder, "run", write_tiny(folder), "--algorithm", "slow:Own")
+    assert (done.returncode, done.stderr) == (130, "fedbandit: interrupted\n")
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_classes_that_quit_fail_their_runs_and_all_others_are_done(tmp_path: Path, workers: LocalExecutor):
