@@ -42,7 +42,8 @@ Kind = Callable[[int, Random, Path], Tally]
 KINDS: dict[str, tuple[Kind, int, int]] = {
     "new-environment": (new_environment.sweep_in_new_environment, 1, 0),
     "misbehaving-server": (bad_servers.corrupt_responses, 60, 0),
-    "killed-transaction": (killed_stores.kill_in_transactions, 40, 0),
+    "killed-transaction": (killed_stores.kill_in_transactions, 6, 0),
+    "killed-writer": (killed_stores.kill_writers, 40, 2),
     "stopped-creation": (killed_stores.stop_creations, 12, 0),
     "asked-to-stop": (killed_sweeps.ask_to_stop, 12, 0),
     "killed-sweep": (killed_sweeps.kill_parents, 16, 2),

@@ -1,4 +1,4 @@
-"""SIGKILL to a sweep inside a transaction, which leaves a hot journal; SIGKILL and Ctrl-C while a database is created."""
+"""SIGKILL inside a transaction, which leaves a hot journal; SIGKILL and Ctrl-C while a database is created."""
 
 import os
 import signal
@@ -16,6 +16,7 @@ from tests.chaos.sweeps import (
     read_only,
     run_again,
     start,
+    start_python,
     traceback_in,
     undisturbed,
     unreadable,
@@ -28,6 +29,8 @@ ATTEMPTS = 3
 """Attempts per planned fault: a transaction may end before the signal arrives."""
 
 MAX_TRANSACTIONS = 12
+SECONDS_BETWEEN_LOOKS = 0.0001
+WRITER = str(Path(__file__).with_name("writer.py"))
 
 
 def kill_in_transactions(times: int, random: Random, folder: Path) -> Tally:
@@ -45,6 +48,22 @@ def kill_in_transactions(times: int, random: Random, folder: Path) -> Tally:
             problems += run_again(workspace, expected, SEEDS * RUNS_PER_SEED)
             workspace = new_folder(folder, SEEDS)
     tally.count(hot, problems + run_again(workspace, expected, SEEDS * RUNS_PER_SEED))
+    return tally
+
+
+def kill_writers(times: int, random: Random, folder: Path) -> Tally:
+    """Kill processes that only write: the same runs again and again, so that the store always has the same content."""
+    tally, expected = Tally("SIGKILL to a writer inside a transaction"), undisturbed(folder)
+    workspace, hot = new_folder(folder, 1), 0
+    problems = run_again(workspace, expected, RUNS_PER_SEED)
+    for _ in range(ATTEMPTS * times):
+        if hot == times:
+            break
+        process = start_python(workspace, WRITER, str(workspace / "mlflow.db"))
+        _kill_in_transaction(process, workspace / "mlflow.db-journal", random.randrange(MAX_TRANSACTIONS))
+        hot += has_hot_journal(workspace)
+        problems += traceback_in(error_output(workspace)) + differences(workspace, expected, runs=RUNS_PER_SEED)
+    tally.count(hot, problems + run_again(workspace, expected, RUNS_PER_SEED))
     return tally
 
 
@@ -88,25 +107,27 @@ def _without_database(folder: Path) -> Path:
 
 
 def _kill_in_transaction(process: "subprocess.Popen[bytes]", journal: Path, skipped: int) -> None:
-    """Let some transactions pass, stop the process in the next one, and kill it if its journal is still there."""
+    """Let some transactions pass, stop the process when it commits the next one, and kill it if it is still there."""
     while process.poll() is None:
-        if not _has_content(journal):
-            time.sleep(0.0002)
+        if not _would_be_hot(journal):
+            time.sleep(SECONDS_BETWEEN_LOOKS)
         elif skipped:
             skipped -= 1
-            while _has_content(journal) and process.poll() is None:
-                time.sleep(0.0002)
+            while _would_be_hot(journal) and process.poll() is None:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
         else:
             os.kill(process.pid, signal.SIGSTOP)
-            if _has_content(journal):
+            if _would_be_hot(journal):
                 process.kill()
                 process.wait()
             else:
                 os.kill(process.pid, signal.SIGCONT)
 
 
-def _has_content(file: Path) -> bool:
+def _would_be_hot(journal: Path) -> bool:
+    """Return whether a journal is complete: SQLite writes its first bytes last, before it changes the database."""
     try:
-        return file.stat().st_size > 0
+        with journal.open("rb") as file:
+            return file.read(1) not in (b"", b"\0")
     except FileNotFoundError:
         return False

@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -13,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.benchmark.tiny_sweeps import command, environment, fedbandit, results, rows, write_tiny
+from tests.benchmark.tiny_sweeps import environment, fedbandit, results, rows, write_tiny
 
 RUNS_PER_SEED = 8
 MAX_SEEDS = 8
@@ -44,9 +45,14 @@ def undisturbed(parent: Path) -> dict[str, Any]:
 
 def start(folder: Path, *arguments: str, **extra: str) -> "subprocess.Popen[bytes]":
     """Start `fedbandit` in its own process group, with stderr in the file `error_output`."""
+    return start_python(folder, "-m", "benchmark", *arguments, **extra)
+
+
+def start_python(folder: Path, *arguments: str, **extra: str) -> "subprocess.Popen[bytes]":
+    """Start Python in the same way."""
     with (folder / "error_output").open("wb") as file:
         process = subprocess.Popen(
-            command(*arguments),
+            [sys.executable, *arguments],
             cwd=folder,
             env=environment(**extra),
             stdout=subprocess.DEVNULL,

@@ -92,7 +92,7 @@ def test_a_journal_counts_as_hot_only_if_it_must_be_rolled_back(tmp_path: Path):
 
 
 def test_at_least_fifty_kills_hit_a_transaction_or_the_creation_of_a_database():
-    kinds = (killed_stores.kill_in_transactions, killed_stores.stop_creations)
+    kinds = (killed_stores.kill_in_transactions, killed_stores.kill_writers, killed_stores.stop_creations)
     assert sum(full for kind, full, _ in chaos.KINDS.values() if kind in kinds) >= 50
 
 
