@@ -12,6 +12,7 @@ from algorithms.registry import built_in_methods
 from benchmark.plan.algorithm_names import (
     declaration_of,
     hyper_parameters,
+    identified_files,
     identity,
     make_algorithm,
     parse_filter,
@@ -102,8 +103,8 @@ def _run(candidate: Candidate, stream: StreamSpec, seed: int, fingerprint: str, 
         added=declaration.added,
     )
     name, algorithm, parameters = candidate.name, candidate.algorithm, candidate.parameters
-    code = source_hash(candidate.identity)
-    return Run(experiment, stream, name, algorithm, parameters, seed, key, declaration, code)
+    code, files = source_hash(candidate.identity), identified_files(candidate.identity)
+    return Run(experiment, stream, name, algorithm, parameters, seed, key, declaration, code, files)
 
 
 def _settings(method: Any, points: int | None) -> list[Candidate]:

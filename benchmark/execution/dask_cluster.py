@@ -4,7 +4,6 @@ A stream is a task of the cluster: workers simulate it, or build it from the pre
 once. If a worker dies, Dask builds its streams again.
 """
 
-import inspect
 import logging
 import pickle
 import sys
@@ -13,15 +12,17 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
+
+import cloudpickle
 
 from benchmark.execution.dask_workers import DaskWorkers
 from benchmark.execution.run_result import RunResult, error_text, failed_result, run_algorithm
 from benchmark.execution.sent_modules import importable
 from benchmark.extras import require
-from benchmark.plan.own_modules import files_to_send
-from benchmark.records.provenance import OUR_PACKAGES, difference
+from benchmark.plan.own_modules import SourceFiles
+from benchmark.records.provenance import provenance, with_same_code
 from data_pipelines import EventStream
 from data_pipelines.prepare.prepared import Prepared
 from data_pipelines.stream_spec import DatasetSpec, StreamSpec
@@ -37,9 +38,6 @@ SECONDS_WITHOUT_WORKERS = 60.0
 SECONDS_BETWEEN_LOOKS = 1.0
 LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 """Loggers that show tracebacks when a scheduler dies; Dask gives some of them their own levels."""
-
-INSTALLED_ON_WORKERS = {*OUR_PACKAGES, *sys.stdlib_module_names}
-"""Packages that every worker has."""
 
 SAVED = "finished runs are saved; run the same command again to continue"
 
@@ -134,19 +132,19 @@ class DaskExecutor:
         opened.set_result(stream)
         return opened
 
-    def submit(self, stream: Stream, algorithm: Any, seed: int) -> "Future[RunResult]":
+    def submit(self, stream: Stream, algorithm: Any, seed: int, files: SourceFiles) -> "Future[RunResult]":
         """Run an algorithm on a worker."""
         if self._is_broken:
             self._start_again()
         future: Future[RunResult] = Future()
         try:
-            files, packed = _packed(algorithm)
+            packed = cloudpickle.dumps(algorithm)
         except (Exception, SystemExit, GeneratorExit) as error:  # a user's class may raise anything
             future.set_result(failed_result(f"the algorithm could not be sent to a worker: {error_text(error)}"))
             return future
         task = self._build_task(stream)
         pool = self._client.get_executor(pure=False, workers=[*self._workers.usable], allow_other_workers=False)
-        inner = pool.submit(_run_algorithm, task.future, files, packed, seed)
+        inner = pool.submit(with_same_code, provenance(), _run_algorithm, task.future, files, packed, seed)
         self._running[future] = Task(inner, (Workers(self._workers.usable), *task.needs))
         inner.add_done_callback(partial(self._settle, future))
         return future
@@ -197,7 +195,7 @@ class DaskExecutor:
         return all(not workers.isdisjoint(self._workers.usable) for workers in task.needs)
 
     def _settle(self, future: "Future[RunResult]", inner: "Future[RunResult]") -> None:
-        """Pass on the result of a run, unless its worker had different code."""
+        """Pass on the result of a run."""
         from distributed import KilledWorker
 
         if inner.cancelled():
@@ -211,8 +209,6 @@ class DaskExecutor:
             future.set_exception(BrokenExecutor(str(error)))
         elif error is not None:
             future.set_exception(error)
-        elif why := difference(inner.result().provenance or {}):  # a new worker has the address of a checked one
-            future.set_result(failed_result(f"its worker has a different version of the code: {why}"))
         else:
             future.set_result(inner.result())
 
@@ -240,7 +236,8 @@ class DaskExecutor:
 
     def _task(self, function: Callable[..., Any], *arguments: Any, needs: tuple[Workers, ...] = ()) -> Task:
         usable = [*self._workers.usable]
-        future = self._client.submit(function, *arguments, workers=usable, allow_other_workers=False, pure=False)
+        submit = partial(self._client.submit, workers=usable, allow_other_workers=False, pure=False)
+        future = submit(with_same_code, provenance(), function, *arguments)
         return Task(future, (Workers(usable), *needs))
 
 
@@ -257,26 +254,6 @@ def _connect(address: str) -> "Client":
         raise OSError(f"--scheduler {without_user(address)}: no Dask scheduler responds there ({text})") from None
 
 
-def _packed(algorithm: Any) -> tuple[dict[str, bytes], bytes]:
-    """Pack an algorithm, and for a user's own class its code: neither workers nor the scheduler have its file.
-
-    A class without helper modules is packed by value. A class with helpers is sent as files, with the algorithm.
-    """
-    import cloudpickle
-
-    algorithm_class: type = type(algorithm)
-    files, module = _files_to_send(algorithm_class), inspect.getmodule(algorithm_class)
-    if module is not None and not files and module.__name__.partition(".")[0] not in INSTALLED_ON_WORKERS:
-        cloudpickle.register_pickle_by_value(module)
-    return files, cloudpickle.dumps(algorithm)
-
-
-@lru_cache(maxsize=64)
-def _files_to_send(algorithm: type) -> dict[str, bytes]:
-    """Cached per class: a sweep packs thousands of its objects."""
-    return files_to_send(algorithm)
-
-
 def _hold(data: Prepared) -> Prepared:
     return data
 
@@ -289,7 +266,7 @@ def _build(data: Prepared, spec: DatasetSpec, seed: int) -> EventStream:
     return spec.build_from(data, seed)
 
 
-def _run_algorithm(stream: EventStream, files: dict[str, bytes], packed: bytes, seed: int) -> RunResult:
+def _run_algorithm(stream: EventStream, files: SourceFiles, packed: bytes, seed: int) -> RunResult:
     for array in (*stream.arrays().values(), stream.client_ids, stream.client_numbers):
         array.flags.writeable = False  # lost between workers, and part of the types that kernels are compiled for
     with importable(files):

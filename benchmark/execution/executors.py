@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from benchmark.execution.compilation import CompiledMethod
 from benchmark.execution.run_result import RunResult
+from benchmark.plan.own_modules import SourceFiles
 from data_pipelines.stream_spec import StreamSpec
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_NUM_THREADS")
@@ -47,8 +48,8 @@ class Executor(Protocol):
     def open_stream(self, spec: StreamSpec, seed: int) -> "Future[Any]":
         """Build a stream, once for all its runs; the result is a handle for `submit`."""
 
-    def submit(self, stream: Any, algorithm: Any, seed: int) -> "Future[RunResult]":
-        """Run an algorithm over an open stream.
+    def submit(self, stream: Any, algorithm: Any, seed: int, files: SourceFiles) -> "Future[RunResult]":
+        """Run an algorithm over an open stream, with the source of its class from these files, if there are any.
 
         When workers die, all submitted futures fail with BrokenExecutor or are cancelled; the next call starts new
         workers.

@@ -22,8 +22,11 @@ from benchmark.execution.compilation import CompiledMethod, compile_once, is_com
 from benchmark.execution.executors import one_thread_each, usable_cores
 from benchmark.execution.pool import Pool
 from benchmark.execution.run_result import RunResult, run_algorithm
+from benchmark.execution.sent_modules import importable
 from benchmark.import_order import folder_searched_last, search_last
+from benchmark.plan.own_modules import SourceFiles
 from benchmark.records.processes import process_is_alive
+from benchmark.records.provenance import provenance, with_same_code
 from data_pipelines import EventStream
 from data_pipelines.stream_spec import StreamSpec
 
@@ -67,9 +70,9 @@ class LocalExecutor:
         """Let a worker build the stream and write its arrays."""
         return self._submit(_write_stream, spec, seed, self._folder / spec.fingerprint(seed))
 
-    def submit(self, stream: Path, algorithm: Any, seed: int) -> "Future[RunResult]":
+    def submit(self, stream: Path, algorithm: Any, seed: int, files: SourceFiles) -> "Future[RunResult]":
         """Run an algorithm in a worker."""
-        return self._submit(_run_algorithm, stream, _Packed(algorithm), seed)
+        return self._submit(_run_algorithm, stream, files, _Packed(algorithm), seed)
 
     def is_compiled(self, stream: Path, method: CompiledMethod) -> "Future[bool]":
         """Let a worker tell whether the kernels of a method are on disk."""
@@ -91,10 +94,10 @@ class LocalExecutor:
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         with one_thread_each(), _ctrl_c_deferred():  # the pool starts its processes when they are first needed
             try:
-                return self._pool.submit(function, *arguments)
+                return self._pool.submit(with_same_code, provenance(), function, *arguments)
             except BrokenExecutor:
                 self._replace_pool()
-                return self._pool.submit(function, *arguments)
+                return self._pool.submit(with_same_code, provenance(), function, *arguments)
 
     def _replace_pool(self) -> None:
         """Make a new pool after the death of a worker; an OSError gives the reason if workers cannot start at all."""
@@ -161,8 +164,9 @@ class _Packed:
         return bytes, ((cloudpickle if in_a_session else pickle).dumps(self._algorithm),)
 
 
-def _run_algorithm(folder: Path, packed: bytes, seed: int) -> RunResult:
-    return run_algorithm(_read_stream(folder), _unpacked(packed), seed)
+def _run_algorithm(folder: Path, files: SourceFiles, packed: bytes, seed: int) -> RunResult:
+    with importable(files):
+        return run_algorithm(_read_stream(folder), _unpacked(packed), seed)
 
 
 def _unpacked(packed: bytes) -> Any:

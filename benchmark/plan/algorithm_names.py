@@ -1,21 +1,23 @@
 """Algorithms by name: built-in ones, entry points, users' own classes, and filters such as `name[gamma=5]`."""
 
-import hashlib
 import importlib
-import inspect
 import math
 import re
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from algorithms.method import Declaration
 from algorithms.registry import built_in_methods
 from benchmark.import_order import PACKAGES, hidden_file, search_last
-from benchmark.plan.own_modules import helper_modules
+from benchmark.plan.own_modules import SourceFiles, own_source
 from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.support.messages import one_line
 
@@ -71,10 +73,11 @@ def _installed(name: str) -> type | None:
     """Return the class of an entry point. Cached: searching all installed packages takes milliseconds."""
     for point in entry_points(group=ENTRY_POINTS, name=name):
         try:
-            loaded = point.load()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # a module may even exit while it is imported
+            with _exits_as_errors():
+                loaded = point.load()
+        except _ExitError as error:
+            raise _broken(point, str(error)) from None
+        except Exception as error:
             raise _broken(point, f"{type(error).__name__}: {error}") from None
         if not isinstance(loaded, type):
             raise _broken(point, "it is not a class")
@@ -121,18 +124,25 @@ def hyper_parameters(algorithm: Any) -> dict[str, Any]:
 
 
 def identity(name: str) -> str:
-    """Return the part of a run key that identifies an algorithm: its name, and its source hash if it is not built in.
+    """Return the part of a run key that identifies an algorithm: its name, with its source hash if it is not built in.
 
-    The source is the file of the class, followed by its helper modules, if it has any.
+    The files of that source are read now, and kept for `identified_files`.
     """
     if name in built_in_methods():
         return name
-    algorithm = find_algorithm(name)
-    source = inspect.getsourcefile(algorithm)
-    digest = hashlib.sha256(Path(source).read_bytes() if source else b"")
-    for helper, file in helper_modules(algorithm).items():
-        digest.update(f"\0{helper}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
-    return f"{name}@{digest.hexdigest()[:16]}"
+    source = own_source(find_algorithm(name))
+    text = f"{name}@{source.hash}"
+    _files[text] = source.files
+    return text
+
+
+_files: dict[str, SourceFiles] = {}
+"""The files behind each identity."""
+
+
+def identified_files(text: str) -> SourceFiles:
+    """Return the files that were read for an identity, for workers; none for a built-in method."""
+    return _files.get(text, {})
 
 
 def source_hash(identity: str) -> str:
@@ -190,7 +200,8 @@ def _own_class(reference: str) -> type:
     here = Path.cwd()
     search_last(here)
     try:
-        module = importlib.import_module(module_name)
+        with _exits_as_errors():
+            module = importlib.import_module(module_name)
     except Exception as error:
         hint = f"; write {module_name.removesuffix('.py')}:{class_name}" if module_name.endswith(".py") else ""
         where = f" (searched {here} and the installed packages)" if isinstance(error, ModuleNotFoundError) else ""
@@ -206,6 +217,37 @@ def _own_class(reference: str) -> type:
     if not (hasattr(algorithm, "start") or (hasattr(algorithm, "choose") and hasattr(algorithm, "learn"))):
         raise ValueError(f"algorithm must be a class with the methods choose and learn, got {reference!r}")
     return algorithm
+
+
+class _ExitError(Exception):
+    """A module raised an exception that would end the program."""
+
+
+@contextmanager
+def _exits_as_errors() -> Iterator[None]:
+    """Turn `sys.exit` and the like in a user's module into an error; if the user presses Ctrl-C, it remains that."""
+    received: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        if callable(before):
+            before(number, frame)
+
+    before = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        if received:
+            raise
+        raise _ExitError(f"{type(error).__name__}: {error}") from None
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, before)
 
 
 def _hidden(module_name: str, folder: Path) -> str:

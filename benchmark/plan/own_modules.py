@@ -1,17 +1,21 @@
-"""The helper modules of a user's class: modules from the user's own folder that it imports, even indirectly.
+"""The source of a user's class: its module, and the modules of the user's own folder that it imports, even indirectly.
 
-They are part of a run's key and are sent to Dask workers. They are found by reading the source, so imports inside
-functions count. Modules whose names are computed at run time, and data files, are not found.
+It is part of a run's key and is sent to all workers, which execute it even if a file changes afterwards. Modules are
+found by reading the source, so imports inside functions count. Modules whose names are computed at run time, and data
+files, are not found.
 """
 
 import ast
+import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmark.records.provenance import OUR_PACKAGES
 
@@ -19,48 +23,72 @@ NEVER_OWN = {*OUR_PACKAGES, "reports", *sys.stdlib_module_names}
 INSTALLED_FOLDERS = {"site-packages", "dist-packages"}
 
 
-def helper_modules(algorithm: type) -> dict[str, Path]:
-    """Return the files of a class's helper modules by module name, sorted by name, without the module of the class.
+class SourceFile(NamedTuple):
+    """A file as it was read: its path, and its content."""
+
+    path: str
+    content: bytes
+
+
+SourceFiles = Mapping[str, SourceFile]
+"""Files by the names of their modules."""
+
+
+@dataclass(frozen=True)
+class OwnSource:
+    """The source of a class, each file read once.
+
+    Args:
+        hash: the part of a run's key: the file of the class, followed by its helper modules.
+        files: everything needed to import the class elsewhere; empty if every worker has it.
+        helpers: the names of its helper modules, sorted.
+    """
+
+    hash: str
+    files: SourceFiles = field(default_factory=dict)
+    helpers: tuple[str, ...] = ()
+
+
+def own_source(algorithm: type) -> OwnSource:
+    """Read the source of a class that is not built in.
 
     The user's own folder is the one that holds the class's module or top-level package, including its sub-folders but
-    not installed packages. If the class belongs to an installed package, only modules of that package count.
+    not installed packages. If the class belongs to an installed package, only modules of that package count. The
+    packages that contain the class's module are imported with it, so they and their imports are sent too.
     """
-    own, file = algorithm.__module__, _file_of(algorithm)
-    if file is None or _top(own) in NEVER_OWN:
-        return {}
+    own, path = algorithm.__module__, _file_of(algorithm)
+    if path is None:
+        return OwnSource(hashlib.sha256().hexdigest()[:16])
+    file = SourceFile(str(path), path.read_bytes())
+    digest = hashlib.sha256(file.content)
+    if _top(own) in NEVER_OWN:
+        return OwnSource(digest.hexdigest()[:16])
+    importlib.invalidate_caches()
+    files, is_own = {own: file}, _rule(own, path)
+    _read_all(_imported(own, file), is_own, files)
+    helpers = tuple(sorted(files.keys() - {own}))
+    for name in helpers:
+        digest.update(f"\0{name}\0".encode() + hashlib.sha256(files[name].content).digest())
+    _read_all(_with_parents(own), is_own, files)
+    return OwnSource(digest.hexdigest()[:16], files, helpers)
+
+
+def _rule(own: str, file: Path) -> Callable[[str, Path], bool]:
+    """Return the function that decides whether a module belongs to the same user or package as the class's module."""
     root = _root(own, file)
     is_installed = bool(INSTALLED_FOLDERS & set(root.parts))
-    importlib.invalidate_caches()
-    helpers: dict[str, Path] = {}
-    waiting = [(own, file)]
-    while waiting:
-        for name in _imported(*waiting.pop()):
-            if name == own or name in helpers or (is_installed and _top(name) != _top(own)):
-                continue
-            helper = _find(name)
-            if helper is not None and _is_below(helper, root):
-                helpers[name] = helper
-                waiting.append((name, helper))
-    return dict(sorted(helpers.items()))
+    return lambda name, path: _is_below(path, root) and not (is_installed and _top(name) != _top(own))
 
 
-def files_to_send(algorithm: type) -> dict[str, bytes]:
-    """Return the files needed to import a class and its helper modules elsewhere, by path; empty without helpers.
-
-    The packages that contain the class's module are imported with it, so they and their imports are included.
-    """
-    helpers, own, file = helper_modules(algorithm), algorithm.__module__, _file_of(algorithm)
-    if not helpers or file is None:
-        return {}
-    modules = {own: file, **helpers}
-    root, waiting = _root(own, file), list(_with_parents(own))
+def _read_all(names: Iterable[str], is_own: Callable[[str, Path], bool], files: dict[str, SourceFile]) -> None:
+    """Add the files of these modules, and of those that they import."""
+    waiting = [*names]
     while waiting:
         name = waiting.pop()
-        module_file = _find(name)
-        if name not in modules and module_file is not None and _is_below(module_file, root):
-            modules[name] = module_file
-            waiting += _imported(name, module_file)
-    return {_path(name, module_file): module_file.read_bytes() for name, module_file in sorted(modules.items())}
+        path = None if name in files else _find(name)
+        if path is not None and is_own(name, path):
+            files[name] = SourceFile(str(path), path.read_bytes())
+            waiting += _imported(name, files[name])
 
 
 def _file_of(algorithm: type) -> Path | None:
@@ -78,13 +106,14 @@ def _is_below(file: Path, root: Path) -> bool:
     return file.is_relative_to(root) and not INSTALLED_FOLDERS & set(file.relative_to(root).parts)
 
 
-def _imported(name: str, file: Path) -> Iterator[str]:
+def _imported(name: str, file: SourceFile) -> Iterator[str]:
     """Yield the modules that a file imports, and their parent packages; some of the names may not be modules."""
+    path = Path(file.path)
     try:
-        tree = ast.parse(file.read_bytes()) if file.suffix == ".py" else ast.Module([], [])
+        tree = ast.parse(file.content) if path.suffix == ".py" else ast.Module([], [])
     except (SyntaxError, ValueError):  # importing the file reports the error
         return
-    package = name if file.stem == "__init__" else name.rpartition(".")[0]
+    package = name if path.stem == "__init__" else name.rpartition(".")[0]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -121,14 +150,6 @@ def _find(name: str) -> Path | None:
             return None
         spec = PathFinder.find_spec(".".join([first, *others[: count + 1]]), spec.submodule_search_locations)
     return Path(spec.origin).resolve() if spec is not None and spec.origin and spec.has_location else None
-
-
-def _path(name: str, file: Path) -> str:
-    """Return the path of a module, relative to the folder of the search path that contains it."""
-    folder = name.replace(".", "/")
-    if file.stem == "__init__":
-        return f"{folder}/{file.name}"
-    return f"{folder.rpartition('/')[0]}/{file.name}".lstrip("/")
 
 
 def _top(name: str) -> str:

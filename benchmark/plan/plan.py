@@ -15,6 +15,7 @@ from benchmark.plan.algorithm_names import (
     AlgorithmFilter,
     declaration_of,
     hyper_parameters,
+    identified_files,
     identity,
     make_algorithm,
     number_text,
@@ -22,6 +23,7 @@ from benchmark.plan.algorithm_names import (
 )
 from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, StreamEntry, expanded
 from benchmark.plan.options import RunOptions
+from benchmark.plan.own_modules import SourceFiles
 from benchmark.plan.run_key import run_key
 from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.data_identity import split_by_code
@@ -46,6 +48,8 @@ class Run:
     declaration: Declaration | None = None
     code: str = ""
     """The hash of the source of a class that is not built in."""
+    files: SourceFiles = field(default_factory=dict, repr=False)
+    """The source of a class that is not built in, as its key covers it: workers execute it."""
 
     @property
     def front(self) -> Front | None:
@@ -225,8 +229,8 @@ def make_run(
         version=declaration.version,
         added=declaration.added,
     )
-    code = source_hash(identities[name])
-    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration, code)
+    code, files = source_hash(identities[name]), identified_files(identities[name])
+    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration, code, files)
 
 
 def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:

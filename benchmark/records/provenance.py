@@ -7,9 +7,10 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from benchmark.extras import installed_version
 from benchmark.plan.run_key import ENGINE_VERSION
@@ -20,6 +21,8 @@ OUR_PACKAGES = ("algorithms", "benchmark", "data_pipelines")
 RECORDED = ("fedbandit-bench", "numpy", "numba", "scipy")
 ENGINE, SOURCE = "fedbandit.engine_version", "fedbandit.source_hash"
 MUST_BE_EQUAL = {ENGINE: "engine version", SOURCE: "source hash"}
+
+Result = TypeVar("Result")
 
 
 def provenance() -> dict[str, str]:
@@ -40,14 +43,47 @@ def _provenance() -> Mapping[str, str]:
     }
 
 
-def difference(theirs: Mapping[str, str]) -> str:
+def difference(theirs: Mapping[str, str], ours: Mapping[str, str] | None = None) -> str:
     """Describe why results of other code must not be mixed with ours; empty if the code is the same."""
-    ours = provenance()
+    ours = ours or provenance()
     return ", ".join(
         f"its {name} is {theirs.get(tag, 'unknown')[:16]}, expected {ours[tag][:16]}"
         for tag, name in MUST_BE_EQUAL.items()
         if theirs.get(tag) != ours[tag]
     )
+
+
+class OtherCodeError(RuntimeError):
+    """A worker has other code than the process that started the sweep."""
+
+
+def with_same_code(expected: Mapping[str, str], function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in a worker; raise an `OtherCodeError` if the worker has other code, or loads it during the call.
+
+    Workers may start at any time, and load modules when they first need them: the files may be others by then.
+    """
+    _require_same_code(expected)
+    result = function(*arguments)
+    _require_same_code(expected)
+    return result
+
+
+def _require_same_code(expected: Mapping[str, str]) -> None:
+    if why := difference({**provenance(), SOURCE: _loaded_source()}, expected):
+        raise OtherCodeError(f"the worker has a different version of the code: {why}; run the same command again")
+
+
+_source_hashes: dict[frozenset[str], str] = {}
+"""The source hash whenever more of our modules were loaded."""
+
+
+def _loaded_source() -> str:
+    """Return the hash of the source files when this process loaded them; if they changed in between, a later one."""
+    modules = frozenset(name for name in sys.modules if name.partition(".")[0] in OUR_PACKAGES)
+    if modules not in _source_hashes:
+        _source_hashes[modules] = source_hash()
+    first, *later = _source_hashes.values()
+    return next((other for other in later if other != first), first)
 
 
 def source_hash() -> str:
@@ -56,7 +92,7 @@ def source_hash() -> str:
     for name in OUR_PACKAGES:
         spec = importlib.util.find_spec(name)
         for folder in map(Path, spec.submodule_search_locations or () if spec else ()):
-            for file in sorted(folder.rglob("*.py")):
+            for file in sorted(file for file in folder.rglob("*.py") if file.is_file()):
                 digest.update(f"{name}/{file.relative_to(folder).as_posix()}\0".encode())
                 digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchmark.plan.experiment import Experiment
 from benchmark.records.processes import process_is_alive, this_process
 from benchmark.records.store import Store
-from benchmark.records.tracking import StoreError, patiently, sqlite_file
+from benchmark.records.tracking import StoreError, patiently, sqlite_file, store_lock
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
@@ -24,12 +24,12 @@ def single_writer_lock(store: Store) -> Iterator[None]:
     if file is None:
         yield
         return
-    from filelock import FileLock, Timeout
+    from filelock import Timeout
 
-    lock = FileLock(f"{file}.lock")
+    lock = store_lock(file)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0.5)
+        lock.acquire()
     except Timeout:
         raise StoreError(
             f"another sweep is writing to {file}; wait until it ends, or set MLFLOW_TRACKING_URI"

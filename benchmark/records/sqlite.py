@@ -94,6 +94,8 @@ MAX_IDS = 500
 SECONDS_TO_WAIT_FOR_A_LOCK = 20.0
 """The same as in MLflow."""
 
+SECONDS_TO_WAIT_FOR_A_READ = 30.0
+
 SAMPLED_ROWS = 1000
 SECONDS_TO_WAIT_FOR_STATISTICS = 2.0
 
@@ -269,12 +271,42 @@ def _rows(file: Path, query: str, values: Sequence[str] = ()) -> list[Any]:
     if not file.is_file():
         return []
     try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=30)) as connection:
-            return connection.execute(query, values).fetchall()
+        return _rows_of_file(file, query, values)
     except sqlite3.Error as error:
         if "no such table" in str(error):
             return []
         raise StoreError(f"{file} cannot be read ({error})") from None
+
+
+def _rows_of_file(file: Path, query: str, values: Sequence[str]) -> list[Any]:
+    """Read a file, after undoing a transaction that a killed process left unfinished."""
+    try:
+        return _read_only(file, query, values)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
+            raise
+    _roll_back(file)
+    return _read_only(file, query, values)
+
+
+def _read_only(file: Path, query: str, values: Sequence[str]) -> list[Any]:
+    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=SECONDS_TO_WAIT_FOR_A_READ)) as store:
+        return store.execute(query, values).fetchall()
+
+
+def _roll_back(file: Path) -> None:
+    """Let SQLite undo an unfinished transaction, which it does when the file is first read with the right to write.
+
+    SQLite's own locks prevent this while the process of the transaction is alive, whichever process asks for it.
+    """
+    try:
+        with closing(sqlite3.connect(file, timeout=SECONDS_TO_WAIT_FOR_A_READ)) as connection:
+            connection.execute("select count(*) from sqlite_master").close()
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"{file} contains an unfinished transaction of a killed process, which cannot be undone ({error}); "
+            f"make the folder writable, or copy {file.name} and {file.name}-journal to another one"
+        ) from None
 
 
 def _marks(names: Sequence[str]) -> str:

@@ -1,17 +1,21 @@
 """Access to MLflow: no telemetry, no log output, retries while a server is unreachable, and one-line errors."""
 
+import glob
 import logging
 import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
 
 from data_pipelines.support.secrets import without_secrets, without_user
 
 if TYPE_CHECKING:
+    from filelock import BaseFileLock
     from mlflow.tracking import MlflowClient
 
 DEFAULT_URI = "sqlite:///mlflow.db"
@@ -24,6 +28,13 @@ ENVIRONMENT = {
 TELEMETRY_OFF = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
 PATIENCE = 180.0
 """Seconds for which a write is retried when the server does not respond."""
+
+SECONDS_TO_LOCK = 0.5
+CREATING = ".creating-"
+"""Between the name of a database and a random number, while the database is created."""
+
+ADDED_BY_SQLITE = ("-journal", "-wal", "-shm")
+"""The ends of the names of files that SQLite keeps next to a database."""
 
 Result = TypeVar("Result")
 
@@ -66,13 +77,59 @@ def make_client(uri: str) -> "MlflowClient":
     """Open a store, creating the database of a SQLite one."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    if (file := sqlite_file(uri)) is not None:
+    if (file := sqlite_file(uri)) is not None and not _is_missing(file):
         _require_writable(file)
     from mlflow.tracking import MlflowClient
 
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are also raised, and shown in one line
+    if file is not None:
+        once(uri, lambda: _create_if_missing(file))
     return once(uri, lambda: MlflowClient(absolute_uri(uri)))
+
+
+def store_lock(file: Path) -> "BaseFileLock":
+    """Return the lock of the process that writes to a SQLite file; its owner may acquire it again."""
+    from filelock import FileLock
+
+    return FileLock(f"{file}.lock", timeout=SECONDS_TO_LOCK, is_singleton=True)
+
+
+def _is_missing(file: Path) -> bool:
+    """Return whether a database still has to be created: SQLite makes an empty file before it writes tables."""
+    return not file.exists() or file.stat().st_size == 0
+
+
+def _create_if_missing(file: Path) -> None:
+    """Create the database, unless another process does so first."""
+    from filelock import Timeout
+
+    with _errors_of_writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        while _is_missing(file):
+            with suppress(Timeout), store_lock(file):
+                if _is_missing(file):
+                    _create(file)
+
+
+def _create(file: Path) -> None:
+    """Create the database under another name and rename it: an interrupted creation leaves nothing that is used.
+
+    MLflow creates it in many transactions, and cannot continue after the first of them. The other name is new each
+    time, because MLflow keeps connections per name.
+    """
+    from mlflow.tracking import MlflowClient
+
+    file = file.resolve()
+    unfinished = file.with_name(f"{file.name}{CREATING}{uuid4().hex}")
+    try:
+        MlflowClient(f"sqlite:///{unfinished}")
+        for ending in ADDED_BY_SQLITE:  # of a database that was deleted: it would be applied to this one
+            file.with_name(file.name + ending).unlink(missing_ok=True)
+        unfinished.replace(file)
+    finally:
+        for leftover in file.parent.glob(f"{glob.escape(file.name)}{CREATING}*"):
+            leftover.unlink(missing_ok=True)
 
 
 def once(uri: str, call: Callable[[], Result]) -> Result:
@@ -129,14 +186,18 @@ def as_store_error(uri: str, error: Exception) -> StoreError:
 
 def _require_writable(file: Path) -> None:
     """Check immediately, without MLflow, whether the database can be written."""
+    with _errors_of_writing(file), closing(sqlite3.connect(file, timeout=30)) as connection:
+        connection.execute("begin immediate").close()
+        connection.rollback()
+
+
+@contextmanager
+def _errors_of_writing(file: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the operating system into a `StoreError`."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(file, timeout=30)
-        try:
-            connection.execute("begin immediate").close()
-            connection.rollback()
-        finally:
-            connection.close()
+        yield
+    except StoreError:
+        raise
     except (sqlite3.Error, OSError) as error:
         text = str(error)
         if "not a database" in text:

@@ -13,6 +13,7 @@ from algorithms import RandomChoice
 from benchmark.execution.dask_cluster import DaskExecutor
 from benchmark.execution.run_result import RunResult, run_algorithm
 from benchmark.execution.sweep import Sweep, jobs_by_stream
+from benchmark.plan.own_modules import own_source
 from benchmark.plan.plan import Run
 from benchmark.records.provenance import provenance
 from data_pipelines.stream_spec import SimulatedSpec
@@ -73,7 +74,10 @@ def scheduler(folder: Path) -> Iterator[str]:
 def sweep(executor: DaskExecutor, algorithms: dict[str, Any]) -> dict[str, RunResult]:
     stream = SimulatedSpec(**SMALL)
     notes = Notes()
-    runs = [Run("e", stream, name, algorithm, {}, 0, name) for name, algorithm in algorithms.items()]
+    runs = [
+        Run("e", stream, name, algorithm, {}, 0, name, files=own_source(type(algorithm)).files)
+        for name, algorithm in algorithms.items()
+    ]
     never = Never()
     never.asked = -1_000_000
     Sweep(executor, notes, jobs_by_stream(runs)).go(never)  # type: ignore[arg-type]

@@ -46,7 +46,7 @@ class Fragile:
     def open_stream(self, spec: Named, seed: int) -> "Future[Any]":
         return self._start(spec.label)
 
-    def submit(self, stream: Any, algorithm: Any, seed: int) -> "Future[RunResult]":
+    def submit(self, stream: Any, algorithm: Any, seed: int, files: Any) -> "Future[RunResult]":
         return self._start(algorithm)
 
     def _start(self, what: str) -> "Future[Any]":

@@ -135,10 +135,10 @@ def test_a_class_that_a_worker_cannot_import_fails_its_run_with_the_reason(folde
     executor = LocalExecutor(1)
     try:
         stream = executor.open_stream(STREAM, 0).result(timeout=120)
-        error = executor.submit(stream, only_here(), 0).exception(timeout=120)
+        error = executor.submit(stream, only_here(), 0, {}).exception(timeout=120)
         assert isinstance(error, ImportError)
         assert str(error) == "a worker cannot import the algorithm: SystemExit: not in a worker"
-        assert executor.submit(stream, anywhere(), 0).result(timeout=120).error == ""
+        assert executor.submit(stream, anywhere(), 0, {}).result(timeout=120).error == ""
     finally:
         executor.close()
 

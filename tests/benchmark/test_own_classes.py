@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -15,13 +16,14 @@ from benchmark.execution.run_result import RunResult, run_algorithm
 from benchmark.execution.sent_modules import importable
 from benchmark.plan.algorithm_names import identity, make_algorithm, parse_filter
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.own_modules import files_to_send, helper_modules
+from benchmark.plan.own_modules import SourceFile, own_source
 from benchmark.plan.plan import Run
 from benchmark.records.provenance import ENGINE, SOURCE, difference, provenance
 from benchmark.records.reader import read
 from benchmark.records.store import FILES, Store
 from data_pipelines import simulate
 from data_pipelines.stream_spec import SimulatedSpec
+from tests.benchmark.conftest import Command
 from tests.benchmark.test_dying_workers import Fragile, sweep
 from tests.benchmark.tiny_sweeps import RUNS, rows, statuses, write_tiny
 from tests.benchmark.tiny_sweeps import sweep as sweep_tiny
@@ -72,7 +74,7 @@ def test_a_class_that_imports_nothing_from_its_folder_keeps_its_key(folder: Path
     text = f"{CLASS}\ndef unused():\n    pass\n{lazily}"
     write(folder, {"plain": text, "beside": "NOT_IMPORTED = 1\n"})
     assert identity("plain:Own") == f"plain:Own@{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    assert files_to_send(class_in("plain")) == {}
+    assert {*own_source(class_in("plain")).files} == {"plain"}
 
 
 @pytest.mark.parametrize(
@@ -116,9 +118,10 @@ def test_helpers_of_a_packaged_class_are_found_by_relative_imports_and_next_to_t
         "next_door": "",
     }
     write(folder, modules)
-    found = class_in("box.sub.own")
-    assert set(helper_modules(found)) == {"box", "box.extra", "box.tools", "next_door"}
-    assert set(files_to_send(found)) == {f"{path}.py" for path in modules}
+    source = own_source(class_in("box.sub.own"))
+    assert source.helpers == ("box", "box.extra", "box.tools", "next_door")
+    assert {*source.files} == {path.removesuffix("/__init__").replace("/", ".") for path in modules}
+    assert all(Path(file.path).read_bytes() == file.content for file in source.files.values())
 
 
 def test_helpers_of_an_installed_class_are_only_modules_of_its_own_package(
@@ -126,17 +129,20 @@ def test_helpers_of_an_installed_class_are_only_modules_of_its_own_package(
 ):
     installed = folder / "venv" / "site-packages"
     own = f"from plugin import more\nimport other\n{CLASS}"
-    write(installed, {"plugin/__init__": "", "plugin/own": own, "plugin/more": "", "other": ""})
+    write(installed, {"plugin/__init__": "import other\n", "plugin/own": own, "plugin/more": "", "other": ""})
     write(folder, {"mine": f"import other\n{CLASS}"})
     monkeypatch.syspath_prepend(str(installed))
-    assert set(helper_modules(class_in("plugin.own"))) == {"plugin", "plugin.more"}
-    assert helper_modules(class_in("mine")) == {}
+    source = own_source(class_in("plugin.own"))
+    assert source.helpers == ("plugin", "plugin.more")
+    assert {*source.files} == {"plugin", "plugin.more", "plugin.own"}
+    assert own_source(class_in("mine")).helpers == ()
 
 
 def test_modules_of_the_same_name_that_two_sweeps_send_are_kept_apart(folder: Path):
     write(folder, {"sent_helper": "VALUE = 'of this process'\n"})
     here = importlib.import_module("sent_helper")
-    first, second = ({"sent_helper.py": f"VALUE = {value}\n".encode()} for value in (1, 2))
+    file = str(folder / "sent_helper.py")
+    first, second = ({"sent_helper": SourceFile(file, f"VALUE = {value}\n".encode())} for value in (1, 2))
     loaded = []
     for files in (first, second, first):
         with importable(files):
@@ -194,6 +200,31 @@ def test_a_class_that_exits_in_its_constructor_gives_a_one_line_error(folder: Pa
     write(folder, {"quitter": CLASS.replace("class Own:", init)})
     with pytest.raises(ValueError, match=r"quitter:Own with {} cannot be created: SystemExit: 5"):
         make_algorithm("quitter:Own", {})
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("raise KeyboardInterrupt('not Ctrl-C')", "KeyboardInterrupt: not Ctrl-C"),
+        ("class Odd(BaseException): ...\nraise Odd('odd')", "Odd: odd"),
+    ],
+)
+def test_a_module_that_exits_at_its_import_gives_one_line_and_exit_code_2(
+    folder: Path, fedbandit_here: Command, line: str, reason: str
+):
+    write(folder, {"exits": f"{line}\n{CLASS}"})
+    done = fedbandit_here(folder, "run", write_tiny(folder), "--algorithm", "exits:Own")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"fedbandit: error: algorithm 'exits:Own': exits cannot be imported: {reason}\n"
+
+
+def test_ctrl_c_during_the_import_of_a_module_is_not_an_error_of_the_module(folder: Path, fedbandit_here: Command):
+    write(folder, {"slow": f"import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n{CLASS}"})
+    handler = signal.getsignal(signal.SIGINT)
+    done = fedbandit_here(folder, "run", write_tiny(folder), "--algorithm", "slow:Own")
+    assert (done.returncode, done.stderr) == (130, "fedbandit: interrupted\n")
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_classes_that_quit_fail_their_runs_and_all_others_are_done(tmp_path: Path, workers: LocalExecutor):

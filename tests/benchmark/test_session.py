@@ -220,7 +220,7 @@ class Counting:
         self.opened[spec.name, seed] += 1
         return self._result(seed)
 
-    def submit(self, stream: Any, algorithm: Any, seed: int) -> "Future[Any]":
+    def submit(self, stream: Any, algorithm: Any, seed: int, files: Any) -> "Future[Any]":
         return self._result(failed_result("not executed"))
 
     def _result(self, value: Any) -> "Future[Any]":

@@ -3,16 +3,18 @@
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.benchmark.tiny_sweeps import command, environment, fedbandit, results, rows, write_tiny
+from tests.benchmark.tiny_sweeps import environment, fedbandit, results, rows, write_tiny
 
 RUNS_PER_SEED = 8
 MAX_SEEDS = 8
@@ -43,9 +45,14 @@ def undisturbed(parent: Path) -> dict[str, Any]:
 
 def start(folder: Path, *arguments: str, **extra: str) -> "subprocess.Popen[bytes]":
     """Start `fedbandit` in its own process group, with stderr in the file `error_output`."""
+    return start_python(folder, "-m", "benchmark", *arguments, **extra)
+
+
+def start_python(folder: Path, *arguments: str, **extra: str) -> "subprocess.Popen[bytes]":
+    """Start Python in the same way."""
     with (folder / "error_output").open("wb") as file:
         process = subprocess.Popen(
-            command(*arguments),
+            [sys.executable, *arguments],
             cwd=folder,
             env=environment(**extra),
             stdout=subprocess.DEVNULL,
@@ -70,11 +77,24 @@ def error_output(folder: Path) -> str:
 
 
 def records(folder: Path) -> int:
-    """Return the number of runs in the store, including unfinished ones."""
+    """Return the number of runs in the store, including unfinished ones, without the right to write to it."""
     try:
-        return int(rows(folder, "select count(*) from tags where key = 'fedbandit.run_key'")[0][0])
+        return int(read_only(folder, "select count(*) from tags where key = 'fedbandit.run_key'")[0][0])
     except sqlite3.Error:
         return 0
+
+
+def read_only(folder: Path, query: str) -> list[Any]:
+    """Return the rows of a query, without undoing what a killed process left unfinished."""
+    with closing(sqlite3.connect(f"{(folder / 'mlflow.db').as_uri()}?mode=ro", uri=True)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def unreadable(folder: Path) -> list[str]:
+    """Let the program look at the store, as a user would after a fault; return a problem if it cannot."""
+    done = fedbandit(folder, "runs", "list")
+    is_read = done.returncode == 0 and not done.stderr
+    return [] if is_read else [f"runs list: exit code {done.returncode}: {last_line(done.stderr)}"]
 
 
 def wait_until(process: "subprocess.Popen[bytes]", condition: Callable[[], bool]) -> bool:
@@ -90,7 +110,12 @@ def wait_until(process: "subprocess.Popen[bytes]", condition: Callable[[], bool]
 
 
 def differences(folder: Path, expected: dict[str, Any], *, runs: int | None = None) -> list[str]:
-    """Describe how a store differs from the undisturbed one; with `runs`, it must be complete and without open runs."""
+    """Describe how a store differs from the undisturbed one; with `runs`, it must be complete and without open runs.
+
+    The program itself reads it first: this process would undo what a killed one left unfinished.
+    """
+    if problems := unreadable(folder):
+        return problems
     try:
         actual = results(folder)
     except (AssertionError, OSError, sqlite3.Error) as error:

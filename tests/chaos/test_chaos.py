@@ -5,8 +5,10 @@ from random import Random
 
 import pytest
 
+from tests.benchmark.test_killed_stores import leave_hot_journal
+from tests.benchmark.tiny_sweeps import write_tiny
 from tests.chaos import __main__ as chaos
-from tests.chaos import sweeps
+from tests.chaos import killed_stores, sweeps
 from tests.chaos.tally import Tally
 
 
@@ -68,9 +70,30 @@ def test_a_fault_with_problems_or_too_few_injections_fails_the_suite(
 def test_lost_or_different_runs_are_reported(
     actual: dict[str, int], running: int, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr(sweeps, "unreadable", lambda folder: [])
     monkeypatch.setattr(sweeps, "results", lambda folder: actual)
     monkeypatch.setattr(sweeps, "rows", lambda folder, query: [(running,)])
     assert sweeps.differences(Path(), {"a": 1, "b": 2}, runs=2) == expected
+
+
+def test_a_store_that_the_program_cannot_read_is_reported(tmp_path: Path):
+    (tmp_path / "mlflow.db").write_text("not a database")
+    assert sweeps.differences(tmp_path, {}) == [
+        f"runs list: exit code 2: fedbandit: error: {tmp_path / 'mlflow.db'} cannot be read (file is not a database)"
+    ]
+
+
+def test_a_journal_counts_as_hot_only_if_it_must_be_rolled_back(tmp_path: Path):
+    write_tiny(tmp_path)
+    assert not killed_stores.has_hot_journal(tmp_path)
+    leave_hot_journal(tmp_path / "mlflow.db")
+    assert killed_stores.has_hot_journal(tmp_path)
+    assert killed_stores.has_hot_journal(tmp_path), "looking must not roll it back"
+
+
+def test_at_least_fifty_kills_hit_a_transaction_or_the_creation_of_a_database():
+    kinds = (killed_stores.kill_in_transactions, killed_stores.kill_writers, killed_stores.stop_creations)
+    assert sum(full for kind, full, _ in chaos.KINDS.values() if kind in kinds) >= 50
 
 
 def test_an_unknown_fault_name_is_rejected(capsys: pytest.CaptureFixture[str]):

@@ -1,0 +1,92 @@
+"""Source files that change while a sweep runs: those of a user's class, and those of the packages themselves."""
+
+import shutil
+from pathlib import Path
+from random import Random
+
+from benchmark.records.provenance import OUR_PACKAGES
+from tests.benchmark.tiny_sweeps import fedbandit, results
+from tests.chaos.killed_sweeps import kill_one, wait_for_a_moment, workers_of
+from tests.chaos.sweeps import RUNS_PER_SEED, differences, error_output, last_line, new_folder, run_again, start
+from tests.chaos.tally import Tally
+
+SEEDS, ARMS = 8, 5
+OWN = ("--algorithm", f"chooser:Chooser[arm=[{','.join(map(str, range(ARMS)))}]]")
+CHOOSER = """
+from dataclasses import dataclass
+from algorithms import Transfers
+from shift import SHIFT
+
+@dataclass
+class Chooser:
+    arm: int = 0
+
+    def choose(self, client, contexts, rng):
+        return (self.arm + SHIFT) % len(contexts)
+
+    def learn(self, client, context, reward):
+        return Transfers()
+"""
+RANDOM = """
+title = "Random"
+streams = [{ simulated = "uniform", steps = 1500, clients = 20, arms = 5, dimension = 4 }]
+[[algorithms]]
+name = "random"
+[profiles.quick]
+seeds = 60
+"""
+RANDOM_RUNS = 60
+MEASURED = "metrics = metric_values(trace, stream, times)"
+
+
+def change_own_class(times: int, random: Random, folder: Path) -> Tally:
+    """Change a class, or the module that it imports, and kill a worker: the next one must execute the planned code."""
+    tally, reference, workspace = Tally("own class changed"), new_folder(folder, SEEDS), new_folder(folder, SEEDS)
+    for target in (reference, workspace):
+        _write_class(target, 0)
+    assert fedbandit(reference, "run", "tiny.toml", *OWN).returncode == 0
+    expected, changed = results(reference), 0
+    process = start(workspace, "run", "tiny.toml", "--jobs", "2", *OWN)
+    for number in range(times):
+        wait_for_a_moment(process, workspace, random, anywhere=False)
+        _write_class(workspace, 1 + number % (ARMS - 1))
+        changed += process.poll() is None and kill_one(workers_of(process.pid), random)
+    problems = [] if process.wait(240) == 0 else [f"exit code {process.returncode}"]
+    _write_class(workspace, 0)
+    runs = SEEDS * (RUNS_PER_SEED + ARMS)
+    tally.count(changed, problems + differences(workspace, expected, runs=runs))
+    tally.count(0, run_again(workspace, expected, runs, *OWN))
+    return tally
+
+
+def change_packages(times: int, random: Random, folder: Path) -> Tally:
+    """Change the code that measures runs, and kill a worker: no run of the next one may be recorded as finished."""
+    tally = Tally("packages changed")
+    packages, reference = new_folder(folder, 1), new_folder(folder, 1)
+    for package in OUR_PACKAGES:
+        shutil.copytree(Path.cwd() / package, packages / package, ignore=lambda *_: ["__pycache__"])
+    (reference / "tiny.toml").write_text(RANDOM)
+    assert fedbandit(reference, "run", "tiny.toml").returncode == 0
+    expected, path = results(reference), {"PYTHONPATH": str(packages)}
+    measuring = packages / "benchmark" / "execution" / "run_result.py"
+    source = measuring.read_text()
+    for _ in range(times):
+        workspace = new_folder(folder, 1)
+        (workspace / "tiny.toml").write_text(RANDOM)
+        process = start(workspace, "run", "tiny.toml", "--jobs", "2", **path)
+        wait_for_a_moment(process, workspace, random, anywhere=False)
+        measuring.write_text(source.replace(MEASURED, f"{MEASURED}; metrics['reward'] += 1"))
+        killed = process.poll() is None and kill_one(workers_of(process.pid), random)
+        problems = [] if process.wait(240) == 1 else [f"exit code {process.returncode}"]
+        if "run the same command again" not in error_output(workspace):
+            problems.append(f"no advice: {last_line(error_output(workspace))}")
+        problems += differences(workspace, expected)
+        measuring.write_text(source)
+        tally.count(killed, problems + run_again(workspace, expected, RANDOM_RUNS, **path))
+    return tally
+
+
+def _write_class(folder: Path, shift: int) -> None:
+    """Write the class and its helper module; with another shift it chooses other arms."""
+    (folder / "chooser.py").write_text(f"# {shift}\n{CHOOSER}")
+    (folder / "shift.py").write_text(f"SHIFT = {shift}\n")
