@@ -47,7 +47,8 @@ RULES = (
     f"count must be equal. Directions are tested by seed with Holm's correction over all of them, and "
     f"those with a tuned α over all of those; opposite means significant against the paper. With fewer than "
     f"{MIN_SEEDS} seeds everything is undecided. Mechanical claims "
-    f"could hardly fail and are counted separately."
+    f"could hardly fail and are counted separately. A claim about several levels of regret has a row for each, and "
+    f"each row is counted."
 )
 
 
