@@ -18,7 +18,7 @@ BUDGETS = (0.0, 10.0, 100.0, math.inf)
 
 HEADER = ("none", "≤ 10", "≤ 100", "unlimited")
 LABEL_WIDTH, CELL_WIDTH = 20, 15
-CAPTION = "* best mean in its column; settings were chosen on these seeds, see fedbandit board"
+CAPTION = "* best mean in its column; settings chosen on these seeds, see fedbandit board"
 
 
 def budget_lines(
@@ -63,8 +63,7 @@ def _rule(settings: pd.DataFrame, rules: pd.DataFrame, goal: Metric) -> list[str
     if ranked.empty or not ranked["score"].iloc[0] > best:
         return []
     rule = ranked.iloc[0]
-    name = " ".join(filter(None, (rule["method"], rule["setting"])))
-    text = f"{name} {short(rule['mean'])}: a rule without a model has the best mean (methods: {short(abs(best))})"
+    text = f"{rule['method']} {short(rule['mean'])}: a rule without a model has the best mean (methods: {short(abs(best))})"
     return [wrapped(text, "    ", "  ")]
 
 

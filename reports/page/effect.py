@@ -146,7 +146,7 @@ def _communication(settings: pd.DataFrame, goal: Metric, by_chance: float) -> st
         )
     without = f"{short(alone['mean'])}{_unit(goal)}"
     sentence = (
-        f"{_verdict_text(alone, shared, goal, by_chance)}: the best mean is {without} without communication "
+        f"{_verdict_text(alone, shared, goal, by_chance)}. The best mean is {without} without communication "
         f"({_named(alone)}) and {short(shared['mean'])} with it ({_named_with_cost(shared)})."
     )
     if few is None or _is_same(few, alone) or _is_same(few, shared):

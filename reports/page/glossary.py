@@ -13,11 +13,12 @@ from reports.analysis.verdicts import MEANINGS
 
 @dataclass(frozen=True)
 class Term:
-    """A word, its definition, and further spellings that are linked to it."""
+    """A word, its definition, and further spellings that are linked to it; verdicts are words of every text."""
 
     name: str
     meaning: str
     spellings: tuple[str, ...] = ()
+    is_verdict: bool = False
 
     @property
     def anchor(self) -> str:
@@ -95,14 +96,20 @@ TERMS = (
     Term(
         "FROM THE PACKAGE", "complete data from a package, verified by its sha256, and how they differ from the archive"
     ),
-    *(Term(str(verdict), meaning) for verdict, meaning in MEANINGS.items()),
+    *(Term(str(verdict), meaning, is_verdict=True) for verdict, meaning in MEANINGS.items()),
 )
 
 
 def terms_used(page: str) -> list[Term]:
-    """Return the terms that a page uses; code, commands and names of files are no text."""
+    """Return the terms that a page uses, verdicts only where they are verdicts; code and commands are no text."""
     text = unescape(re.sub(r"<(style|script|code|pre)\b.*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL))
-    return [term for term in TERMS if re.search(_pattern(term.name, *term.spellings), text, re.IGNORECASE)]
+    return [term for term in TERMS if f'href="#{term.anchor}"' in page or _is_used(term, page, text)]
+
+
+def _is_used(term: Term, page: str, text: str) -> bool:
+    if term.is_verdict:
+        return f'data-verdict="{term.name}"' in page
+    return re.search(_pattern(term.name, *term.spellings), text, re.IGNORECASE) is not None
 
 
 def _pattern(*spellings: str) -> str:

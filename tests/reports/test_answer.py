@@ -43,7 +43,7 @@ def simulated(gamma: float, value: float, **more: Any) -> list[RunRecord]:
 
 def test_too_few_seeds_allow_no_statement_but_the_means():
     text = sentence(played(ALONE, 7.0, seeds=1), played(SHARED, 5.0, seeds=1))
-    assert text.startswith("1 seed: no statement on differences (10 are needed): the best mean is 6.99 times")
+    assert text.startswith("1 seed: no statement on differences (10 are needed). The best mean is 6.98 times")
     assert text.endswith(
         "without communication (Async-LinUCB γ=∞) and 4.99 with it (Async-LinUCB γ=2, 10 transfers per client)."
     )
@@ -53,10 +53,10 @@ def test_too_few_seeds_allow_no_statement_but_the_means():
 @pytest.mark.parametrize(
     ("shared", "noise", "start"),
     [
-        (8.4, 0.01, "Communication raises normalised reward by 20%: the best mean is 7.00 times a random choice"),
-        (6.0, 0.01, "Communication does not help: the best mean is 7.00 times a random choice without"),
-        (7.1, 0.01, "Communication changes little (by less than 5% of the gain over chance): the best mean is 7.00"),
-        (7.5, 2.0, "Whether communication helps is undecided: the best mean is"),
+        (8.4, 0.01, "Communication raises normalised reward by 20%. The best mean is 7.00 times a random choice"),
+        (6.0, 0.01, "Communication does not help. The best mean is 7.00 times a random choice without"),
+        (7.1, 0.01, "Communication changes little (by less than 5% of the gain over chance). The best mean is 7.00"),
+        (7.5, 2.0, "Whether communication helps is undecided. The best mean is"),
     ],
 )
 def test_enough_seeds_have_a_verdict(shared: float, noise: float, start: str):
@@ -67,7 +67,7 @@ def test_enough_seeds_have_a_verdict(shared: float, noise: float, start: str):
 def test_a_regret_that_falls_by_a_factor_is_lower(with_chance: bool):
     chance = simulated(math.nan, 20_000.0, algorithm="random") if with_chance else []
     text = sentence(simulated(ALONE, 7_850.0), simulated(SHARED, 381.0), chance)
-    assert text.startswith("Communication lowers regret by 95%: the best mean is 7,850 without communication")
+    assert text.startswith("Communication lowers regret by 95%. The best mean is 7,850 without communication")
 
 
 def test_little_change_of_regret_is_measured_by_the_regret_of_a_random_choice():
@@ -82,7 +82,7 @@ def test_an_answer_includes_the_runs_of_all_experiments_on_its_stream():
     assert "and 6.00 with it" in text
     both = answer(played(ALONE, 7.0), played(SHARED, 6.0), further)
     assert {group.sentence for group in both.groups} == {
-        "Communication raises normalised reward by 7%: the best mean is 7.00 times a random choice without "
+        "Communication raises normalised reward by 7%. The best mean is 7.00 times a random choice without "
         "communication (Async-LinUCB γ=∞) and 7.50 with it (Async-LinUCB γ=16, 1 transfers per client)."
     }
 

@@ -82,7 +82,7 @@ def test_the_answer_comes_first_with_a_sentence_and_the_best_setting_within_each
     assert html.index('id="answer"') < html.index("<figure") < html.index("Missing runs and data</h2>")
     answer = html[html.index('<table class="answer">') :].partition("</table>")[0]
     text = re.sub(r"<[^>]*>", "", answer)
-    assert "2 seeds: no statement on differences (10 are needed): the best mean is 1,005 without communication" in text
+    assert "2 seeds: no statement on differences (10 are needed). The best mean is 1,005 without communication" in text
     assert "(Async-LinUCB γ=∞) and 105 with it (Sync-LinUCB D=0.1, 210 transfers per client)." in text
     assert "changes little" not in text
     rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', answer, re.DOTALL)
@@ -121,7 +121,8 @@ def test_every_label_of_data_has_a_definition(label: str):
 
 def test_commands_and_code_are_no_words_of_a_page():
     assert terms_used("<p title='seed'><code>fedbandit board</code></p><pre>client</pre><style>.seed {}</style>") == []
-    assert [term.name for term in terms_used("<p>Boards &amp; γ</p>")] == ["threshold", "board"]
+    assert [term.name for term in terms_used("<p>Boards &amp; γ: higher is better</p>")] == ["threshold", "board"]
+    assert [term.name for term in terms_used('<td data-verdict="better">▲</td>')] == ["better"]
 
 
 def test_only_the_answer_the_fronts_and_the_comparisons_are_unfolded(html: str):

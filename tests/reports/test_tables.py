@@ -97,7 +97,7 @@ def test_the_settings_of_a_users_algorithm_are_listed(fresh: HandMade):
     results = read_results(fresh.uri)
     (table,) = settings.tables(results, make_context(results, fresh.folder))
     assert "Own (mine)" in table.frame["algorithm"].tolist()
-    assert "(one seed)" in table.markdown()
+    assert "(no interval)" in table.markdown()
 
 
 def test_runs_on_choosing_seeds_are_left_out_and_counted(fresh: HandMade):
