@@ -63,8 +63,8 @@ def _rule(settings: pd.DataFrame, rules: pd.DataFrame, goal: Metric) -> list[str
     if ranked.empty or not ranked["score"].iloc[0] > best:
         return []
     rule = ranked.iloc[0]
-    text = f"{rule['method']} {short(rule['mean'])}: a rule without a model has the best mean (methods: {short(abs(best))})"
-    return [wrapped(text, "    ", "  ")]
+    means = f"{rule['method']} {short(rule['mean'])}, methods {short(abs(best))}"
+    return [wrapped(f"a rule without a model has the best mean: {means}", "    ", "  ")]
 
 
 def _rows(settings: pd.DataFrame, budgets: Sequence[float], *, can_lead: bool) -> list[str]:

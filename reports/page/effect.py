@@ -11,6 +11,7 @@ from benchmark.method_card import is_rule
 from benchmark.metrics import Metric, objective
 from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.paired import paired_interval
+from benchmark.statistics.seeds import number_of_seeds
 from benchmark.statistics.verdicts import MARGIN_SHARE, Verdict, equivalence_margin, no_statement, verdict
 from reports.drawing.labels import algorithm_label, dataset_label, front_text, variant_text
 from reports.drawing.reference_lines import reference_label
@@ -107,7 +108,8 @@ def rule_sentence(runs: pd.DataFrame, settings: pd.DataFrame, where: str = "") -
     if not goal.sign * rule[goal.name] > goal.sign * best["mean"]:
         return ""
     label = reference_label(str(rule["algorithm"]), str(rule["variant"]))
-    value = f"{short(rule[goal.name])}{_unit(goal)}"
+    seeds = number_of_seeds([rules.loc[rules["algorithm"] == rule["algorithm"], "seed"].nunique()])
+    value = f"{short(rule[goal.name])}{_unit(goal)} ({seeds})"
     method_text = f"the best mean of a method is {short(best['mean'])} ({_named(best)})"
     return f"A rule without a model has the best mean{where}: {label} with {value}; {method_text}."
 

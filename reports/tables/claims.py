@@ -69,7 +69,7 @@ def _without_verdicts(claims: Sequence[Judged]) -> pd.DataFrame:
     row = {
         "directions that the paper states": f"{len(distinct)} with runs",
         "verdicts": no_statement((claim.seeds for claim in claims), MIN_SEEDS),
-        "how to get them": "make benchmark PROFILE=paper, with ten seeds; docs/results.md has the verdicts of such runs",
+        "how to get them": "make benchmark PROFILE=paper, with ten seeds; docs/results.md has those of such runs",
     }
     return pd.DataFrame([row])
 
