@@ -102,7 +102,8 @@ TERMS = (
 
 def terms_used(page: str) -> list[Term]:
     """Return the terms that a page uses, verdicts only where they are verdicts; code and commands are no text."""
-    text = unescape(re.sub(r"<(style|script|code|pre)\b.*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL))
+    page = re.sub(r"<(style|script|code|pre)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    text = unescape(re.sub(r"<[^>]*>", " ", page))
     return [term for term in TERMS if f'href="#{term.anchor}"' in page or _is_used(term, page, text)]
 
 

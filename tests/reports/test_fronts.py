@@ -172,7 +172,7 @@ def test_hovering_shows_algorithm_threshold_values_and_seeds(results: Results, c
         "γ = 2",
         "regret 205",
         "communication 1,000",
-        "2 seeds (0, 1)",
+        "2 seeds (0, 1): no interval",
     ]
     assert (first["x"][1], first["y"][1]) == (1000.0, 205.0)
 
