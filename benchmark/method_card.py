@@ -1,6 +1,6 @@
 """The card of a method in a record: all that people and reports need to know, even if the method is not installed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,6 +51,11 @@ class MethodCard:
         ends = tuple(float(value) for value in fields["ends"])
         landmarks = {float(value): str(name) for value, name in fields["landmarks"].items()}
         return cls(**{**fields, "ends": ends, "landmarks": landmarks})
+
+
+def is_rule(role: str, parameters: Container[str]) -> bool:
+    """Tell whether a method is a reference without a model, such as a counter: a linear model has a `ridge`."""
+    return role == "reference" and "ridge" not in parameters
 
 
 def card_of(name: str, recorded: MethodCard | None = None, parameters: Iterable[str] = ()) -> MethodCard:

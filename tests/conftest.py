@@ -1,12 +1,20 @@
-"""Hypothesis profiles: `ci` repeats the same examples; `search` looks for new ones; `interpreted` is short.
+"""Tests see nothing of the user's files; and profiles of Hypothesis.
 
-HYPOTHESIS_PROFILE names the one to use.
+HYPOTHESIS_PROFILE names the profile to use: `ci` repeats the same examples; `search` looks for new ones; `interpreted`
+is short.
 """
 
 import os
+import shutil
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+import xdist
 from hypothesis import HealthCheck, settings
+
+from tests.isolation import isolate, left_here, opened
 
 settings.register_profile(
     "ci", max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
@@ -19,3 +27,27 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # A shell that starts the tests in the background lets them ignore Ctrl-C, and all that they start would inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+FOLDER = pytest.StashKey[Path]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Go to an empty folder before tests are collected; the workers of xdist do so themselves."""
+    if not xdist.is_xdist_controller(session):
+        folders = {Path(__file__).resolve().parents[1], session.config.invocation_params.dir.resolve()}
+        session.config.stash[FOLDER] = isolate(folders)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Leave the empty folder and remove it."""
+    if FOLDER in session.config.stash:
+        os.chdir(session.config.invocation_params.dir)
+        shutil.rmtree(session.config.stash[FOLDER])
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_the_user(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Fail a test that opens files of the user, or leaves files to the tests after it."""
+    yield
+    assert opened() == [], "a test opened files of the user"
+    assert left_here(pytestconfig.stash[FOLDER]) == [], "a test left files in the working directory"

@@ -1,5 +1,6 @@
-"""The examples of the README and the other pages, for tests that run them."""
+"""The files of the clone that tests look at: sources, and examples of the README and the other pages."""
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -9,6 +10,15 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def sources(*packages: str) -> list[Path]:
+    """Return the modules of packages; generated files in the folder `reports/output` are no sources."""
+    files = []
+    for folder, subfolders, names in (step for package in packages for step in os.walk(ROOT / package)):
+        subfolders[:] = [name for name in subfolders if name != "output"]
+        files += [Path(folder, name) for name in names if name.endswith(".py")]
+    return sorted(files)
 
 
 def blocks(language: str, page: Path) -> list[str]:

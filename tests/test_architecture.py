@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 
 from algorithms.registry import built_in_methods
 from benchmark.records.tags import KIND
-from tests.readme import ROOT
+from tests.readme import ROOT, sources
 
 LAYERS = {
     "algorithms": {"algorithms"},
@@ -39,7 +39,7 @@ LIBRARIES = {
 }
 ALSO = {"algorithms.trace": {"pandas"}}  # for Trace.frame, on first use
 PACKAGES = ("algorithms", "data_pipelines", "benchmark", "reports")
-FILES = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py")) if "output" not in file.parts]
+FILES = sources(*PACKAGES)
 WATCHED = {
     "tests/algorithms/test_jit.py": {"_nrt", "_py_file", "_lineno", "_cache_path"},  # Numba
     "tests/algorithms/test_linking.py": {"_dynfunc"},  # Numba

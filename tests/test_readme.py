@@ -116,6 +116,13 @@ def test_every_mentioned_make_target_exists(page: Path):
     assert mentioned <= targets
 
 
+def test_continuous_integration_executes_the_two_commands_of_the_readme():
+    executed = re.findall(r"^(make \w+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    assert executed == ["make benchmark", "make test"]
+    (quick_start, *_) = blocks("sh", README)
+    assert [command for command in executed if f"\n{command} " not in quick_start] == []
+
+
 def test_every_experiment_is_described():
     from benchmark.plan.experiment import experiment_names
 

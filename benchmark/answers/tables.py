@@ -12,7 +12,7 @@ from benchmark.metrics import metric, objective
 from benchmark.plan.algorithm_names import number_text
 from benchmark.records.record import RunRecord
 from benchmark.statistics.budgets import full_transfers, is_within
-from benchmark.statistics.paired import mean_interval, paired_interval
+from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, mean_interval, paired_interval
 
 COST = "full_transfers_per_client"
 """The numbers moved per client, in full transfers {V, b}."""
@@ -21,9 +21,6 @@ IDENTITY = ("experiment", "dataset", "source", "algorithm", "method", "setting")
 SETTING = ("dataset", "algorithm", "setting")
 EQUAL_TO_GAMMA = ("gamma_upload", "gamma_download")
 """Left out where they are simply γ."""
-
-MIN_SEEDS_FOR_INTERVAL = 3
-"""With two seeds, Student's interval is wider than a figure."""
 
 
 def run_table(records: Sequence[RunRecord]) -> pd.DataFrame:

@@ -139,7 +139,12 @@ class BoardResult:
         return edges(choice, values, numeric)
 
     def below(self, name: str) -> list[str]:
-        """Return the reference lines that a row is below, by a paired interval at the primary endpoint."""
+        """Return the reference lines that a row is below, by a paired interval at the primary endpoint.
+
+        There is none with fewer report seeds than a verdict needs.
+        """
+        if len(self.board.seeds) < self.board.protocol.comparison.min_report_seeds:
+            return []
         lines = {entry.label: self.above(entry.name, name) for entry in self.references}
         return [label for label, (_, low, _) in lines.items() if low > 0]
 

@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 CONFIDENCE = 0.95
+MIN_SEEDS_FOR_INTERVAL = 3
+"""With two seeds, Student's interval is wider than a figure."""
+
 ROUNDING = 1e-12
 """Relative: a spread below it is rounding."""
 
@@ -16,12 +19,12 @@ Interval = tuple[float, float, float]
 
 
 def mean_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Interval:
-    """Return the mean and the ends of its Student t interval, ignoring NaN; no interval from one value."""
+    """Return the mean and the ends of its Student t interval, ignoring NaN; no interval below three values."""
     numbers = without_nan(values)
     if not len(numbers):
         return np.nan, np.nan, np.nan
     mean = float(numbers.mean())
-    if len(numbers) == 1:
+    if len(numbers) < MIN_SEEDS_FOR_INTERVAL:
         return mean, np.nan, np.nan
     half = t_quantile(len(numbers) - 1, confidence) * float(numbers.std(ddof=1)) / len(numbers) ** 0.5
     return mean, mean - half, mean + half

@@ -15,6 +15,13 @@ def purpose(seed: int) -> Purpose:
     return "choose" if seed in CHOOSING_SEEDS else "report"
 
 
+def number_of_seeds(counts: Iterable[int]) -> str:
+    """Return a number of seeds as text, such as "1 to 2 seeds" where it differs."""
+    numbers = [*counts]
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    return f"{most} seed{'s' * (most != 1)}" if least == most else f"{least} to {most} seeds"
+
+
 def split_by_purpose(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Split a table of runs, by its column seed, into those that choose and those that report."""
     chooses = runs["seed"].isin(list(CHOOSING_SEEDS))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from benchmark.statistics.budgets import Scale, random_score
+from benchmark.statistics.seeds import number_of_seeds
 
 MIN_SEEDS = 10
 """With fewer report seeds there is no verdict."""
@@ -45,6 +46,11 @@ def count_verdicts(verdicts: Iterable[ClaimVerdict]) -> dict[ClaimVerdict, int]:
     """Count verdicts on claims by kind, with zeros; claims that could hardly fail are a separate kind."""
     counts = Counter(verdicts)
     return {kind: counts[kind] for kind in ClaimVerdict}
+
+
+def no_statement(seeds: Iterable[int], needed: int = MIN_SEEDS) -> str:
+    """Return what is said of results with fewer seeds than a verdict needs; `seeds` are their numbers."""
+    return f"{number_of_seeds(seeds)}: no statement on differences ({needed} are needed)"
 
 
 def equivalence_margin(no_communication: float, scale: Scale, share: float = MARGIN_SHARE) -> float:

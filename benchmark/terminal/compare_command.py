@@ -10,7 +10,7 @@ from benchmark.answers.methods import candidates_of
 from benchmark.answers.results import Results
 from benchmark.plan.options import parse_seeds
 from benchmark.records.store import Store
-from benchmark.terminal.budget_table import budget_lines
+from benchmark.terminal.budget_table import budget_lines, generated_in
 from benchmark.terminal.import_command import import_options
 from benchmark.terminal.sweep_display import SweepDisplay
 from benchmark.terminal.text import RED, YELLOW, coloured, number_of, wrapped
@@ -45,7 +45,7 @@ def compare_command(arguments: argparse.Namespace) -> int:
 
 def print_comparison(comparison: Results, experiment: str) -> None:
     """Print the table, the best setting within the budget, failures and the next steps."""
-    print("\n".join(["", *budget_lines(comparison.summary()), ""]))
+    print("\n".join(["", *budget_lines(comparison.summary(), generated=generated_in(comparison.records)), ""]))
     for note in comparison.notes:
         print(coloured(wrapped(note), YELLOW))
     for failure, count in _counted(comparison.failures).items():

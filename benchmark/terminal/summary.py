@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from benchmark.method_card import is_rule
 from benchmark.plan.estimate import duration, expected_seconds
 from benchmark.plan.plan import Plan, Run, prepared_of
 from benchmark.records.data_identity import describe_data, left_out_sentences, split_by_data
 from benchmark.records.record import SIZES, RunRecord
 from benchmark.records.store import Store
 from benchmark.records.tracking import sqlite_file
-from benchmark.terminal.budget_table import budget_lines
+from benchmark.terminal.budget_table import budget_lines, generated_in
 from benchmark.terminal.text import BOLD, RED, WIDTH, YELLOW, coloured, number_of, wrapped
 from data_pipelines.data_label import grouped_labels
 from data_pipelines.support.secrets import without_user
@@ -43,7 +44,7 @@ def print_summary(
     studies = {experiment.name for experiment in plan.experiments if experiment.effects_of}
     tuned = {experiment.name for experiment in plan.experiments if experiment.is_tuned}  # see the report
     compared = [record for record in records if record.purpose == "report" and record.experiment not in studies | tuned]
-    lines = budget_lines(_settings(compared))
+    lines = _table_lines(compared)
     print("\n".join(["", *lines, ""] if lines else []))
     for line in (*data_lines(plan.runs), *runs_on_other_data(plan.runs, finished)):
         print(coloured(wrapped(line), YELLOW))
@@ -64,19 +65,24 @@ def _planned_records(plan: Plan, finished: Sequence[RunRecord]) -> list[RunRecor
     return [by_key[run.experiment, run.key] for run in plan.runs if (run.experiment, run.key) in by_key]
 
 
-def _settings(records: Sequence[RunRecord]) -> "pd.DataFrame":
-    """Return the settings on each stream; an experiment that repeats runs of another one adds nothing.
+def _table_lines(records: Sequence[RunRecord]) -> list[str]:
+    """Return the table of settings on each stream; an experiment that repeats runs of another one adds nothing.
 
     References and baselines are not ranked, so they are left out unless there is nothing else.
     """
-    from benchmark.answers.tables import run_table, setting_table
-
     distinct: dict[str, RunRecord] = {}
     for record in records:
         distinct.setdefault(record.key, record)
-    ranked = [record for record in distinct.values() if record.method.card.role == "contender"]
-    named = named_streams(ranked or [*distinct.values()])
-    return setting_table(run_table(sorted(named, key=lambda record: numbers_by_size(record.stream.name))))
+    named = sorted(named_streams([*distinct.values()]), key=lambda record: numbers_by_size(record.stream.name))
+    ranked = [record for record in named if record.method.card.role == "contender"]
+    rules = [record for record in named if is_rule(record.method.card.role, record.method.parameters)]
+    return budget_lines(_settings(ranked or named), rules=_settings(rules), generated=generated_in(named))
+
+
+def _settings(records: Sequence[RunRecord]) -> "pd.DataFrame":
+    from benchmark.answers.tables import run_table, setting_table
+
+    return setting_table(run_table(records))
 
 
 def named_streams(records: Sequence[RunRecord]) -> list[RunRecord]:

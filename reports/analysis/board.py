@@ -17,6 +17,9 @@ from benchmark.statistics.ranks import rank_text
 from benchmark.statistics.selection import Result, best_within, merge_equal
 from benchmark.statistics.verdicts import Verdict
 
+FAILED = "failed"
+"""In a cell: a run is missing, so there is no mean."""
+
 NONE = "none"
 """In a cell: no configuration stays within the budget; it is scored as random choice."""
 
@@ -192,8 +195,13 @@ def cell_text(result: BoardResult, entry: Entry, budget: float | str) -> str:
     if not isinstance(budget, str) and result.choice(entry.name, budget) is None:
         return NONE
     verdict, mean = result.verdict(entry.name, budget), result.mean(entry.name, budget)[0]
-    score = "failed" if math.isnan(mean) else f"{mean:.3f}"
+    score = score_text(mean)
     return score if verdict == Verdict.NONE else f"{verdict} ({score})"
+
+
+def score_text(score: float) -> str:
+    """Return a mean score with three decimals, the same text wherever it is shown."""
+    return FAILED if math.isnan(score) else f"{round(score, 9):.3f}"  # equal but for rounding: the same text
 
 
 def _band(result: BoardResult, difference: float, low: float, high: float) -> dict[str, float]:

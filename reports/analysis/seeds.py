@@ -1,4 +1,4 @@
-"""Means over seeds with 95 % Student t intervals; one seed has no interval."""
+"""Means over seeds with 95 % Student t intervals; fewer than three seeds have no interval."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ def over_seeds(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """Average over seeds.
 
     Returns one row per configuration (the columns `GROUP`), with its `variant` for display, `seeds` (their number),
-    `seed_list`, and for each metric m its mean `m`, the ends `m_low` and `m_high` of its interval, NaN with one seed,
-    and `m_seeds`, its values in the order of `seed_list`.
+    `seed_list`, and for each metric m its mean `m`, the ends `m_low` and `m_high` of its interval, NaN below three
+    seeds, and `m_seeds`, its values in the order of `seed_list`.
     """
     rows = []
     for values, unsorted in runs.groupby([*GROUP], dropna=False, sort=True):

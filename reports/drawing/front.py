@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from algorithms.method import NO_COMMUNICATION
 from benchmark.metrics import Metric
+from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from benchmark.statistics.seeds import number_of_seeds
 from benchmark.styles import Style
 from reports.drawing.communication_axis import CommunicationAxis
 from reports.drawing.label_placement import Array, Bools, LabelBox, Placement, place_labels
@@ -24,9 +26,6 @@ LABEL_SIZE = 6.5
 MARK_RADIUS = 4.2
 MAX_LABELS = 6
 """Labelled marks per curve, besides landmarks."""
-
-MIN_SEEDS_FOR_INTERVAL = 3
-"""With fewer, the seeds are shown as dots: an interval over two seeds is mostly wider than the picture."""
 
 SAME_POSITION = 2.5
 """Marks of one curve that are nearer to each other (points) share a label."""
@@ -195,8 +194,7 @@ class Front:
 
 def seeds_note(seeds: "pd.Series[int]") -> str:
     """Return a note for a picture: the number of seeds, and what bars or dots are."""
-    least, most = int(seeds.min()), int(seeds.max())
-    number = "1 seed" if most == 1 else f"{most} seeds" if least == most else f"{least} to {most} seeds"
+    number, most = number_of_seeds(seeds), int(seeds.max())
     if most < MIN_SEEDS_FOR_INTERVAL:
         return number if most == 1 else f"{number}: small dots are single seeds"
     return f"{number}; bars: 95 % intervals"

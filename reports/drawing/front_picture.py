@@ -9,7 +9,8 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from reports.drawing.front import LABEL_SIZE, LEFT, MIN_SEEDS_FOR_INTERVAL, PLOT_HEIGHT, Curve, Front, positions
+from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from reports.drawing.front import LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front, positions
 from reports.drawing.legend import MAX_ENTRIES, by_rows, legend_columns, more_text
 from reports.drawing.reference_lines import DASHES, REFERENCES, draw_lines
 from reports.drawing.style import FAINT, INK, NO_COMMUNICATION, WIDTH, darker, header_height, thousands

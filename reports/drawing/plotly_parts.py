@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from benchmark.statistics.seeds import number_of_seeds
 from reports.drawing.labels import seeds_text
 
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
@@ -80,4 +82,5 @@ def hover_lines(count: int) -> str:
 
 def seeds_line(seeds: Sequence[int]) -> str:
     """Return a line that names the seeds of a mean."""
-    return f"{len(seeds)} seeds ({seeds_text(seeds)})" if len(seeds) > 1 else f"one seed ({seeds[0]}): no interval"
+    line = f"{number_of_seeds([len(seeds)])} ({seeds_text(seeds)})"
+    return line if len(seeds) >= MIN_SEEDS_FOR_INTERVAL else f"{line}: no interval"

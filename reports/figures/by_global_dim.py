@@ -8,10 +8,11 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from benchmark.metrics import metric
+from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
 from benchmark.styles import Style
 from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
-from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, plan_front, seeds_note
+from reports.drawing.front import plan_front, seeds_note
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import phone_notes, plot_front
 from reports.drawing.labels import algorithm_label, curve_styles, front_text

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Rectangle
 
+from benchmark.statistics.seeds import number_of_seeds
 from benchmark.statistics.verdicts import ClaimVerdict
 from reports.analysis.claims import DIRECTION, judged_claims
 from reports.analysis.verdicts import MEANINGS
@@ -20,7 +21,7 @@ from reports.read.context import Context
 from reports.read.results import Results
 from reports.read.tuned import EDGE
 from reports.subjects import PAPER
-from reports.tables.claims import NONE, NOT_TUNED, TUNED_CAPTION, has_tuned, matrix, tuned_labels
+from reports.tables.claims import ABOVE, NONE, NOT_TUNED, TUNED_CAPTION, has_tuned, matrix, too_few, tuned_labels
 from reports.tables.paper_against_ours import of_kind
 
 ORDER = 5
@@ -72,16 +73,16 @@ FIXED_ONLY, WITH_TUNED = Look(4.9, 1.5, 8, 74, 30), Look(3.55, 0.95, 7, 51, 14)
 
 
 def figures(results: Results, context: Context) -> list[Figure]:
-    """Return the picture; none if the report has no direction of the paper."""
-    claims = of_kind(judged_claims(results, context), DIRECTION)
-    if not claims:
+    """Return the picture; none if the report has no direction of the paper, or no verdict on any."""
+    judged = judged_claims(results, context)
+    claims = of_kind(judged, DIRECTION)
+    if not claims or too_few(judged):
         return []
     rows = matrix(results, context).iloc[: len({(claim.place, claim.claim) for claim in claims})]
     labels = context.labels(context.runs)
-    seeds = sorted({claim.seeds for claim in claims if claim.seeds})
-    number = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(*seeds[:1]) or "no"
+    seeds = number_of_seeds(claim.seeds for claim in claims if claim.seeds)
     caption = (
-        f"Verdicts on the directions that the paper states, {number} seeds, α and λ as in the paper, with Holm's "
+        f"Verdicts on the directions that the paper states, {seeds}, α and λ as in the paper, with Holm's "
         f"correction over all tests. {TUNED_CAPTION if has_tuned(rows) else NOT_TUNED} "
         + " ".join(f"{text[:1].upper()}{text[1:]}." for text in _meanings(rows).values())
     )
@@ -91,7 +92,7 @@ def figures(results: Results, context: Context) -> list[Figure]:
             "claims",
             "The claims of the paper at a glance",
             caption,
-            lambda: _draw(rows, f"{number} seeds", labels),
+            lambda: _draw(rows, seeds, labels),
             labels=labels,
             data=rows,
             experiments=[str(name) for name in experiments],
@@ -164,8 +165,10 @@ def _wrapped(text: str, look: Look) -> str:
     if known is None:
         return NONE
     verdict, _, details = text.partition(":")
-    if details and known != ClaimVerdict.NOT_CHECKABLE:
+    if ABOVE in details:
         verdict = DEPENDS
+    elif details and known != ClaimVerdict.NOT_CHECKABLE:
+        verdict = text
     words = f"{SYMBOLS[known]} {verdict.replace('by the paper', '').strip()}"
     return "\n".join(textwrap.wrap(words, look.cell_characters))
 

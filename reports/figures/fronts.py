@@ -6,9 +6,11 @@ from collections.abc import Collection
 import pandas as pd
 
 from benchmark.metrics import objective
+from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from benchmark.statistics.seeds import number_of_seeds
 from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
-from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, Front, Stated, plan_front
+from reports.drawing.front import Front, Stated, plan_front
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import budget_points, phone_notes, plot_front
 from reports.drawing.labels import dataset_label, front_text
@@ -174,7 +176,7 @@ def seeds_sentence(seeds: "pd.Series[int]") -> str:
     least, most = int(seeds.min()), int(seeds.max())
     if most == 1:
         return "A single seed, so no intervals."
-    number = f"{most} seeds" if least == most else f"{least} to {most} seeds"
+    number = number_of_seeds(seeds)
     if most < MIN_SEEDS_FOR_INTERVAL:
         return f"Means over {number}; with fewer than {MIN_SEEDS_FOR_INTERVAL} there are no intervals."
     few = f" (omitted below {MIN_SEEDS_FOR_INTERVAL} seeds)." if least < MIN_SEEDS_FOR_INTERVAL else "."

@@ -7,10 +7,10 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from benchmark.metrics import CURVE_SUFFIX, Metric, metric, objective
+from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
 from benchmark.styles import Style
 from reports.analysis.over_time import NORMALISED_CURVE, ROLES, Series, chosen_series, curve_of, runs_without
 from reports.drawing.figure import Figure, make_figure
-from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL
 from reports.drawing.labels import curve_styles, dataset_label
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, layout, numbers, seeds_line

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
-from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, mean_interval
 from reports.analysis.group_totals import EXPERIMENT, group_totals, has_few_users
 from reports.drawing.figure import Figure, make_figure
-from reports.drawing.front import MIN_SEEDS_FOR_INTERVAL, seeds_note
+from reports.drawing.front import seeds_note
 from reports.drawing.labels import algorithm_label, dataset_label, front_text
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, hover_lines, layout, panel_trace, seeds_line

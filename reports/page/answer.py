@@ -7,25 +7,29 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.answers.tables import COST, MIN_SEEDS_FOR_INTERVAL, best_within, interval
+from benchmark.answers.tables import best_within
 from benchmark.board.entries import Entry
 from benchmark.board.result import BoardResult
-from benchmark.metrics import Metric, objective
+from benchmark.metrics import objective
 from benchmark.plan.experiment import experiment_names
-from benchmark.statistics.budgets import full_transfers
-from benchmark.statistics.verdicts import Verdict
+from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.verdicts import Verdict, no_statement
 from reports.analysis.board import (
+    FAILED,
     NONE,
     budget_text,
     cell_text,
     column_text,
     columns_of,
+    has_verdicts,
     noted_label,
     rank_of,
     ranked_entries,
+    score_text,
 )
-from reports.drawing.labels import algorithm_label, dataset_label, front_text, variant_text
+from reports.drawing.labels import algorithm_label, dataset_label
 from reports.figures.fronts import has_own_table_only
+from reports.page.effect import effect_sentences, on_same_streams, rule_sentences, settings_of, short, streams_of
 from reports.paper import paper
 from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context
@@ -37,7 +41,9 @@ BUDGETS = (0.0, 10.0, 100.0, math.inf)
 """Full transfers per client, of the table from experiments; a board has its own."""
 
 HEADINGS = ("no transfers", "at most 10 per client", "at most 100 per client", "unlimited")
-CHOSEN = "Settings were chosen on these seeds, so they are too optimistic; `fedbandit board` chooses on others."
+CHOSEN = "Settings were chosen on these seeds, so their means are too optimistic; `fedbandit board` chooses on others."
+BOLD = "The best mean of each column is bold, and so are those with the same digits."
+GENERATED = "These data are generated: no statement on methods."
 
 
 @dataclass(frozen=True)
@@ -64,12 +70,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Answer:
-    """The table at the top of the page."""
+    """The table at the top of the page; `first` are sentences on data that are not in it."""
 
     introduction: str
     headings: tuple[str, ...]
     groups: tuple[Group, ...]
     note: str
+    first: tuple[str, ...] = ()
 
 
 def make_answer(results: Results, context: Context) -> Answer | None:
@@ -77,15 +84,16 @@ def make_answer(results: Results, context: Context) -> Answer | None:
     boards = [board for board in results.boards if board.result.contenders]
     if boards:
         return _from_boards(by_protocol(boards) or boards, context)
-    groups = tuple(_group(*main, results, context) for main in main_streams(results))
-    groups = tuple(group for group in groups if group.rows)
+    main = main_streams(results)
+    groups = tuple(group for pair in main if (group := _group(*pair, results, context)).rows)
     if not groups:
         return None
+    shown = {stream for pair in main for stream in streams_of(_runs_of(*pair, results))}
     introduction = (
         "Each cell is the best mean of a method within a budget, in transfers per client, and the setting that reaches "
-        "it. The best of each column is bold."
+        f"it, from all experiments on these data. {BOLD}"
     )
-    return Answer(introduction, HEADINGS, groups, CHOSEN)
+    return Answer(introduction, HEADINGS, groups, CHOSEN, tuple(rule_sentences(results.runs, shown)))
 
 
 def main_streams(results: Results) -> list[tuple[str, str]]:
@@ -118,112 +126,31 @@ def short_names(results: Results) -> dict[tuple[str, str], str]:
     }
 
 
-def settings_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per setting of each contender: mean over seeds, interval, and cost in full transfers per client."""
-    goal = objective(runs["source"])
-    rows = []
-    for (algorithm, _), part in runs.groupby(["algorithm", "configuration"]):
-        if method(str(algorithm)).role != "contender":
-            continue
-        mean, low, high = interval(part[goal.name])
-        first = part.iloc[0]
-        parts = (front_text(str(algorithm), float(first["threshold"])), variant_text(str(first["variant"])))
-        rows.append(
-            {
-                "dataset": "",
-                "algorithm": str(algorithm),
-                "objective": goal.name,
-                "setting": ", ".join(filter(None, parts)),
-                "seeds": len(part),
-                COST: _cost(part),
-                "mean": mean,
-                "low": low,
-                "high": high,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _cost(runs: pd.DataFrame) -> float:
-    """Return full transfers per client; runs of older versions only recorded the number of transfers."""
-    numbers, dimension = runs["numbers_per_client"].mean(), int(runs["dimension"].iloc[0])
-    if not math.isnan(numbers) and dimension > 0:
-        return full_transfers(float(numbers), dimension)
-    clients = runs["clients"].mean()
-    return float(runs["communication"].mean() / clients) if clients > 0 else math.nan
-
-
 def _group(experiment: str, stream: str, results: Results, context: Context) -> Group:
-    runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["stream"] == stream)]
-    goal, settings = objective(runs["source"]), settings_of(runs)
+    """Return the group of a stream, from the runs of all experiments on it; generated data show nothing on methods."""
+    runs = on_same_streams(_runs_of(experiment, stream, results), results.runs)
+    goal, settings, is_generated = objective(runs["source"]), settings_of(runs), "stand-in" in set(runs["source"])
     best = [best_within(settings, budget).set_index("algorithm") for budget in BUDGETS]
     names = dict.fromkeys(settings["algorithm"])
-    rows = tuple((algorithm_label(name), tuple(_cell(column, name) for column in best)) for name in names)
-    seeds = int(settings["seeds"].max())
-    unit = f"{goal.label}, {goal.direction}; {seeds} seed{'s' if seeds > 1 else ''}"
+    rows = tuple(
+        (algorithm_label(name), tuple(_cell(column, name, can_lead=not is_generated) for column in best))
+        for name in names
+    )
+    unit = f"{goal.label}, {goal.direction}; {number_of_seeds(settings['seeds'])}"
     title = short_names(results).get((experiment, stream), dataset_label(stream))
-    anchor = f"figure-{experiment}"
-    return Group(title, context.labels(runs), unit, _sentence(best, goal), rows, anchor)
+    sentence = GENERATED if is_generated else effect_sentences(runs, settings)
+    return Group(title, context.labels(runs), unit, sentence, rows, f"figure-{experiment}")
 
 
-def _cell(column: pd.DataFrame, algorithm: str) -> Cell:
+def _runs_of(experiment: str, stream: str, results: Results) -> pd.DataFrame:
+    return results.runs[(results.runs["experiment"] == experiment) & (results.runs["stream"] == stream)]
+
+
+def _cell(column: pd.DataFrame, algorithm: str, *, can_lead: bool) -> Cell:
     if algorithm not in column.index:
         return Cell("–")
-    mean, setting = column["mean"][algorithm], column["setting"][algorithm]
-    return Cell(short(float(mean)), str(setting), is_best=column.index[0] == algorithm)
-
-
-def short(value: float) -> str:
-    """Return a mean with three digits, also if the last are zeros (1.10), or a whole number above 100."""
-    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:#.3g}"
-
-
-def _sentence(best: Sequence[pd.DataFrame], goal: Metric) -> str:
-    """Return what communication changes: alone, with the best setting, and within 10 transfers per client."""
-    alone, few, _, most = (_leader(column) for column in best)
-    if most is None:
-        return ""
-    unit = " times a random choice" if goal.by_chance == 1 else ""
-    if alone is None:
-        return f"Best: {short(most['mean'])}{unit} ({_named(most)}, {_cost_text(most[COST])} transfers per client)."
-    if _is_same(alone, most):
-        return f"Communication does not help: the best is {short(alone['mean'])}{unit}, without any ({_named(alone)})."
-    change = abs(most["mean"] / alone["mean"] - 1) if alone["mean"] else math.nan
-    verb = "raises" if goal.sign > 0 else "lowers"
-    effect = f"{verb} {goal.label} by {change:.0%}" if _is_apart(alone, most) else "changes little"
-    sentence = (
-        f"Communication {effect}: from {short(alone['mean'])}{unit} ({_named(alone)}) to {short(most['mean'])} "
-        f"({_named(most)}, {_cost_text(most[COST])} transfers per client)."
-    )
-    if few is None or _is_same(few, alone) or _is_same(few, most):
-        return sentence
-    return f"{sentence} At most 10 transfers per client give {short(few['mean'])} ({_named(few)})."
-
-
-def _leader(column: pd.DataFrame) -> dict[str, Any] | None:
-    """Return the first row of a column, the best one; None if it is empty."""
-    if column.empty:
-        return None
-    return {**{str(name): value for name, value in column.iloc[0].items()}, "name": str(column.index[0])}
-
-
-def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return bool(one["name"] == other["name"] and one["setting"] == other["setting"])
-
-
-def _is_apart(alone: dict[str, Any], most: dict[str, Any]) -> bool:
-    """Return whether the intervals of two means do not overlap; false with too few seeds for intervals."""
-    if min(alone["seeds"], most["seeds"]) < MIN_SEEDS_FOR_INTERVAL:
-        return False
-    return bool(most["low"] > alone["high"] or most["high"] < alone["low"])
-
-
-def _named(leader: dict[str, Any]) -> str:
-    return " ".join(filter(None, (algorithm_label(leader["name"]), leader["setting"])))
-
-
-def _cost_text(cost: float) -> str:
-    return f"{cost:.3g}" if cost < 1000 else f"{float(f'{cost:.2g}'):,.0f}"
+    text, best = short(column["mean"][algorithm]), short(column["mean"].iloc[0])
+    return Cell(text, str(column["setting"][algorithm]), is_best=can_lead and text == best)
 
 
 def _from_boards(boards: Sequence[StoredBoard], context: Context) -> Answer:
@@ -243,8 +170,8 @@ def _from_boards(boards: Sequence[StoredBoard], context: Context) -> Answer:
     introduction = (
         "Each cell is the mean score of a method within a budget, in transfers per client, and the verdict compared "
         "with no communication: better, worse, equivalent, identical or undecided. A score of 2 is twice what random "
-        "choice earns; in simulations 1 is perfect and 0 is random choice. The best of each column is bold. Every "
-        "method is tuned alike, on seeds that are not reported."
+        "choice earns; in simulations 1 is perfect and 0 is random choice. Every method is tuned alike, on seeds that "
+        f"are not reported. {BOLD}"
     )
     first = boards[0].result
     headings = tuple(column_text(first, column) for column in columns_of(first))
@@ -257,31 +184,31 @@ def _board_cell(result: BoardResult, entry: Any, budget: float | str) -> Cell:
     if text == NONE:
         return Cell(NONE)
     verdict = result.verdict(entry.name, budget)
-    mean = result.mean(entry.name, budget)[0]
-    best = max((result.mean(each.name, budget)[0] for each in result.contenders if each.is_ranked), default=math.nan)
     shown = "" if verdict == Verdict.NONE else str(verdict)
-    return Cell("failed" if math.isnan(mean) else short(mean), shown, is_best=mean == best, verdict=shown)
+    means = [result.mean(each.name, budget)[0] for each in result.contenders if each.is_ranked]
+    best = max((mean for mean in means if not math.isnan(mean)), default=math.nan)
+    value = score_text(result.mean(entry.name, budget)[0])
+    return Cell(value, shown, is_best=value == score_text(best) != FAILED, verdict=shown)
 
 
 def board_sentence(result: BoardResult) -> str:
-    """Return the method with the best mean over the budgets, its rank, where communication helps, and what beats it."""
+    """Return first a reference that is above every method, then the method with the best mean and its verdicts."""
     if result.best is None:
         return ""
     entry = next(each for each in result.contenders if each.name == result.best)
-    mean = short(result.mean(entry.name)[0])
-    better = [budget_text(each) for each in result.budgets if result.verdict(entry.name, each) == Verdict.BETTER]
-    than = (
-        f"better than no communication at {', '.join(better)}"
-        if better
-        else "not better than no communication at any budget"
-    )
-    sentence = (
-        f"{entry.label} has the highest mean score over the budgets, {mean} (rank: {rank_of(result, entry)}); {than}."
-    )
-    reference = _best_above_all(result)
-    if reference is None:
-        return sentence
-    return f"{sentence} The reference “{reference.label}” earns more: {short(result.line(reference.name)[0])}."
+    best = f"{entry.label} has the highest mean score over the budgets, {score_text(result.mean(entry.name)[0])}"
+    if not has_verdicts(result):
+        needed = result.board.protocol.comparison.min_report_seeds
+        return f"{best}. {no_statement([len(result.board.seeds)], needed)}."
+    verdicts: dict[Verdict, list[str]] = {}
+    for budget in result.budgets:
+        verdicts.setdefault(result.verdict(entry.name, budget), []).append(budget_text(budget))
+    against = "; ".join(f"{verdict} at {', '.join(budgets)}" for verdict, budgets in verdicts.items())
+    first, reference = "", _best_above_all(result)
+    if reference is not None:
+        earned = score_text(result.line(reference.name)[0])
+        first = f"The reference “{reference.label}” earns more than every method: {earned}. "
+    return f"{first}{best} (rank: {rank_of(result, entry)}). Compared with no communication it is {against}."
 
 
 def _best_above_all(result: BoardResult) -> Entry | None:

@@ -35,6 +35,11 @@ def data_cards(results: Results, context: Context) -> list[Card]:
         if manifest is not None and manifest["source"] != source:
             manifest = None
         entries = _of_runs(runs) if manifest is None else _of_manifest(manifest, runs)
+        if source == "stand-in":
+            entries = [
+                ("source", "generated in the format of the real data; it has nothing else of them"),
+                *_of_runs(runs),
+            ]
         name = f"{dataset_label(str(dataset))} ({source})"
         cards.append(Card(f"{dataset}-{source}", name, context.label(str(dataset), str(source)), entries))
     simulated = results.all_runs[results.all_runs["source"] == "simulated"]

@@ -1,9 +1,8 @@
 """The words of the page: one definition each, and links to them from the texts."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
 
 from markupsafe import Markup
 
@@ -14,12 +13,12 @@ from reports.analysis.verdicts import MEANINGS
 
 @dataclass(frozen=True)
 class Term:
-    """A word, its definition, and further spellings that are linked to it; a label of data is not on every page."""
+    """A word, its definition, and further spellings that are linked to it; verdicts are words of every text."""
 
     name: str
     meaning: str
     spellings: tuple[str, ...] = ()
-    is_data_label: bool = False
+    is_verdict: bool = False
 
     @property
     def anchor(self) -> str:
@@ -87,21 +86,43 @@ TERMS = (
     Term(
         "board", "every method tuned alike on seeds of their own, compared on others; see docs/protocol.md", ("boards",)
     ),
-    Term("STAND-IN DATA", "generated data in the official format; no result on them is valid", is_data_label=True),
-    Term("RECONSTRUCTED DATA", "real data from a copy that lacks some of the published data", is_data_label=True),
-    *(Term(str(verdict), meaning) for verdict, meaning in MEANINGS.items()),
+    Term("STAND-IN DATA", "generated data in the official format; no result on them is valid"),
+    Term("RECONSTRUCTED DATA", "real data from a copy that lacks some of the published data"),
+    Term("CHANGED DATA", "the publisher's own archive, with counts that differ from the published ones"),
+    Term(
+        "UNVERIFIED COPY",
+        "data from a mirror that are not here any more, so they cannot be compared with the published",
+    ),
+    Term(
+        "FROM THE PACKAGE", "complete data from a package, verified by its sha256, and how they differ from the archive"
+    ),
+    *(Term(str(verdict), meaning, is_verdict=True) for verdict, meaning in MEANINGS.items()),
 )
 
 
-def terms_used(labels: Sequence[str]) -> list[Term]:
-    """Return the terms of a page; labels of data are defined only if its data have them."""
-    return [term for term in TERMS if not term.is_data_label or any(term.name in label for label in labels)]
+def terms_used(page: str) -> list[Term]:
+    """Return the terms that a page uses, verdicts only where they are verdicts; code and commands are no text."""
+    page = re.sub(r"<(style|script|code|pre)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    text = unescape(re.sub(r"<[^>]*>", " ", page))
+    return [term for term in TERMS if f'href="#{term.anchor}"' in page or _is_used(term, page, text)]
+
+
+def _is_used(term: Term, page: str, text: str) -> bool:
+    if term.is_verdict:
+        return f'data-verdict="{term.name}"' in page
+    return re.search(_pattern(term.name, *term.spellings), text, re.IGNORECASE) is not None
+
+
+def _pattern(*spellings: str) -> str:
+    """Return a pattern of whole words; a single letter, such as D, is too short to be told from others."""
+    words = sorted((each for each in spellings if len(each) > 1 or not each.isascii()), key=len, reverse=True)
+    return rf"(?<![\w-])(?:{'|'.join(map(re.escape, words))})(?![\w-])"
 
 
 def linked(text: str) -> Markup:
     """Return a text whose terms, where they first occur, show and link to their definition; `code` is set as code."""
     spellings = {spelling: term for term in TERMS for spelling in (term.name, *term.spellings) if len(spelling) > 2}
-    pattern = "|".join(re.escape(escape(spelling)) for spelling in sorted(spellings, key=len, reverse=True))
+    pattern = _pattern(*map(escape, spellings))
     done: set[str] = set()
 
     def link(match: "re.Match[str]") -> str:
@@ -111,6 +132,7 @@ def linked(text: str) -> Markup:
         if term.name in done:
             return match.group()
         done.add(term.name)
-        return f'<a class="term" href="#{term.anchor}" title="{escape(term.meaning)}">{match.group()}</a>'
+        plain = term.meaning.replace("`", "")  # a tooltip cannot set code
+        return f'<a class="term" href="#{term.anchor}" title="{escape(plain)}">{match.group()}</a>'
 
-    return Markup(re.sub(rf"`([^`]+)`|(?<![\w-])(?:{pattern})(?![\w-])", link, escape(text)))  # escaped before
+    return Markup(re.sub(rf"`([^`]+)`|{pattern}", link, escape(text)))  # escaped before

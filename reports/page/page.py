@@ -2,13 +2,14 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from data_pipelines.support.files import write_whole
 from reports.drawing.figure import Figure
 from reports.page.answer import make_answer
-from reports.page.glossary import linked
+from reports.page.glossary import linked, terms_used
 from reports.page.packed import packed, packed_json, plotly_script
 from reports.page.sections import (
     Section,
@@ -21,7 +22,7 @@ from reports.page.sections import (
 )
 from reports.read.context import Context
 from reports.read.results import Results
-from reports.write.table import Table
+from reports.write.table import Table, with_code
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -45,11 +46,12 @@ def page(
     templates = environment()
     templates.filters["picture"] = lambda figure: picture(figure, pictures)
     templates.filters["linked"] = linked
+    templates.filters["with_code"] = with_code
     plots = {
         figure.name: {**figure.interactive, **figure.on_page} for figure in figures if figure.interactive is not None
     }
-    sections = make_sections(results, context, tables, figures)
-    return templates.get_template("report.html").render(
+    content = partial(
+        templates.get_template("report.html").render,
         title=TITLE,
         headline=headline(results),
         remarks=remarks(results, context),
@@ -57,13 +59,17 @@ def page(
         own_experiments=own_experiments(results),
         has_paper=has_paper(results),
         answer=make_answer(results, context),
-        sections=sections,
         style=asset("page.css"),
         script=asset("unpack.js") + asset("page.js"),
-        folded=packed_json(folded(sections, templates)),
-        plots=packed_json(plots),
         plotly=packed(plotly_script()) if plots else "",
+        plots=packed_json(plots),
     )
+    sections = make_sections(results, context, tables, figures)
+    parts = folded(sections, templates)
+    without_words = content(sections=sections, folded="")
+    words = Section("Words used on this page", terms=terms_used("".join([without_words, *parts.values()])))
+    parts |= folded([words], templates)
+    return content(sections=[*sections[:-2], words, *sections[-2:]], folded=packed_json(parts))
 
 
 def environment() -> "Environment":

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from benchmark.plan.experiment import experiment_names
+from benchmark.statistics.seeds import number_of_seeds
 from data_pipelines.data_label import is_about_different_data
 from reports.drawing.figure import Figure
 from reports.page.answer import short_names
 from reports.page.data_cards import Card, data_cards
-from reports.page.glossary import Term, terms_used
+from reports.page.glossary import Term
 from reports.read.context import Context
 from reports.read.experiment_files import About
 from reports.read.results import Results
@@ -97,8 +98,7 @@ def make_sections(
     missing = Section(MISSING.title, tables=missing_tables, sentences=sentences)
     filled = [section for section in sections.values() if section.figures or section.tables or section.tabs]
     data = Section("Data", cards=data_cards(results, context))
-    words = Section("Words used on this page", terms=terms_used(context.labels(results.all_runs)))
-    end = [*([data] if data.cards else []), missing, words, _versions(results), _reproduction(results)]
+    end = [*([data] if data.cards else []), missing, _versions(results), _reproduction(results)]
     return [*filled, *end]
 
 
@@ -145,9 +145,10 @@ def headline(results: Results) -> list[tuple[str, str]]:
         "experiment": runs["experiment"].nunique(),
         "stream": runs["dataset"].nunique(),
         "algorithm": runs["algorithm"].nunique(),
-        "seed": runs["seed"].nunique(),
     }
-    return [(f"{count:,}", noun if count == 1 else f"{noun}s") for noun, count in counts.items()]
+    texts = [(f"{count:,}", noun if count == 1 else f"{noun}s") for noun, count in counts.items()]
+    number, _, noun = number_of_seeds(runs.groupby("stream")["seed"].nunique()).rpartition(" ")
+    return [*texts, (number, noun)]
 
 
 def remarks(results: Results, context: Context) -> list[tuple[str, bool]]:

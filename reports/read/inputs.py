@@ -37,7 +37,8 @@ def inputs_hash(results: Results, context: Context) -> str:
 
 def code_hash() -> str:
     """Hash the code of the reports, the experiments, and the versions of the libraries."""
-    files = [path for path in CODE.rglob("*") if path.suffix in KINDS and "output" not in path.relative_to(CODE).parts]
+    parts = [part for part in CODE.iterdir() if part.name != "output"]  # which can hold thousands of files
+    files = [path for part in parts for path in (part, *part.rglob("*")) if path.suffix in KINDS]
     hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in EXPERIMENTS.glob("*.toml")}
     hashes |= {str(path.relative_to(CODE)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     return digest({"files": hashes, "versions": {name: version(name) for name in PACKAGES}})

@@ -46,7 +46,8 @@ RULES = (
     f"±{COMMUNICATION_SHARE:.0%} of a communication around it, and different if the 95 % interval lies outside; a "
     f"count must be equal. Directions are tested by seed with Holm's correction over all of them, and "
     f"those with a tuned α over all of those (p); opposite means significant against the paper. With fewer than "
-    f"{MIN_SEEDS} seeds everything is undecided. Mechanical means that both numbers are zero."
+    f"{MIN_SEEDS} seeds everything is undecided. Mechanical means that both numbers are zero. A claim about several "
+    f"levels of regret has a row for each, and each row is counted."
 )
 
 

@@ -23,7 +23,7 @@ NOT_SHOWN = ("arms", "dimension")
 
 def tables(results: Results, context: Context) -> list[Table]:
     """Return one table of all streams on which a reference has run; none without any."""
-    runs = results.runs.assign(stream=[_stream(each) for each in results.runs["configuration"]])
+    runs = results.runs.assign(stream=[stream_options(each) for each in results.runs["configuration"]])
     runs = runs.drop_duplicates(["dataset", "source", "algorithm", "configuration", "seed"], keep="last")
     streams = [part for _, part in runs.groupby(["dataset", "source", "stream"]) if are_lines(part).any()]
     if not streams:
@@ -42,7 +42,7 @@ def tables(results: Results, context: Context) -> list[Table]:
     return [Table("references", "Reference lines", caption, frame, notes, experiments, subject=SETTINGS)]
 
 
-def _stream(configuration: Any) -> str:
+def stream_options(configuration: Any) -> str:
     """Return the options of a stream that differ from the defaults, as text."""
     names = [f"{PREFIX}{name}" for name in STREAM_SETTINGS if name not in NOT_SHOWN]
     defaults = {name: STREAM_SETTINGS[name.removeprefix(PREFIX)] for name in names}

@@ -4,7 +4,8 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, mean_interval
+from benchmark.statistics.seeds import number_of_seeds
 from reports.analysis.group_totals import EXPERIMENT, group_totals, has_few_users
 from reports.analysis.table_2 import ARMS
 from reports.drawing.labels import algorithm_label, dataset_label
@@ -52,7 +53,7 @@ def _table(name: str, stream: str, method: str, totals: pd.DataFrame, arms: int,
     by_quantile = f"by quantile ({totals['group'].nunique()} of 10 groups have users)"
     grouping_text = "in tens" if context.manifests[dataset]["groups"] == "tens" else by_quantile
     seeds = totals["seed"].nunique()
-    means = f"means over {seeds} seeds with 95 % intervals" if seeds > 1 else "one seed"
+    means = f"means over {number_of_seeds([seeds])}" + " with 95 % intervals" * (seeds >= MIN_SEEDS_FOR_INTERVAL)
     caption = (
         f"{method}. Users grouped by their number of interactions, {grouping_text}. Uploads and reward of the users of "
         f"each group, {means}. Normalised reward: reward divided by that of random choice among {arms} arms on the "

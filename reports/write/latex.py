@@ -71,8 +71,15 @@ FORMULAS = re.compile(
 
 
 def escaped(value: object) -> str:
-    """Return a value as text in LaTeX; characters that plain pdflatex cannot set become question marks."""
-    text = " ".join(str(value).split())
+    """Return a value as text in LaTeX, what is between backticks as code.
+
+    Characters that plain pdflatex cannot set become question marks.
+    """
+    parts = re.split(r"`([^`]+)`", " ".join(str(value).split()))
+    return "".join(rf"\texttt{{{_plain(part)}}}" if number % 2 else _prose(part) for number, part in enumerate(parts))
+
+
+def _prose(text: str) -> str:
     parts, end = [], 0
     for formula in FORMULAS.finditer(text):
         parts += [_plain(text[end : formula.start()]), _formula(formula)]

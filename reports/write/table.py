@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
 from data_pipelines.data_label import is_data_label
 from reports.drawing.labels import threshold_text
@@ -17,7 +18,9 @@ from reports.subjects import FURTHER, Subject
 from reports.write.csv_text import csv_text
 from reports.write.latex import latex_table
 
-ONE_SEED = "(one seed)"
+NO_INTERVAL = "(no interval)"
+"""After a mean of too few seeds for an interval."""
+
 VERDICTS = tuple(map(str, dict.fromkeys([*map(str, ClaimVerdict), *map(str, Verdict)])))
 """Cells with these texts are coloured and filtered on the page."""
 
@@ -76,29 +79,29 @@ class Table:
         """Return the table as a section of a page; `is_short`: with the short caption."""
         caption = self.short_caption if is_short and self.short_caption is not None else self.caption
         readable = self.readable
-        if self._is_of_one_seed:
-            readable = readable.map(lambda text: text.removesuffix(ONE_SEED).rstrip())
-            caption = f"{caption} One seed, so no intervals.".strip()
+        if self._is_without_intervals:
+            readable = readable.map(lambda text: text.removesuffix(NO_INTERVAL).rstrip())
+            caption = f"{caption} Fewer than {MIN_SEEDS_FOR_INTERVAL} seeds, so no intervals.".strip()
         columns = [(name, self._is_numeric(name)) for name in map(str, readable)]
         head = "".join(_html_cell("th", name, is_number, ' scope="col"') for name, is_number in columns)
         body = "\n".join(
             "<tr>" + "".join(_html_td(cell, *column) for cell, column in zip(row, columns, strict=True)) + "</tr>"
             for row in readable.itertuples(index=False)
         )
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        notes = "".join(f"<li>{with_code(note)}</li>" for note in self.notes)
         return (
             f'<section class="table" id="table-{escape(self.name)}">\n<h3>{escape(self.title)}</h3>\n'
-            + (f'<p class="caption">{escape(caption)}</p>\n' if caption else "")
+            + (f'<p class="caption">{with_code(caption)}</p>\n' if caption else "")
             + f'<div class="rows"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n'
             + (f'<ul class="notes">{notes}</ul>\n' if notes else "")
             + "</section>\n"
         )
 
     @property
-    def _is_of_one_seed(self) -> bool:
-        """Whether every mean is of one seed: then the caption says so, not every cell."""
+    def _is_without_intervals(self) -> bool:
+        """Whether every mean is of too few seeds for an interval: then the caption says so, not every cell."""
         cells = [cell for column in self.readable for cell in self.readable[column]]
-        return any(cell.endswith(ONE_SEED) for cell in cells) and not any(
+        return any(cell.endswith(NO_INTERVAL) for cell in cells) and not any(
             "; " in cell and "[" in cell for cell in cells
         )
 
@@ -130,11 +133,11 @@ def heading(column: str) -> str:
 
 
 def interval_text(mean: Any, low: Any, high: Any) -> str:
-    """Return a mean with its interval as text; a mean without one is of one seed."""
+    """Return a mean with its interval as text; a mean without one is of too few seeds."""
     if isinstance(mean, str) or _is_missing(mean):
         return cell_text(mean)
     if _is_missing(low):
-        return f"{cell_text(mean)} {ONE_SEED}"
+        return f"{cell_text(mean)} {NO_INTERVAL}"
     half = (float(high) - float(low)) / 2
     if not 1e-9 < half < math.inf:
         return f"{cell_text(mean)} [{cell_text(low)}; {cell_text(high)}]"
@@ -171,6 +174,11 @@ def cell_text(value: Any) -> str:
 
 def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def with_code(text: str) -> str:
+    """Return a text as HTML; what is between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _markdown_row(cells: Any) -> str:

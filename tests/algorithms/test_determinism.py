@@ -12,6 +12,7 @@ from algorithms import AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB
 from algorithms.trace import Trace
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
+from tests.readme import ROOT
 
 ALGORITHMS = {
     "async": AsyncLinUCB(gamma=1.5, alpha="theory"),
@@ -32,7 +33,7 @@ def run_one(name: str) -> str:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_two_processes_give_the_same_trace(name: str) -> None:
     code = f"from tests.algorithms.test_determinism import run_one; print(run_one({name!r}))"
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert process.stdout.strip() == run_one(name)
 
 

@@ -19,6 +19,7 @@ from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import MAX_ATTEMPTS, Sweep, jobs_by_stream
 from benchmark.plan.plan import Run
 from data_pipelines.stream_spec import SimulatedSpec
+from tests.readme import ROOT
 
 
 class Named(SimulatedSpec):
@@ -156,6 +157,7 @@ def test_a_worker_that_dies_in_the_middle_of_its_result_is_noticed(is_closed: bo
     """The standard pool reads on forever; in a process of its own, so that it can be seen to end."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.benchmark.dies_in_mid_result", str(int(is_closed))],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,8 +1,11 @@
 """`fedbandit list`, and the stand-ins of `make benchmark`."""
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from benchmark.__main__ import main
@@ -65,11 +68,12 @@ def test_the_summary_shows_the_best_setting_within_each_budget():
         run_record(front=gamma, seed=seed, normalised_reward=reward, numbers_per_client=numbers)
         for (gamma, seed), (reward, numbers) in values.items()
     ]
-    header, title, row, caption = budget_lines(setting_table(run_table(runs)))
+    header, title, row, caption, few = budget_lines(setting_table(run_table(runs)))
     assert header.split() == ["transfers", "per", "client", "none", "≤", "10", "≤", "100", "unlimited"]
     assert title == "delicious: normalised reward, higher is better (2 seeds)"
     assert row.split() == ["Async-LinUCB", "4", "γ=3", *["9", "γ=2"] * 3]
     assert "chosen on these seeds" in caption
+    assert few == "2 seeds: no statement on differences (10 are needed)"
 
 
 def test_the_summary_marks_the_best_method_of_each_column_and_fits_80_columns():
@@ -84,8 +88,38 @@ def test_the_summary_marks_the_best_method_of_each_column_and_fits_80_columns():
     ]
     lines = budget_lines(setting_table(run_table(runs)))
     assert max(map(len, lines)) <= 80
-    assert [line.count("*") for line in lines[2:-1]] == [3, 0, 1]
+    assert [line.count("*") for line in lines[2:-2]] == [3, 0, 1]
     assert "–" in lines[4]  # nothing within the smaller budgets
+
+
+def settings(*runs: tuple[str, float], **more: Any) -> pd.DataFrame:
+    """Return the settings of methods that earn these rewards on the same data."""
+    records = [
+        run_record(method, math.nan, normalised_reward=reward, numbers_per_client=0.0, **more)
+        for method, reward in runs
+    ]
+    return setting_table(run_table(records))
+
+
+def test_means_with_the_same_digits_are_both_marked():
+    lines = budget_lines(settings(("async-linucb", 7.6241), ("sync-linucb", 7.6249), ("async-linucb-am", 7.5)))
+    assert [line.count("*") for line in lines[2:5]] == [4, 4, 0]
+
+
+def test_results_on_generated_data_have_a_label_and_no_marks():
+    pair = settings(("async-linucb", 7.0), ("sync-linucb", 6.0), stream="own")
+    rules = settings(("most-popular", 11.0), stream="own")
+    lines = budget_lines(pair, rules=rules, generated={"own"})
+    assert lines[1].split()[-7:] == ["STAND-IN", "DATA", "(generated):", "not", "a", "valid", "result"]
+    assert not any("*" in line for line in lines[:-2])
+    assert "without a model" not in " ".join(lines)
+
+
+def test_a_rule_without_a_model_that_has_the_best_mean_is_the_first_line_of_its_data():
+    methods = settings(("async-linucb", 7.0), ("sync-linucb", 6.0))
+    lines = budget_lines(methods, rules=settings(("most-seen", 5.0), ("most-popular", 11.47)))
+    assert lines[2] == "  a rule without a model has the best mean: Most popular so far 11.5, methods 7"
+    assert "without a model" not in " ".join(budget_lines(methods, rules=settings(("most-popular", 6.9))))
 
 
 def test_the_summary_sorts_stream_names_numerically():

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import re
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -19,9 +18,9 @@ from reports.analysis.seeds import over_seeds
 from reports.drawing.front import plan_front
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import plot_front
+from tests.readme import ROOT, sources
 from tests.reports.made_up import made_up, run
 
-ROOT = Path(__file__).parents[2]
 STREAM = simulate(seed=1, steps=80, clients=6, arms=4, dimension=3)
 
 
@@ -87,8 +86,8 @@ def test_regret_is_recorded_over_time_only_where_runs_are_judged_by_it_and_then_
 
 def test_simulations_are_judged_by_regret_and_everything_else_by_normalised_reward():
     assert objective(["simulated", "simulated"]).name == "regret"
-    for sources in (["official"], ["simulated", "mirror"], ["stand-in"], []):
-        assert objective(sources).name == "normalised_reward"
+    for origins in (["official"], ["simulated", "mirror"], ["stand-in"], []):
+        assert objective(origins).name == "normalised_reward"
     assert (metric("regret").sign, metric("normalised_reward").sign) == (-1, 1)
 
 
@@ -98,10 +97,9 @@ def test_an_undeclared_metric_has_a_readable_label_and_no_direction():
 
 def test_no_other_module_decides_between_regret_and_reward():
     rule = re.compile(r"""(==|!=|if|else)\s*["'](regret|normalised_reward)["']|["']regret["'] if""")
-    for package in ("benchmark", "reports"):
-        for file in (ROOT / package).rglob("*.py"):
-            if file != ROOT / "benchmark/metrics.py":
-                assert not rule.search(file.read_text()), file
+    for file in sources("benchmark", "reports"):
+        if file != ROOT / "benchmark/metrics.py":
+            assert not rule.search(file.read_text()), file
 
 
 FAIRNESS = Metric(

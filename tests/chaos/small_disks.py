@@ -19,6 +19,7 @@ from tests.chaos.sweeps import (
 )
 from tests.chaos.tally import Tally
 from tests.data_pipelines.tls_server import Authority, running, whole
+from tests.readme import ROOT
 
 
 def fill_disk_during_sweep(times: int, random: Random, folder: Path) -> Tally:
@@ -97,7 +98,7 @@ def on_a_disk(
     done = subprocess.run(
         [*UNSHARE, "sh", "-c", script],
         cwd=folder,
-        env=environment(PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=str(Path.cwd()), **extra),
+        env=environment(PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=str(ROOT), **extra),
         capture_output=True,
         text=True,
         timeout=300,

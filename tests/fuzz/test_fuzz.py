@@ -24,6 +24,7 @@ from tests.fuzz import attempts
 from tests.fuzz.attempts import Report, attempt, attempt_many, input_of
 from tests.fuzz.target import Target, require
 from tests.fuzz.targets import BY_NAME, TARGETS
+from tests.readme import ROOT
 
 SHORT = 120
 MANY = list(range(1, 2000))
@@ -71,11 +72,12 @@ def test_crashes_hangs_and_wrong_acceptance_are_counted(
 
 def test_the_command_prints_a_table_and_fails_for_an_unknown_target():
     command = [sys.executable, "-m", "tests.fuzz", "--inputs", "200", "--only", "tables of numbers"]
-    process = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert process.returncode == 0, process.stderr
     assert "| target " in process.stdout
     assert "| all " in process.stdout
-    assert subprocess.run([*command, "--only", "no such target"], capture_output=True, timeout=60).returncode == 2
+    process = subprocess.run([*command, "--only", "no such target"], cwd=ROOT, capture_output=True, timeout=60)
+    assert process.returncode == 2
 
 
 BUGS = {

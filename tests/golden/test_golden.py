@@ -12,6 +12,7 @@ from benchmark.plan import run_key
 from benchmark.plan.algorithm_names import algorithm_names
 from tests.golden import __main__ as command
 from tests.golden.runs import Runs, changes, golden, replay_all, verdict
+from tests.readme import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,8 @@ def test_no_result_has_changed(runs: Runs):
 
 
 def test_another_process_gives_the_same_results():
-    other = subprocess.run([sys.executable, "-m", "tests.golden", "--check"], capture_output=True, text=True)
+    check = [sys.executable, "-m", "tests.golden", "--check"]
+    other = subprocess.run(check, cwd=ROOT, capture_output=True, text=True)
     assert other.returncode == 0, other.stdout + other.stderr
     assert other.stdout == f"{len(replay_all())} runs are unchanged\n"
 

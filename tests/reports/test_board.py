@@ -12,16 +12,26 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
+from benchmark.board.result import evaluate
 from benchmark.board.task import experiment_name
 from benchmark.execution.local import LocalExecutor
 from benchmark.statistics.comparison import PRIMARY
 from benchmark.statistics.verdicts import Verdict
-from reports.analysis.board import choice_rows, primary_text, score_rows, sensitivity_rows, summary_rows
+from reports.analysis.board import (
+    cell_text,
+    choice_rows,
+    primary_text,
+    score_rows,
+    score_text,
+    sensitivity_rows,
+    summary_rows,
+)
 from reports.build import build
 from reports.drawing.figure import Figure
 from reports.figures import board as board_figures
 from reports.figures import fronts
-from reports.page.answer import board_sentence, make_answer, short
+from reports.page.answer import board_sentence, make_answer
+from reports.page.effect import short
 from reports.page.glossary import TERMS, linked
 from reports.read.boards import StoredBoard
 from reports.read.context import make_context
@@ -232,9 +242,32 @@ def test_the_sentence_of_a_board_names_the_best_reference_line_above_every_metho
         }
         return board_sentence(replace(result, lines=lines))
 
-    assert sentence(1.1, 2.5).endswith(f". The reference “{second.label}” earns more: 2.50.")
-    assert sentence(1.1, -1.0).endswith(f". The reference “{first.label}” earns more: 1.10.")
+    assert sentence(1.1, 2.5).startswith(f"The reference “{second.label}” earns more than every method: 2.500. ")
+    assert sentence(1.1, -1.0).startswith(f"The reference “{first.label}” earns more than every method: 1.100. ")
     assert "earns more" not in sentence(-1.0, -1.0)
+
+
+def test_a_board_with_too_few_seeds_makes_no_statement_on_differences(stored: StoredBoard):
+    board = replace(stored.result.board, seeds=(0, 1, 2))
+    lines = {stored.result.board.entries[0].name: dict.fromkeys(board.seeds, 2.5)}
+    few = replace(evaluate(board, stored.result.outcomes), lines=lines)
+    text = board_sentence(few)
+    assert text.endswith(". 3 seeds: no statement on differences (10 are needed).")
+    assert [word for word in ("better", "not ", "rank", "earns more") if word in text] == []
+    assert [note for entry in few.contenders for note in few.notes(entry) if note.startswith("below")] == []
+
+
+def test_the_sentence_of_a_board_has_the_verdict_at_every_budget(stored: StoredBoard):
+    text = board_sentence(stored.result)
+    _, _, against = text.partition("Compared with no communication it is ")
+    verdicts = [str(stored.result.verdict(stored.result.best, budget)) for budget in stored.result.budgets]
+    assert {part.partition(" at ")[0] for part in against.rstrip(".").split("; ")} == {*verdicts}
+
+
+def test_equal_scores_have_the_same_text_everywhere(stored: StoredBoard):
+    assert score_text(3.6855) == score_text(3.6855 + 1e-13) == score_text(3.6855 - 1e-13)
+    entry = stored.result.contenders[0]
+    assert score_text(stored.result.mean(entry.name, 0.0)[0]) in cell_text(stored.result, entry, 0.0)
 
 
 def test_the_first_words_of_the_page_are_explained_where_they_are_used(results: Results):

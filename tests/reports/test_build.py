@@ -217,7 +217,7 @@ def test_a_report_can_be_made_from_one_seed_and_without_data(fresh: HandMade, mo
     assert any("delicious is not prepared" in sentence for sentence in report.absent)
     page = whole_page((fresh.folder / "reports/output/report.html").read_text(encoding="utf-8"))
     assert "delicious is not prepared" in page
-    assert "(one seed)" in (fresh.folder / "reports/output/tables/bounds_fig_a_simulated-uniform.md").read_text()
+    assert "(no interval)" in (fresh.folder / "reports/output/tables/bounds_fig_a_simulated-uniform.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from reports.figures import claims as claims_figure
 from reports.paper import paper, stream_of, variant_labels
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
-from reports.tables import claims, equal_regret, paper_against_ours, user_groups
+from reports.tables import bounds, claims, equal_regret, paper_against_ours, settings, user_groups
 from reports.write.table import Table
 from tests.reports.hand_made import HandMade, write_data, write_user_groups
 from tests.reports.judged import ALONE, MATCHED, OUR, THEIRS, rows
@@ -76,6 +76,41 @@ def test_fewer_than_five_seeds_decide_nothing():
     found = rows(against(results, "fig_d"), ALONE, variant=THEIRS)
     assert found["verdict"].tolist() == ["undecided"]
     assert found["remark"].iloc[0].startswith("fewer than 5 seeds")
+
+
+def test_one_row_replaces_the_matrix_where_all_have_too_few_seeds():
+    results, context = made_up(alone_minus_frequent("lastfm-tagged", 1, seeds=2) + alone_minus_frequent("lastfm", 1, 1))
+    context = make_context(results, context.folder, ["fig_d"])
+    (table,) = claims.tables(results, context)
+    assert table.frame["verdicts"].tolist() == ["1 to 2 seeds: no statement on differences (5 are needed)"]
+    assert claims_figure.figures(results, context) == []
+
+
+def test_a_cell_says_that_seeds_are_too_few():
+    runs = alone_minus_frequent("lastfm-tagged", 1) + alone_minus_frequent("lastfm", 1, seeds=2)
+    results, context = made_up(runs)
+    context = make_context(results, context.folder, ["fig_d"])
+    (table,) = claims.tables(results, context)
+    reason = "undecided: 2 seeds (5 are needed)"
+    assert rows(table, ALONE)[[THEIRS, OUR]].to_numpy().tolist() == [["reproduced", reason]]
+    assert "too few seeds" in MEANINGS[ClaimVerdict.UNDECIDED]
+    (figure,) = claims_figure.figures(results, context)
+    assert reason in " ".join(text.get_text().replace("\n", " ") for text in figure.draw().axes[0].texts)
+
+
+def test_two_seeds_have_no_interval_in_any_table():
+    results, context = made_up(two_methods("simulated-uniform", "fig_a", 0.1, seeds=2))
+    context = make_context(results, context.folder, ["fig_a"])
+    tables = [
+        *equal_regret.tables(results, context),
+        *bounds.tables(results, context),
+        *settings.tables(results, context),
+        *paper_against_ours.tables(results, context),
+    ]
+    assert len(tables) >= 5
+    for table in tables:
+        cells = [cell for column in table.readable for cell in table.readable[column]]
+        assert [cell for cell in cells if re.search(r"\[.*; .*\]", cell)] == [], table.name
 
 
 def test_directions_are_corrected_for_their_number():

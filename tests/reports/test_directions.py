@@ -24,7 +24,7 @@ def test_a_trend_is_kendalls_tau_over_the_thresholds(thresholds: list[float], re
     trend = {"test": "trend", "along": "threshold", "metric": "regret", "sign": 1}
     results, context = made_up(runs)
     found = check_direction({**trend, "algorithm": "async-linucb"}, results.runs, results, context)
-    assert found.ours == f"τ = {tau} (one seed)"
+    assert found.ours == f"τ = {tau} (no interval)"
 
 
 def test_a_metric_that_never_varies_has_no_trend():
@@ -38,10 +38,14 @@ def test_a_metric_that_never_varies_has_no_trend():
 def test_evidence_has_one_number_per_seed_above_zero_where_it_agrees_with_the_paper():
     found = evidence([1.0, math.nan, 3.0], -1, "change ", "how")
     assert (found.values, found.seeds, found.verdict) == ((-1.0, -3.0), 2, None)
-    assert found.ours.startswith("change 2 [")
+    assert found.ours == "change 2 (no interval)"  # two seeds
+    assert evidence([1.0, 2.0, 3.0], -1, "change ", "how").ours.startswith("change 2.0 [")
 
 
 def test_caveats_follow_from_the_labels_of_the_data():
     assert data_caveat("STAND-IN DATA (generated): not a valid result") == "stand-in data"
     assert data_caveat("RECONSTRUCTED DATA (5 of 7 users)") == "reconstructed data"
+    assert data_caveat("CHANGED DATA (5 of 7 users)") == "changed data"
+    assert data_caveat("UNVERIFIED COPY (mirror): its data set is not available") == "unverified copy"
+    assert data_caveat("FROM THE PACKAGE graphdatascience 2.2; tags by number") == "from the package"
     assert data_caveat("") == ""

@@ -107,7 +107,7 @@ def test_one_seed_has_no_interval():
     assert bars_in(drawn(figure)) == []
     assert not figure.interactive["data"][0]["error_y"]["visible"]
     assert "A single seed, so no intervals." in figure.caption
-    assert "one seed (0): no interval" in figure.interactive["data"][0]["customdata"][0]
+    assert "1 seed (0): no interval" in figure.interactive["data"][0]["customdata"][0]
 
 
 def test_at_most_six_thresholds_of_a_curve_are_labelled_and_no_label_overlaps_another_or_a_mark():
@@ -172,7 +172,7 @@ def test_hovering_shows_algorithm_threshold_values_and_seeds(results: Results, c
         "γ = 2",
         "regret 205",
         "communication 1,000",
-        "2 seeds (0, 1)",
+        "2 seeds (0, 1): no interval",
     ]
     assert (first["x"][1], first["y"][1]) == (1000.0, 205.0)
 

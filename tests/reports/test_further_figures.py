@@ -42,7 +42,7 @@ def test_figure_c_shows_regret_and_communication_against_the_number_of_global_fe
     assert regret["y"] == [960.5, 920.5, 880.5]
     assert communication["y"] == [400.0, 800.0, 1200.0]
     assert regret["customdata"][0][:2] == ["Async-LinUCB-AM, γ=5", "d_g = 4"]
-    assert regret["customdata"][0][3] == "2 seeds (0, 1)"
+    assert regret["customdata"][0][3] == "2 seeds (0, 1): no interval"
     plotly.graph_objects.Figure(figure.interactive)
     assert figure.png.startswith(b"\x89PNG")
 

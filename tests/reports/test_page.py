@@ -7,23 +7,23 @@ from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
+from data_pipelines.data_label import LABELS
 from reports.figures import embedding, fronts, user_groups
-from reports.page.answer import make_answer
+from reports.page.data_cards import data_cards
 from reports.page.glossary import TERMS, linked, terms_used
 from reports.page.packed import packed, packed_json, plotly_script
 from reports.page.page import in_script, page, write_page
-from reports.page.sections import make_sections
+from reports.page.sections import headline, make_sections
 from reports.read.context import Context, make_context
 from reports.read.inputs import inputs_hash
 from reports.read.results import Results, read_results
 from reports.subjects import BOUNDS, FURTHER, MISSING, Subject
 from reports.tables import bounds, missing, settings
 from reports.write.table import Table
-from tests.reports.hand_made import HandMade
+from tests.reports.hand_made import HandMade, write_data, write_user_groups
 from tests.reports.made_up import made_up, run
 from tests.reports.whole_page import unpacked, whole_page
 
@@ -81,7 +81,10 @@ def test_plots_are_json_without_nan(text: str):
 def test_the_answer_comes_first_with_a_sentence_and_the_best_setting_within_each_budget(html: str):
     assert html.index('id="answer"') < html.index("<figure") < html.index("Missing runs and data</h2>")
     answer = html[html.index('<table class="answer">') :].partition("</table>")[0]
-    assert "Communication changes little: from 1,005 (Async-LinUCB γ=∞) to 105 (Sync-LinUCB D=0.1" in answer
+    text = re.sub(r"<[^>]*>", "", answer)
+    assert "2 seeds: no statement on differences (10 are needed). The best mean is 1,005 without communication" in text
+    assert "(Async-LinUCB γ=∞) and 105 with it (Sync-LinUCB D=0.1, 210 transfers per client)." in text
+    assert "changes little" not in text
     rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', answer, re.DOTALL)
     cells = {
         row.partition("<")[0]: [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<span>(.*?)</span></td>", row)]
@@ -93,16 +96,33 @@ def test_the_answer_comes_first_with_a_sentence_and_the_best_setting_within_each
     assert "<code>fedbandit board</code>" in html
 
 
-def test_terms_are_defined_once_and_linked(html: str):
+def test_terms_that_a_page_uses_are_defined_once_and_linked(html: str):
     definitions = re.findall(r'<dt id="(term-[^"]*)"', html)
-    labels = ["delicious: RECONSTRUCTED DATA (214 of 220 interactions)"]
-    assert definitions == [term.anchor for term in terms_used(labels)]
-    assert len(set(definitions)) == len(definitions) == len(TERMS) - 1  # no data of this page are stand-ins
+    assert len(set(definitions)) == len(definitions)
     links = set(re.findall(r'class="term" href="#(term-[^"]*)"', html))
     assert {"term-budget", "term-transfer", "term-front"} <= links <= set(definitions)
     (front,) = [term.meaning for term in TERMS if term.name == "front"]
     link = f'<a class="term" href="#term-front" title="{front}">front</a>'
     assert linked("a front & `no front`") == f"a {link} &amp; <code>no front</code>"
+
+
+def test_words_that_a_page_does_not_use_are_not_defined(html: str):
+    words, _, rest = html.partition('<dl class="terms">')[2].partition("</dl>")
+    text = html.partition('<dl class="terms">')[0] + rest
+    assert [f'id="{term.anchor}"' in words for term in TERMS] == [term in terms_used(text) for term in TERMS]
+    assert "term-reconstructed-data" in words
+    assert not {"term-mechanical", "term-equivalent", "term-from-the-package"} & set(re.findall(r'id="([^"]*)"', words))
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_label_of_data_has_a_definition(label: str):
+    assert [term.name for term in terms_used(f"<p>lastfm: {label} (some)</p>")] == [label]
+
+
+def test_commands_and_code_are_no_words_of_a_page():
+    assert terms_used("<p title='seed'><code>fedbandit board</code></p><pre>client</pre><style>.seed {}</style>") == []
+    assert [term.name for term in terms_used("<p>Boards &amp; γ: higher is better</p>")] == ["threshold", "board"]
+    assert [term.name for term in terms_used('<td data-verdict="better">▲</td>')] == ["better"]
 
 
 def test_only_the_answer_the_fronts_and_the_comparisons_are_unfolded(html: str):
@@ -131,6 +151,34 @@ def test_own_experiments_show_their_title_and_description(fresh: HandMade):
 def test_data_cannot_end_the_script_element():
     assert "</script>" not in in_script(json.dumps({"name": "</script><script>alert(1)</script>"}))
     assert json.loads(in_script('{"a": "<b>"}')) == {"a": "<b>"}
+
+
+def test_a_card_of_generated_data_has_nothing_of_the_real_ones(fresh: HandMade):
+    manifest = write_data(fresh.folder / "data", "delicious", source="stand-in", published=214)
+    write_user_groups(fresh, manifest, seeds=1)
+    results = read_results(fresh.uri, fresh.folder / "data")
+    (card,) = data_cards(results, make_context(results, fresh.folder / "data"))
+    entries = dict(card.entries)
+    assert entries["source"].startswith("generated")
+    assert not {"licence", "citation", "differences", "verified", "fingerprint"} & {*entries}
+    assert card.label.startswith("STAND-IN DATA")
+
+
+def test_the_head_has_the_number_of_seeds_of_each_stream():
+    runs = [run("async-linucb", 2.0, seed, experiment="mine", dataset="two") for seed in (0, 1)]
+    results, _ = made_up([*runs, run("async-linucb", 2.0, 7, experiment="mine", dataset="one")])
+    assert headline(results)[-1] == ("1 to 2", "seeds")
+    assert headline(made_up(runs[:1])[0])[-1] == ("1", "seed")
+
+
+def test_code_in_captions_is_set_as_code(results: Results, context: Context):
+    (figure,) = fronts.figures(results, context)
+    figure = replace(figure, short_caption="run `fedbandit <board>`")
+    table = Table("mine", "Mine", "see `fedbandit run`", pd.DataFrame({"a": [1]}), ("note `x`",))
+    html = whole_page(page(results, context, [table], [figure]))
+    for text in ("run <code>fedbandit &lt;board&gt;</code>", "see <code>fedbandit run</code>", "note <code>x</code>"):
+        assert text in html
+    assert "`" not in re.sub(r"<(style|script)\b.*?</\1>", "", html, flags=re.DOTALL)
 
 
 def test_names_are_text_and_never_markup():
@@ -234,24 +282,3 @@ def test_a_table_replaces_the_picture_of_the_same_name(results: Results, context
     assert "figure-claims" not in html
     assert 'data-verdict="reproduced">reproduced</td>' in html
     assert 'data-verdict="undecided">undecided: at 5 %</td>' in html
-
-
-def test_one_seed_at_which_the_best_does_not_communicate_gives_a_plain_sentence():
-    """Without intervals, which are not numbers, the best setting must still be recognised as the one without."""
-    settings = [("async-linucb", 2.0, 5.0), ("async-linucb", np.inf, 7.0), ("sync-linucb", 1.0, 4.0)]
-    runs = [
-        run(
-            name,
-            value,
-            experiment="mine",
-            dataset="own",
-            normalised_reward=reward,
-            communication=0 if value > 9 else 99,
-        )
-        for name, value, reward in settings
-    ]
-    results, context = made_up(runs)
-    answer = make_answer(results, context)
-    assert answer is not None
-    (group,) = answer.groups
-    assert group.sentence.startswith("Communication does not help: the best is 7.00 times a random choice, without any")

@@ -12,6 +12,7 @@ from reports.analysis.seeds import over_seeds
 from reports.read.results import Results, read_results
 from reports.read.run_table import as_runs
 from tests.reports.hand_made import HandMade
+from tests.reports.made_up import made_up, run
 
 
 def test_every_finished_run_is_one_row(results: Results):
@@ -85,18 +86,18 @@ def test_client_totals_and_curves_of_a_run_can_be_read(results: Results):
     ]
 
 
-def test_two_seeds_have_a_student_t_interval(results: Results):
+def test_three_seeds_have_a_student_t_interval():
+    runs = [run("sync-linucb", 10.0, seed, regret=200 + 10 * seed) for seed in range(3)]
+    (row,) = over_seeds(made_up(runs)[0].runs, ["regret"]).to_dict("records")
+    assert (row["seeds"], row["seed_list"]) == (3, (0, 1, 2))
+    half = 4.302652730 * 10 / math.sqrt(3)
+    assert [row["regret"], row["regret_low"], row["regret_high"]] == pytest.approx([210, 210 - half, 210 + half])
+
+
+def test_two_seeds_have_no_interval(results: Results):
     means = over_seeds(results.runs, ["regret", "communication"])
     row = means[(means["algorithm"] == "sync-linucb") & (means["threshold"] == 10)].iloc[0]
-    assert (row["seeds"], row["seed_list"]) == (2, (0, 1))
-    half = 12.706204736 * np.std([200, 210], ddof=1) / math.sqrt(2)
-    assert [row["regret"], row["regret_low"], row["regret_high"]] == pytest.approx([205, 205 - half, 205 + half])
-    assert row["communication"] == pytest.approx(105)
-
-
-def test_one_seed_has_no_interval():
-    mean, low, high = mean_interval([3.0])
-    assert mean == 3
-    assert math.isnan(low)
-    assert math.isnan(high)
+    assert (row["seeds"], row["regret"], row["communication"]) == (2, 205, pytest.approx(105))
+    assert math.isnan(row["regret_low"])
+    assert math.isnan(row["regret_high"])
     assert all(math.isnan(each) for each in mean_interval([math.nan]))

@@ -1,7 +1,5 @@
 """Tables of studies, from a store made by hand: differences are paired by seed, with all other settings equal."""
 
-import math
-
 import pytest
 
 from benchmark.plan.experiment import experiment_names, load_experiment
@@ -49,8 +47,7 @@ def test_a_study_compares_with_its_baseline_all_else_held_constant(fresh: HandMa
     assert frame["normalised reward"].tolist() == [2, 2, 2.5, 3.25]
     assert frame["difference"].tolist()[1::2] == [0, 0.75]
     assert frame["difference"].isna().tolist() == [True, False] * 2
-    half = 12.706204736 * math.sqrt(0.125) / math.sqrt(2)
-    assert frame["difference_high"].iloc[-1] == pytest.approx(0.75 + half)
+    assert frame["difference_high"].isna().all()  # two seeds
     assert any("STAND-IN" in note for note in table.notes)
     assert settings.tables(results, context) == []
 

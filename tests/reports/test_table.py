@@ -47,7 +47,7 @@ def test_markdown_shows_intervals_next_to_means():
     assert lines[4] == "| algorithm | threshold | regret | C_T |"
     assert lines[5] == "|---|---:|---:|---:|"
     assert lines[6] == "| Async-LinUCB | ∞ | 1,235 [1,200; 1,300] | 0 |"
-    assert lines[7] == r"| my\|own & <b> | 6,001 | 2 (one seed) | 12,901,135 |"
+    assert lines[7] == r"| my\|own & <b> | 6,001 | 2 (no interval) | 12,901,135 |"
 
 
 def test_html_escapes_the_names_that_a_user_chose():
@@ -107,6 +107,7 @@ def test_thresholds_are_readable_texts(value: float, text: str):
 
 
 def test_latex_escapes_special_characters():
+    assert escaped("run `fedbandit run a_b --x` now") == r"run \texttt{fedbandit run a\_b --x} now"
     assert escaped("5 % of C_T & N^(3/2) √T γ_U {x} ∞ 中") == (
         r"5 \% of $C_{T}$ \& $N^{3/2}$ $\sqrt{T}$ $\gamma$\_U \{x\} $\infty$ ?"
     )

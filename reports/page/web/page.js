@@ -259,13 +259,12 @@ function shortened(table) {
   show();
 }
 
-// Verdicts are counted, and each count is a filter. At first, rows of what was not run are hidden.
+// Each verdict is a filter. At first, rows of what was not run are hidden.
 const NOT_RUN = "not checkable here";
 function filtered(table) {
   const rows = [...table.tBodies[0].rows].map((row) => [row, [...row.querySelectorAll("[data-verdict]")].map((cell) => cell.dataset.verdict)]);
-  const counts = new Map();
-  for (const [, verdicts] of rows) for (const verdict of verdicts) counts.set(verdict, (counts.get(verdict) || 0) + 1);
-  if (counts.size < 2) return;
+  const found = new Set(rows.flatMap(([, verdicts]) => verdicts));
+  if (found.size < 2) return;
   const chips = document.createElement("div");
   chips.className = "chips";
   chips.setAttribute("role", "group");
@@ -283,9 +282,9 @@ function filtered(table) {
     chips.append(chip);
     return chip;
   };
-  const first = add(counts.has(NOT_RUN) ? "all that was run" : "all", wasRun);
-  const order = [...counts.keys()].sort((one, other) => (one === NOT_RUN) - (other === NOT_RUN));
-  for (const verdict of order) add(`${counts.get(verdict)} ${verdict}`, ([, verdicts]) => verdicts.includes(verdict));
+  const first = add(found.has(NOT_RUN) ? "all that was run" : "all", wasRun);
+  const order = [...found].sort((one, other) => (one === NOT_RUN) - (other === NOT_RUN));
+  for (const verdict of order) add(verdict, ([, verdicts]) => verdicts.includes(verdict));
   table.parentElement.before(chips);
   first.click();
 }

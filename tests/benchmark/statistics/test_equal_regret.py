@@ -49,10 +49,10 @@ def test_two_methods_are_compared_at_shares_above_the_least_regret_of_both():
     first = ([1000, 10], [100, 300])
     second = ([10_000, 100], [100, 300])
     assert least_regret(first, second) == 100
-    at_half, at_double = at_equal_regret([first, first], [second, second], above=[0.5, 1.0])
+    at_half, at_double = at_equal_regret([first] * 3, [second] * 3, above=[0.5, 1.0])
     assert at_half.above == 0.5
-    assert at_half.first == pytest.approx([10**2.5] * 2)
-    assert at_half.log_ratios == pytest.approx([-1, -1])
+    assert at_half.first == pytest.approx([10**2.5] * 3)
+    assert at_half.log_ratios == pytest.approx([-1, -1, -1])
     assert at_double.ratio() == pytest.approx((0.1, 0.1, 0.1))
 
 

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmark.statistics.holm import holm, verdicts_on_directions
-from benchmark.statistics.paired import kendall_tau, mean_interval, one_sample_p, paired_interval, paired_p
+from benchmark.statistics.paired import (
+    MIN_SEEDS_FOR_INTERVAL,
+    kendall_tau,
+    mean_interval,
+    one_sample_p,
+    paired_interval,
+    paired_p,
+)
 
 FINITE = st.floats(-100, 100)
 
@@ -108,7 +115,12 @@ def test_more_claims_make_each_harder_to_decide():
     assert verdicts_on_directions({"one": values, "other": noise})["one"].verdict == "undecided"
 
 
-@given(st.lists(FINITE, min_size=2, max_size=8), FINITE)
+@pytest.mark.parametrize("values", [[1.0], [1.0, 2.0], [1.0, math.nan, 2.0]])
+def test_fewer_than_three_values_have_no_interval(values: list[float]):
+    assert [math.isnan(number) for number in mean_interval(values)] == [False, True, True]
+
+
+@given(st.lists(FINITE, min_size=MIN_SEEDS_FOR_INTERVAL, max_size=8), FINITE)
 def test_an_interval_moves_with_its_values(values: list[float], shift: float):
     moved = mean_interval([value + shift for value in values])
     assert moved == pytest.approx([end + shift for end in mean_interval(values)], abs=1e-9)
