@@ -19,6 +19,9 @@ MARKS = {
     Verdict.NONE: " ",
 }
 LEGEND = "compared with tuned no communication: + better, - worse, = equivalent, ? undecided"
+OVER = "!"
+"""In a cell: the mean over the report seeds exceeds the budget; a note on the row has the factor."""
+
 SCORES = {
     "reward": "normalised reward (random choice: 1)",
     "regret": "1 - regret / regret of random choice",
@@ -81,6 +84,8 @@ def _cell(result: BoardResult, name: str, budget: float) -> str:
     if result.choice(name, budget) is None:
         return f"{'none ':>{CELL_WIDTH}}"
     mark = MARKS[result.verdict(name, budget)]
+    if result.overruns(name, budget).factor is not None:
+        mark += OVER
     return f"{_number(result.mean(name, budget)[0]) + mark:>{CELL_WIDTH}}"
 
 
