@@ -1,6 +1,7 @@
 """The board in a report: tables, figures and page from a board that was really played."""
 
 import math
+import re
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
@@ -138,7 +139,10 @@ def test_a_mean_above_the_budget_on_the_report_seeds_is_marked_everywhere(stored
         [noted_label(entry), "2"]
     ]
     assert note in " ".join("\n".join(board_lines(over)).split())
-    assert "!" in "\n".join(board_lines(over))
+    cell = f"{over.mean(entry.name, 2.0)[0]:.3f}"
+    (row,) = (line for line in board_lines(over) if line.startswith("Sync-LinUCB ") and ":" not in line)
+    assert re.search(rf"{cell}[-+=?]! ", row)
+    assert "! over its budget on the report seeds" in board_lines(over)
 
 
 def test_the_effect_of_choosing_is_that_of_tuned_rows(
