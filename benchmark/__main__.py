@@ -28,7 +28,10 @@ class Command(Protocol):
         """Declare the command's arguments."""
 
     def run(self, arguments: argparse.Namespace) -> int:
-        """Run the command and return the exit code. Bad input raises a ValueError with one clear line."""
+        """Run the command and return the exit code. Bad input raises a ValueError with one clear line.
+
+        `arguments.words` are the words of the command as they were given, to repeat it.
+        """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv and not argv[0].startswith("-") and argv[0] not in _command_names():
         hint, names = did_you_mean(argv[0], _command_names()), ", ".join(_command_names())
         parser.error(one_line(f"argument COMMAND: invalid choice: {argv[0]!r}{hint}; expected one of: {names}"))
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args(argv, argparse.Namespace(words=argv))
     command: Command = arguments.command
     try:
         code = command.run(arguments)

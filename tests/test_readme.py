@@ -3,10 +3,15 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.benchmark.tiny_sweeps import fedbandit, statuses
 from tests.readme import DOCS, FENCED, PAGES, README, ROOT, blocks, commands, example_file
+from tests.tools.committed import read_committed
+from tests.tools.first_table import ALONE, HOW_OFTEN, METHODS, ONE_MODEL, TWO_MODELS, sentences
+from tests.tools.prose import BLOCK
+from tests.tools.renew import renewed
 
 WRAPPED = (
     README,
@@ -91,22 +96,42 @@ def test_the_python_example_for_one_method_prints_regret_and_communication(capsy
     assert communication > 0
 
 
-def test_every_number_with_an_interval_in_the_readme_is_in_the_results():
-    numbers = WITH_INTERVAL.findall(README.read_text().replace("**", ""))
-    assert len(numbers) >= 3
-    results = (DOCS / "results.md").read_text()
-    assert [number for number in numbers if number not in results] == []
+def test_every_number_with_an_interval_in_the_readme_is_generated_from_the_records():
+    assert WITH_INTERVAL.search(README.read_text())
+    assert WITH_INTERVAL.findall(BLOCK.sub("", README.read_text())) == []
+    results, context = read_committed()
+    assert renewed(README.read_text(), results, context) == README.read_text()
 
 
-def test_the_first_table_of_the_readme_is_from_the_table_of_figure_d():
-    rows = re.findall(r"\n\| (.+) \(γ = (\S+)\) \| (\S+) \| (.+) \|", README.read_text().replace("**", ""))
+def test_the_first_table_of_the_readme_is_from_the_table_of_figure_d_and_compares_equal_thresholds():
+    rows = re.findall(r"\n\| (.+) \(γ = (\S+)\) \| (\S+) \| (.+) \| .+ \|", README.read_text())
     assert len(rows) == 5
+    thresholds = [
+        {row[1] for row in rows if row[0].startswith(model)} for model in ("one model", "a shared and a local")
+    ]
+    assert thresholds == [{"1", "9,001"}] * 2
     _, _, figure_d = (DOCS / "results.md").read_text().partition("<!-- renewed: fig_d -->")
     expected = [
         f"| Async-LinUCB{'-AM' if 'local model' in text else ''} | {gamma} | 10 | {reward} | {messages} ["
         for text, gamma, messages, reward in rows
     ]
     assert [row for row in expected if row not in figure_d.partition("<!-- end -->")[0]] == []
+
+
+def test_the_words_below_the_first_table_follow_from_the_differences_by_seed():
+    alone = np.linspace(6, 7, 10)
+    noise = np.tile([-1.0, 1.0], 5)
+    rewards = {ALONE: alone} | {(model, gamma): alone - 1 + 0.01 * noise for model in METHODS for gamma in HOW_OFTEN}
+    rewards[TWO_MODELS, 9001.0] = alone + noise
+    rewards[TWO_MODELS, 1.0] = alone + 1 + 0.01 * noise
+    text = sentences(rewards, rewards)
+    assert "One model for all: shared rarely, it earns less (−1.0000 [" in text
+    assert "; shared after every step, it earns less (−1.0000 [" in text
+    assert "shared rarely, it is not shown to earn more or less (0.00 [−0.75; 0.75])" in text
+    assert "shared after every step, it earns more (1.0000 [" in text
+    assert text.endswith("With the package's copy, the same holds.")
+    other = sentences(rewards, {**rewards, (ONE_MODEL, 1.0): alone + 2 + 0.01 * noise})
+    assert "With the package's copy, one model for all, shared after every step, earns more (2.0000 [" in other
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)

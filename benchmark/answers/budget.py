@@ -43,13 +43,6 @@ class Budget:
             "bytes": f"{_bytes_text(self.amount)} in total",
         }[self.unit]
 
-    @property
-    def option(self) -> str:
-        """The budget as it is written on the command line."""
-        return {"transfers/client": f"{self.amount:g}/client", "transfers": f"{self.amount:g}"}.get(
-            self.unit, _bytes_text(self.amount).replace(" ", "")
-        )
-
 
 UNLIMITED = Budget(math.inf)
 

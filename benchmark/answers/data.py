@@ -1,6 +1,7 @@
 """The data that a user names: a prepared data set, or a file, which is imported on the fly; and what they are like."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,16 +53,26 @@ def data_from(text: str, options: ImportOptions | None = None, *, max_interactio
 
 def leak_notices(spec: object) -> tuple[str, ...]:
     """Return the remarks on leaks in the manifest of a data set, to show with every answer on it."""
+    return tuple(f"LEAK: {remark}" for remark in _manifest_texts(spec, "remarks") if LEAK in remark)
+
+
+def import_notes(spec: object) -> tuple[str, ...]:
+    """Return what was done to the rows of a data set when it was prepared, such as how many were left out."""
+    return tuple(one_line(f"{note[:1].upper()}{note[1:]}.") for note in _manifest_texts(spec, "notes"))
+
+
+def _manifest_texts(spec: object, field: str) -> Sequence[str]:
+    """Return a list of texts from the manifest of a data set; of a simulation, none."""
     if not isinstance(spec, DatasetSpec):
         return ()
     bound = spec.bound()
-    remarks = read_manifest(bound.data.folder / bound.dataset)["remarks"]
-    return tuple(f"LEAK: {remark}" for remark in remarks if LEAK in remark)
+    texts: list[str] = read_manifest(bound.data.folder / bound.dataset)[field]
+    return texts
 
 
 @dataclass(frozen=True)
 class DataProfile:
-    """The sizes of a stream, the decisions per client, and what popularity alone earns.
+    """The sizes of a stream, the decisions per client, what popularity alone earns, and notes on how it was prepared.
 
     `popularity` is the normalised reward of a rule that knows, in hindsight, how often each item was the rewarded one,
     and always takes the item of the pool with the highest count; NaN in simulations.
@@ -74,6 +85,7 @@ class DataProfile:
     dimension: int
     activity: tuple[int, int, int, int, int]
     popularity: float
+    notes: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
         """Return the profile in words."""
@@ -89,17 +101,17 @@ class DataProfile:
                 f"Always taking the most popular item, with counts known in hindsight, earns {self.popularity:.3g} "
                 "times random choice; what a method earns above that is not popularity."
             )
-        return sentences
+        return [*sentences, *self.notes]
 
 
-def profile_stream(stream: EventStream) -> DataProfile:
-    """Describe a stream."""
+def profile_stream(stream: EventStream, notes: tuple[str, ...] = ()) -> DataProfile:
+    """Describe a stream; `notes` are sentences on how its data were prepared."""
     counts = np.bincount(stream.client_numbers)
     quartiles = np.quantile(counts, [0, 0.25, 0.5, 0.75, 1], method="nearest")
     smallest, first, median, third, largest = (int(value) for value in quartiles)
     activity = (smallest, first, median, third, largest)
     sizes = (len(stream.client_ids), stream.steps, stream.arms, stream.dimension)
-    return DataProfile(stream.name, *sizes, activity, _popularity(stream))
+    return DataProfile(stream.name, *sizes, activity, _popularity(stream), notes)
 
 
 def _popularity(stream: EventStream) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 from algorithms.registry import built_in_methods
 from benchmark.answers.budget import Budget, as_budget
 from benchmark.answers.compare import play, without_the_script
-from benchmark.answers.data import DataProfile, data_from, is_file_name, leak_notices, profile_stream
+from benchmark.answers.data import DataProfile, data_from, import_notes, is_file_name, leak_notices, profile_stream
 from benchmark.answers.recommendation import Recommendation, plan_text
 from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
 from benchmark.board.play import board_runs, stage_text
@@ -73,7 +73,7 @@ def recommend(
     task = task_from(data, options)
     _check_size(task)
     example = task.stream.bound().build(FIRST_CHOOSING_SEED)
-    profile = profile_stream(example)
+    profile = profile_stream(example, import_notes(task.stream))
     board, per_client = plan_recommendation(task, limit, profile, configurations, example)
     observer.note(plan_text(board))
     with without_the_script(), LocalExecutor(jobs) as executor:

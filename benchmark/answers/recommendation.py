@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from benchmark.answers.budget import Budget
@@ -96,9 +95,6 @@ class Recommendation:
         return rows
 
     def _verdict(self, other: str) -> str:
-        own, others = (self.result.values(name, self.limit) for name in (self.best, other))
-        if np.array_equal(own, others):  # such as different methods that do not communicate
-            return str(Verdict.IDENTICAL)
         verdict = self.result.verdict(self.best, self.limit, other).reversed
         return "" if verdict is Verdict.NONE else str(verdict)
 

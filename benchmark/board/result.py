@@ -161,8 +161,19 @@ class BoardResult:
         """Return the notes on a row: how it was tuned, failed runs, references that are better."""
         if entry.name in self.problems:
             return [self.problems[entry.name]]
-        notes = [*entry.notes, *filter(None, [self.board.tuning_note(entry)]), *self._failures(entry)]
+        notes = [*entry.notes, *filter(None, [self.board.tuning_note(entry)])]
+        notes += [*self._failures(entry), *self._over(entry)]
         return notes + [f"below {label}" for label in self.below(entry.name)]
+
+    def _over(self, entry: Entry) -> list[str]:
+        """Return the finite budgets that the mean over the report seeds exceeds: choices limit choosing seeds only."""
+        budgets = self.budgets if entry.name in self.selections else []
+        factors = {budget: self.overruns(entry.name, budget).factor for budget in budgets}
+        return [
+            f"over: {factor:.3g} times the budget of {budget:,g} on the report seeds"
+            for budget, factor in factors.items()
+            if factor is not None
+        ]
 
     def _failures(self, entry: Entry) -> list[str]:
         own = {run: outcome for run, outcome in self.outcomes.items() if run[0] in entry.configurations}

@@ -23,7 +23,7 @@ import argparse
 import os
 from pathlib import Path
 
-from benchmark.terminal.import_command import add_import_options, import_options, option_words
+from benchmark.terminal.import_command import add_import_options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     page = Path(arguments.out or Path("recommendations") / f"{recommendation.profile.name}.html").expanduser()
     write_recommendation(page, recommendation)
-    print_recommendation(recommendation, page, option_words(import_options(arguments)))
+    print_recommendation(recommendation, page, arguments.words)
     return 0
 
 

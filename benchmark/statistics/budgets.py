@@ -72,17 +72,17 @@ def regret_score(regret: float, random_regret: float) -> float:
 
 @dataclass(frozen=True)
 class Overruns:
-    """The seeds on which a configuration exceeds its budget, and whether its mean over seeds exceeds it too."""
+    """The seeds on which a configuration exceeds its budget; if its mean over seeds does so too, by what factor."""
 
     seeds: tuple[int, ...]
-    mean_exceeds: bool
+    factor: float | None
 
 
 def overruns(numbers_by_seed: Mapping[int, float], limit: float) -> Overruns:
     """Find the overruns of a configuration; numbers and limit per client."""
     seeds = tuple(sorted(seed for seed, numbers in numbers_by_seed.items() if not is_within(numbers, limit)))
     mean = float(np.mean(list(numbers_by_seed.values()))) if numbers_by_seed else 0.0
-    return Overruns(seeds, not is_within(mean, limit))
+    return Overruns(seeds, None if is_within(mean, limit) else mean / limit if limit else math.inf)
 
 
 @dataclass(frozen=True)

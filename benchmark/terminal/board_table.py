@@ -19,6 +19,9 @@ MARKS = {
     Verdict.NONE: " ",
 }
 LEGEND = "compared with tuned no communication: + better, - worse, = equivalent, ? undecided"
+OVER = "!"
+"""In a cell: the mean over the report seeds exceeds the budget; a note on the row has the factor."""
+
 SCORES = {
     "reward": "normalised reward (random choice: 1)",
     "regret": "1 - regret / regret of random choice",
@@ -40,6 +43,8 @@ def board_lines(result: BoardResult) -> list[str]:
     if label := board.task.stream.bound().data_label() if board.source != "simulated" else "":
         lines += _wrapped(label)
     lines += _verdict_lines(result)
+    if any(_is_over(result, entry.name, budget) for entry in result.contenders for budget in result.budgets):
+        lines.append(f"{OVER} over its budget on the report seeds")
     for entry in board.entries:
         if entry.is_contender and (notes := result.notes(entry)):
             lines += _wrapped(f"{entry.label}: {'; '.join(notes)}")
@@ -81,7 +86,12 @@ def _cell(result: BoardResult, name: str, budget: float) -> str:
     if result.choice(name, budget) is None:
         return f"{'none ':>{CELL_WIDTH}}"
     mark = MARKS[result.verdict(name, budget)]
+    mark += OVER if _is_over(result, name, budget) else ""
     return f"{_number(result.mean(name, budget)[0]) + mark:>{CELL_WIDTH}}"
+
+
+def _is_over(result: BoardResult, name: str, budget: float) -> bool:
+    return result.overruns(name, budget).factor is not None
 
 
 def _number(value: float) -> str:

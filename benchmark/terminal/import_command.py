@@ -121,16 +121,6 @@ def import_options(arguments: argparse.Namespace) -> "ImportOptions":
     return ImportOptions(items=items, **{key: getattr(arguments, key) for key in OPTIONS})
 
 
-def option_words(options: "ImportOptions") -> list[str]:
-    """Return the options that are not the defaults, as words of a command."""
-    words: list[str] = []
-    for name, value in options.given().items():
-        option = f"--{name.replace('_', '-')}"
-        values = value if isinstance(value, list) else [value]
-        words += [option] if value is True else [word for each in values for word in (option, str(each))]
-    return words
-
-
 def _profile(arguments: argparse.Namespace) -> int:
     from data_pipelines.prepare.imported import profile_table
 

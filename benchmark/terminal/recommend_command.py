@@ -55,8 +55,8 @@ def recommended(arguments: argparse.Namespace) -> Recommendation | None:
         return None
 
 
-def print_recommendation(answer: Recommendation, page: Path, options: Sequence[str] = ()) -> None:
-    """Print the answer; `options` are those for reading the file, to repeat the command."""
+def print_recommendation(answer: Recommendation, page: Path, words: Sequence[str]) -> None:
+    """Print the answer; `words` are those of the command, to repeat it."""
     print()
     if answer.label:
         print(coloured(wrapped(f"{answer.profile.name}: {answer.label}"), YELLOW))
@@ -73,8 +73,7 @@ def print_recommendation(answer: Recommendation, page: Path, options: Sequence[s
         print(coloured(wrapped(warning, ""), YELLOW))
     for sentence in (*sentences, "", *answer.profile.sentences(), "", answer.plan_text(), ""):
         print(wrapped(sentence, ""))
-    budget = ["--budget", answer.budget.option] if answer.budget else []
-    print(f"repeat   {shlex.join(['fedbandit', 'recommend', answer.data, *budget, *options])}")
+    print(f"repeat   {shlex.join(['fedbandit', *words])}")
     print(f"page     {page}")
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from benchmark.board.board import run_table
 from benchmark.board.entries import RIDGE, Entry
 from benchmark.board.result import BoardResult
-from benchmark.statistics.budgets import PRIMARY_BUDGETS, full_transfers, random_score
+from benchmark.statistics.budgets import PRIMARY_BUDGETS, Overruns, full_transfers, random_score
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY, own_end
 from benchmark.statistics.ranks import rank_text
 from benchmark.statistics.selection import Result, best_within, merge_equal
@@ -106,7 +106,7 @@ def choice_rows(result: BoardResult) -> pd.DataFrame:
             "transfers per client": full_transfers(
                 float(reporting["numbers_per_client"].mean()), result.board.dimension
             ),
-            "overruns": f"{len(overruns.seeds)} of {len(result.board.seeds)} seeds" if overruns.seeds else "–",
+            "overruns": _overruns_text(overruns, len(result.board.seeds)),
         }
         if difference is not None:
             band = (float(difference[name]) for name in ("difference", "low", "high"))
@@ -191,17 +191,38 @@ def noted_label(entry: Entry) -> str:
 
 
 def cell_text(result: BoardResult, entry: Entry, budget: float | str) -> str:
-    """Return the verdict at a budget with the score; "none" without a configuration within it."""
+    """Return the verdict at a budget with the score; "none" without a configuration within it.
+
+    "over" is by what factor the mean communication on the report seeds exceeds the budget.
+    """
     if not isinstance(budget, str) and result.choice(entry.name, budget) is None:
         return NONE
     verdict, mean = result.verdict(entry.name, budget), result.mean(entry.name, budget)[0]
     score = score_text(mean)
+    if (factor := factor_over(result, entry, budget)) is not None:
+        score += f"; {_over_text(factor)}"
     return score if verdict == Verdict.NONE else f"{verdict} ({score})"
 
 
 def score_text(score: float) -> str:
     """Return a mean score with three decimals, the same text wherever it is shown."""
     return FAILED if math.isnan(score) else f"{round(score, 9):.3f}"  # equal but for rounding: the same text
+
+
+def factor_over(result: BoardResult, entry: Entry, budget: float | str) -> float | None:
+    """Return by what factor a row exceeds a budget on the report seeds; None if it does not."""
+    return None if isinstance(budget, str) else result.overruns(entry.name, budget).factor
+
+
+def _over_text(factor: float) -> str:
+    return f"over: {factor:.3g} times"
+
+
+def _overruns_text(overruns: Overruns, seeds: int) -> str:
+    if not overruns.seeds:
+        return "–"
+    mean = "" if overruns.factor is None else f"; {_over_text(overruns.factor)}"
+    return f"{len(overruns.seeds)} of {seeds} seeds{mean}"
 
 
 def _band(result: BoardResult, difference: float, low: float, high: float) -> dict[str, float]:

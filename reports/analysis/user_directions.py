@@ -38,9 +38,16 @@ def group_losses(direction: Mapping[str, Any], runs: pd.DataFrame, results: Resu
     if not losses:
         return Evidence(why_not="not all of the thresholds were run")
     less_active_loss, most_active_loss = np.mean(losses, axis=0)
-    ours = f"lost {less_active_loss:.1%} and {most_active_loss:.1%}: difference "
+    ours = f"{losses_text(less_active_loss, most_active_loss)}: difference "
     method = "share of reward lost by the less active groups minus that lost by the most active"
     return evidence([loss[0] - loss[1] for loss in losses], 1, ours, method)
+
+
+def losses_text(first: float, second: float) -> str:
+    """Write two shares of reward that were lost; a negative one was gained."""
+    verbs = ["gained" if share < 0 else "lost" for share in (first, second)]
+    other_verb = "" if verbs[0] == verbs[1] else f"{verbs[1]} "
+    return f"{verbs[0]} {abs(first):.1%} and {other_verb}{abs(second):.1%}"
 
 
 def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:

@@ -16,7 +16,15 @@ from benchmark.statistics.budgets import random_score
 from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.verdicts import Verdict, equivalence_margin
 from benchmark.styles import Style, distinct_styles
-from reports.analysis.board import NONE, budget_text, column_text, columns_of, noted_label, ranked_entries
+from reports.analysis.board import (
+    NONE,
+    budget_text,
+    column_text,
+    columns_of,
+    factor_over,
+    noted_label,
+    ranked_entries,
+)
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import GREY, bars, hover_lines, layout, numbers
@@ -55,6 +63,9 @@ NAMES = {
 }
 REFERENCES = "references, not ranked"
 ALONE = "No communication"
+OVER = "!"
+"""Behind the score of a method that exceeds its budget on the report seeds."""
+
 LABEL_GAP, LABEL_SIZE = 0.052, 7.5
 """The least distance between two names of lines, as a share of the height; the size of their text in points."""
 
@@ -369,6 +380,7 @@ def summary_cells(results: Sequence[BoardResult]) -> pd.DataFrame:
                 score = result.mean(entry.name, budget)[0] if has_choice else random_score(result.board.scale)
                 verdict = result.verdict(entry.name, budget)
                 text = f"{score:#.3g}" if has_choice else NONE
+                text += OVER if factor_over(result, entry, budget) is not None else ""
                 names = {
                     "task": result.board.task.name,
                     "method": noted_label(entry),
@@ -386,6 +398,8 @@ def _summary(boards: Sequence[StoredBoard], context: Context) -> Figure:
         "communication”; the number is the mean score. Rows with values that are not tuned are in the tables of each "
         "task."
     )
+    if rows["text"].str.endswith(OVER).any():
+        caption += f" {OVER}: the mean communication on the report seeds exceeds the budget."
     return make_figure(
         "board_summary",
         "Board: which method is better than no communication, and with how much of it",

@@ -61,7 +61,7 @@ TERMS = (
     ),
     Term(
         primary_text(),
-        f"the mean of the scores at the budgets {_budgets()}: the primary endpoint, which was fixed in advance",
+        f"the mean of the scores at the budgets {_budgets()}: the primary endpoint, by which methods are ranked",
         ("primary endpoint",),
     ),
     Term("threshold", "γ or D: when a method communicates; the higher, the less often", ("thresholds", "γ", "D")),

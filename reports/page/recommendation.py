@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ from data_pipelines.support.files import write_whole
 from reports.page.packed import packed, plotly_script
 from reports.page.page import asset, environment, in_script
 
+MAX_ABOVE = 2
+"""References that are further above the best setting than this, in heights from the worst setting or random choice to
+the best setting, are named above the chart: on its axis, they would press all settings together."""
+
 
 def write_recommendation(path: Path, answer: Recommendation) -> None:
     """Write the page."""
@@ -24,6 +29,7 @@ def write_recommendation(path: Path, answer: Recommendation) -> None:
 def recommendation_page(answer: Recommendation) -> str:
     """Return the whole page."""
     points = front_points(answer)
+    references = reference_levels(answer, points)
     return (
         environment()
         .get_template("recommendation.html")
@@ -35,11 +41,29 @@ def recommendation_page(answer: Recommendation) -> str:
             transfers_text=transfers_text,
             style=asset("page.css"),
             points=in_script(json.dumps(points, allow_nan=False, ensure_ascii=False)),
+            references=in_script(json.dumps(references, allow_nan=False, ensure_ascii=False)),
+            has_far_references=any(reference["is_far"] for reference in references),
             limit=answer.limit if math.isfinite(answer.limit) else max(point["cost"] for point in points),
             script=asset("unpack.js"),
             plotly=packed(plotly_script()),
         )
     )
+
+
+def reference_levels(answer: Recommendation, points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the mean score of each reference over the report seeds, from the highest to the lowest.
+
+    Those with `is_far` are named above the chart with these points; the others are lines in it.
+    """
+    scores = [point["score"] for point in points]
+    random = 1.0 if answer.result.board.scale == "reward" else 0.0
+    height = max(scores) - min(random, *scores)
+    levels = {entry.label: answer.result.line(entry.name)[0] for entry in answer.result.references}
+    return [
+        {"label": label, "score": level, "is_far": level > max(scores) + MAX_ABOVE * height}
+        for label, level in sorted(levels.items(), key=lambda item: -item[1])
+        if math.isfinite(level)
+    ]
 
 
 def front_points(answer: Recommendation) -> list[dict[str, Any]]:

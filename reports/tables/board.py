@@ -34,7 +34,8 @@ def _summary(boards: list[StoredBoard]) -> Table:
     caption = (
         "Each method on each task, at each budget (full transfers per client), and the mean over the budgets 2, 10, "
         "100 and 1,000: the verdict, compared with tuned “no communication”, and the mean score. Rank: from the "
-        "verdicts on all pairs in the last column; equivalent methods share one."
+        "verdicts on all pairs in the last column; equivalent methods share one. Over: by what factor the mean "
+        "communication on the report seeds exceeds the budget, which limits the mean on the choosing seeds."
     )
     frame = summary_rows([board.result for board in boards])
     names = tuple(board.experiment for board in boards)
@@ -55,7 +56,8 @@ def _tables(board: StoredBoard, results: Results, context: Context) -> list[Tabl
     choices = (
         "The configuration chosen for each budget, and its mean score on the choosing seeds (choosing) and on the "
         "report seeds (reporting). Values of α and λ at an edge of their grid are marked. Overruns: report seeds on "
-        "which a configuration exceeds its budget, which limits the mean. Difference to tuned “no "
+        "which a configuration exceeds its budget, which limits the mean on the choosing seeds; over: by what "
+        "factor the mean on the report seeds exceeds it. Difference to tuned “no "
         f"communication” with simultaneous {confidence} bands over all pairs and budgets. Against own end: compared "
         "with the method's own choice at budget 0."
     )

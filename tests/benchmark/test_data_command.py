@@ -1,6 +1,5 @@
 """The command `fedbandit data`, called as by a user."""
 
-import argparse
 import dataclasses
 import os
 import re
@@ -12,7 +11,6 @@ import pytest
 
 from benchmark.__main__ import main
 from benchmark.plan.experiment import optional_data_sets, shipped_data_sets
-from benchmark.terminal.import_command import add_import_options, import_options, option_words
 from data_pipelines.catalogue import data_set_names, find_data_set
 from data_pipelines.prepare.prepared import read_manifest
 from tests.data_pipelines.tiny_packages import publish
@@ -254,14 +252,6 @@ def test_bad_rows_are_refused_with_one_line_per_kind_and_nothing_is_written(fold
         "  line 63: Date must be like the other dates day.month.year, got 'soon' (1 row)",
     ]
     assert not (folder / "p").exists()
-
-
-def test_options_of_an_import_are_written_as_they_were_given():
-    words = ["--items", "a b.csv", "--words-column", "x", "--words-column", "y", "--repeats", "keep", "--skip-bad-rows"]
-    parser = argparse.ArgumentParser()
-    add_import_options(parser)
-    assert option_words(import_options(parser.parse_args(words))) == words
-    assert option_words(import_options(parser.parse_args([]))) == []
 
 
 def test_a_dry_run_of_an_import_prints_a_profile_and_writes_nothing(folder: Path, tmp_path: Path, capsys):

@@ -1,8 +1,11 @@
 """`recommend` and `fedbandit recommend`: the answer, its honesty, the page, bad input."""
 
+import argparse
+import itertools
 import json
 import math
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +15,13 @@ import pytest
 from benchmark.answers.data import leak_notices, profile_stream
 from benchmark.answers.recommend import recommend, small_protocol, task_from
 from benchmark.answers.recommendation import Recommendation, score_text
+from benchmark.commands.recommend import configure
 from benchmark.execution.local import LocalExecutor
 from benchmark.statistics.seeds import CHOOSING_SEEDS
 from data_pipelines import EventStream
 from data_pipelines.prepare.imported import import_table
 from data_pipelines.stream_spec import simulated_spec
-from reports.page.recommendation import front_points, recommendation_page, write_recommendation
+from reports.page.recommendation import front_points, recommendation_page, reference_levels, write_recommendation
 from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.conftest import Command
 from tests.benchmark.test_compare_command import write_purchases
@@ -69,16 +73,16 @@ def test_a_setting_without_communication_is_recommended_in_plain_words(answer: R
     assert answer.answer().startswith("For ")
 
 
-def test_rows_with_equal_rewards_on_every_seed_are_identical(answer: Recommendation):
+def test_only_the_same_method_with_the_same_setting_is_identical_as_on_the_board(answer: Recommendation):
     alone = replace(answer, limit=0.0)
-    first, *others = alone.lines()
-    verdicts = {line.name: line.verdict for line in others}
+    verdicts = {line.name: line.verdict for line in alone.lines()}
+    choices = {entry.label: alone.result.choice(entry.name, 0.0) for entry in alone.result.contenders}
+    assert alone.lines()[0].name == "Async-LinUCB"
     assert verdicts["never communicating"] == "identical"
-    scores = alone.result.scores
-    changed = replace(scores, values=np.broadcast_to(scores.values[:1], scores.values.shape))
-    equal = replace(alone, result=replace(alone.result, scores=changed))
-    ranked = [entry.label for entry in equal.result.contenders if entry.is_ranked and entry.label != first.name]
-    assert {line.verdict for line in equal.lines() if line.name in ranked} == {"identical"}
+    values = [alone.result.values(name, 0.0) for name in ("async-linucb", "sync-linucb")]
+    assert np.array_equal(*values)  # neither communicates
+    assert choices["Async-LinUCB"].configuration != choices["Sync-LinUCB"].configuration
+    assert verdicts["Sync-LinUCB"] == "equivalent"
 
 
 def with_references_at(answer: Recommendation, *scores: float) -> Recommendation:
@@ -138,6 +142,43 @@ def test_only_settings_that_were_tried_on_all_choosing_seeds_can_be_the_best_on_
         best = max(allowed, key=lambda point: point["score"])
         line = answer.line(answer.best_at(limit), limit)
         assert (best["method"], best["setting"], best["reported"]) == (line.name, line.setting, score_text(line))
+
+
+LEVELS = """
+return [front.layout.shapes.filter(shape => shape.xref === "paper").map(shape => shape.y0),
+  front.layout.annotations.map(label => label.text.replaceAll("<br>", " ")), front._fullLayout.yaxis.range]
+"""
+LABEL_BOXES = """
+return [...document.querySelectorAll("#front .annotation-text-g")].map(label => label.getBoundingClientRect())
+  .map(box => [box.top, box.bottom, box.right])
+"""
+
+
+def test_the_chart_has_a_labelled_line_for_each_reference(answer: Recommendation, tmp_path: Path):
+    page = tmp_path / "page.html"
+    best = max(point["score"] for point in front_points(answer))
+    names = [*answer.result.lines]
+    scores = {names[0]: 1.3 * best, names[1]: 90.0} | {name: 0.2 + 0.001 * n for n, name in enumerate(names[2:])}
+    lines = {name: dict.fromkeys(answer.result.board.seeds, score) for name, score in scores.items()}
+    answer = replace(answer, result=replace(answer.result, lines=lines))
+    write_recommendation(page, answer)
+    far, *near = reference_levels(answer, front_points(answer))
+    assert [far["is_far"], *(reference["is_far"] for reference in near)] == [True, *(False for _ in near)]
+    assert "one with an\narrow is above the chart" in page.read_text()
+    with chromium(tmp_path / "profile") as chrome:
+        for width in (1280, 390):
+            size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 1000}
+            chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            with looking_at(chrome, page.as_uri(), f"recommendation-references-{width}"):
+                levels, labels, (low, high) = chrome.execute_script(LEVELS)
+                assert levels == pytest.approx([reference["score"] for reference in near])
+                assert low < min(levels) < best < max(levels) < high < 2 * best
+                assert labels[0] == f"↑ {far['label']}: 90.0"
+                assert labels[1] == f"{near[0]['label']}: {1.3 * best:.3}"
+                boxes = chrome.execute_script(LABEL_BOXES)
+                assert len(boxes) == len(labels) == len(scores)
+                assert all(upper[1] <= lower[0] + 3 for upper, lower in itertools.pairwise(boxes))
+                assert max(right for _, _, right in boxes) <= width
 
 
 def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(answer: Recommendation, tmp_path: Path):
@@ -233,8 +274,10 @@ def test_the_command_answers_from_a_file_in_80_columns_and_resumes(folder: Path,
     for text in ("never communicating", "always communicating", "popularity in hindsight", "A larger budget"):
         assert text in first.stdout
     assert first.stdout.index("LEAK: Features were made of the same interactions") < first.stdout.index("compared\n")
-    assert "repeat   fedbandit recommend purchases.csv --budget 10/client" in first.stdout
-    assert max(map(len, first.stdout.splitlines())) <= 80
+    *lines, repeat, page = first.stdout.splitlines()
+    assert repeat == f"repeat   fedbandit {' '.join(command)}"
+    assert page == "page     recommendations/purchases.html"
+    assert max(map(len, lines)) <= 80
     assert (folder / "recommendations" / "purchases.html").stat().st_size > 100_000
     again = fedbandit_here(folder, *command)
     assert again.stdout == first.stdout
@@ -248,7 +291,31 @@ def test_a_file_is_read_with_the_options_that_messages_name(folder: Path, fedban
     assert "--skip-bad-rows leaves such rows out" in fedbandit_here(folder, *command).stderr
     done = fedbandit_here(folder, *command, "--skip-bad-rows", "--repeats", "keep")
     assert done.returncode == 0, done.stderr
-    assert "repeat   fedbandit recommend bad.csv --repeats keep --skip-bad-rows" in done.stdout
+    note = "1 bad row left out: customer must be an id."
+    assert f"\n{note}\n" in done.stdout
+    assert f"<p>{note}</p>" in (folder / "recommendations" / "bad.html").read_text()
+
+
+def words_with_every_option(parser: argparse.ArgumentParser) -> list[str]:
+    """Return a value for each option of a parser."""
+    words = []
+    for action in parser._actions:
+        if action.option_strings and action.dest != "help":
+            value = [*action.choices][-1] if action.choices else "5000"
+            words += [action.option_strings[-1], *([] if action.nargs == 0 else [value])]
+    return words
+
+
+def test_the_command_to_repeat_a_recommendation_has_every_option_that_was_given(
+    answer: Recommendation, tmp_path: Path, fedbandit_here: Command, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("benchmark.terminal.recommend_command.recommend", lambda *_, **options: answer)
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    words = ["recommend", "a 'b' $c.csv", *words_with_every_option(parser)]
+    assert {"--configurations", "--skip-bad-rows", "--words-column", "--out"} < {*words}
+    (repeat,) = (line for line in fedbandit_here(tmp_path, *words).stdout.splitlines() if line.startswith("repeat "))
+    assert shlex.split(repeat)[1:] == ["fedbandit", *words]
 
 
 def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_here: Command):
@@ -256,7 +323,7 @@ def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_
     assert done.returncode == 0, done.stderr
     for text in ("no communication", "2 per client", "10 per client", "100 per client", "unlimited"):
         assert text in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert max(len(line) for line in done.stdout.splitlines() if not line.startswith("repeat ")) <= 80
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,6 @@ def test_bad_arguments_are_one_line(methods: object, stream: object, seeds: obje
 )
 def test_budgets_are_read_in_three_units(text: str, budget: Budget):
     assert parse_budget(text) == budget
-    assert parse_budget(budget.option) == budget
 
 
 @pytest.mark.parametrize(

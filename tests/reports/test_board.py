@@ -1,6 +1,7 @@
 """The board in a report: tables, figures and page from a board that was really played."""
 
 import math
+import re
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
@@ -12,14 +13,16 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from benchmark.board.result import evaluate
+from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import experiment_name
 from benchmark.execution.local import LocalExecutor
 from benchmark.statistics.comparison import PRIMARY
 from benchmark.statistics.verdicts import Verdict
+from benchmark.terminal.board_table import board_lines
 from reports.analysis.board import (
     cell_text,
     choice_rows,
+    noted_label,
     primary_text,
     score_rows,
     score_text,
@@ -42,6 +45,7 @@ from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, ti
 from tests.reports.test_clipped_text import clipped, entries
 from tests.reports.whole_page import whole_page
 from tests.tools.committed import read_committed, write
+from tests.tools.protocol_page import effect_of_choosing
 
 REFERENCE = small_protocol().comparison.reference
 FIXED = f"{REFERENCE}[alpha=0.3]"
@@ -104,6 +108,55 @@ def test_choices_show_the_choosing_mean_beside_the_reporting_mean(stored: Stored
     assert first["configuration"].startswith("gamma=inf,alpha=")
     assert first["transfers per client"] == 0
     assert first["verdict"] == "identical"
+
+
+def with_more_communication(result: BoardResult, name: str, budget: float, factor: float) -> BoardResult:
+    """Return the same result, but a row communicates on the report seeds as much as a budget times a factor."""
+    choice = result.choice(name, budget)
+    assert choice is not None
+    numbers = {"numbers_per_client": factor * result.board.limits[budget]}
+    changed = {
+        run: replace(outcome, metrics={**outcome.metrics, **numbers})
+        for run, outcome in result.outcomes.items()
+        if run[0] == choice.configuration and run[1] in result.board.seeds
+    }
+    return replace(result, outcomes={**result.outcomes, **changed})
+
+
+def test_a_mean_above_the_budget_on_the_report_seeds_is_marked_everywhere(stored: StoredBoard):
+    entry = next(entry for entry in stored.result.contenders if entry.name == "sync-linucb")
+    within = with_more_communication(stored.result, entry.name, 2.0, 1.0)
+    over = with_more_communication(stored.result, entry.name, 2.0, 1.1)
+    assert "over" not in str(summary_rows([within])) + str(score_rows(within)["notes"].tolist())
+    assert "!" not in "\n".join(board_lines(within))
+    note = "over: 1.1 times the budget of 2 on the report seeds"
+    assert f"; {note}; " in score_rows(over).set_index("method").loc[entry.label, "notes"]
+    text = cell_text(over, entry, 2.0)
+    assert text == f"{cell_text(within, entry, 2.0)[:-1]}; over: 1.1 times)"
+    assert text in summary_rows([over])["2"].tolist()
+    rows = choice_rows(over).set_index(["method", "budget"])["overruns"]
+    assert rows[entry.label, "2"] == "10 of 10 seeds; over: 1.1 times"
+    cells = board_figures.summary_cells([over])
+    assert cells.loc[cells["text"].str.endswith("!"), ["method", "budget"]].to_numpy().tolist() == [
+        [noted_label(entry), "2"]
+    ]
+    assert note in " ".join("\n".join(board_lines(over)).split())
+    cell = f"{over.mean(entry.name, 2.0)[0]:.3f}"
+    (row,) = (line for line in board_lines(over) if line.startswith("Sync-LinUCB ") and ":" not in line)
+    assert re.search(rf"{cell}[-+=?]! ", row)
+    assert "! over its budget on the report seeds" in board_lines(over)
+
+
+def test_the_effect_of_choosing_is_that_of_tuned_rows(
+    stored: StoredBoard, results: Results, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("tests.tools.protocol_page.by_protocol", lambda boards: [stored])
+    rows = choice_rows(stored.result).drop_duplicates(["method", "configuration"]).set_index("method")
+    tuned = rows.loc[["Async-LinUCB", "Sync-LinUCB"]]
+    assert len(tuned) < len(rows)
+    effect = effect_of_choosing(results, make_context(results)).iloc[0]
+    assert effect["choices"] == len(tuned)
+    assert effect["mean excess"] == pytest.approx((tuned["choosing"] - tuned["reporting"]).mean())
 
 
 def test_sensitivity_has_a_score_for_every_alpha_and_lambda(stored: StoredBoard):

@@ -11,7 +11,7 @@ import pytest
 
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
 from reports.analysis.claims import combined
-from reports.analysis.user_directions import nearer_to_centre
+from reports.analysis.user_directions import losses_text, nearer_to_centre
 from reports.analysis.verdicts import MEANINGS
 from reports.figures import claims as claims_figure
 from reports.paper import paper, stream_of, variant_labels
@@ -296,6 +296,12 @@ def test_the_loss_of_reward_is_tested_by_group(tagged: tuple[Results, Context]):
     less, most = np.mean([[5 / (10 + seed), 1 / (10 + seed)] for seed in range(6)], axis=0)
     assert found["ours"].iloc[0].startswith(f"lost {less:.1%} and {most:.1%}: difference ")
     assert found["verdict"].tolist() == ["reproduced"]
+
+
+def test_a_negative_loss_is_written_as_a_gain():
+    assert losses_text(0.248, -0.008) == "lost 24.8% and gained 0.8%"
+    assert losses_text(-0.01, -0.02) == "gained 1.0% and 2.0%"
+    assert losses_text(-0.01, 0.02) == "gained 1.0% and lost 2.0%"
 
 
 def test_the_embedding_is_compared_with_random_assignments(tagged: tuple[Results, Context]):

@@ -183,6 +183,23 @@ def test_the_table_of_leaks_is_generated_from_runs_of_references():
     ]
 
 
+MATCHED = ("lastfm-matched", "delicious-matched", "online-retail-matched")
+SAME_FOR_ALL = ("Best linear model in hindsight", "Most popular so far")
+
+
+def test_what_the_board_says_in_short_about_matched_pools_is_what_its_records_say():
+    results, _ = read_committed()
+    boards = {board.result.board.task.name: board.result for board in results.boards}
+    for result in (boards[name] for name in MATCHED):
+        for method in ("async-linucb", "sync-linucb"):
+            choices = [result.choice(method, budget) for budget in result.budgets]
+            assert {choice.numbers for choice in choices if choice} == {0.0}
+        alone, _, _ = result.mean("async-linucb", 0.0)
+        same_for_all = [entry.name for entry in result.references if entry.label in SAME_FOR_ALL]
+        assert len(same_for_all) == len(SAME_FOR_ALL)
+        assert max(result.line(name)[0] for name in same_for_all) < 1 + (alone - 1) / 2  # "far less"
+
+
 def test_the_page_on_data_shows_that_references_earn_more_than_any_bandit_on_lastfm():
     (block,) = BLOCK.finditer((DOCS / "data.md").read_text())
     assert block["name"] == "references"

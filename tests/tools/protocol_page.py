@@ -4,7 +4,7 @@ import pandas as pd
 
 from benchmark.board.result import BoardResult
 from benchmark.statistics.comparison import PRIMARY
-from reports.analysis.board import choice_rows
+from reports.analysis.board import choice_rows, ranked_entries
 from reports.analysis.claims import DIRECTION, judged_claims
 from reports.read.boards import by_protocol
 from reports.read.context import Context
@@ -15,10 +15,15 @@ SHARING = "Async-LinUCB earns more without communication (γ=∞) than with freq
 
 
 def effect_of_choosing(results: Results, context: Context) -> pd.DataFrame:
-    """Return, for each task, by how much the mean on the choosing seeds exceeds the mean on the report seeds."""
+    """Return, for each task, by how much the choosing mean of tuned rows exceeds their mean on the report seeds.
+
+    Rows with fixed values are left out: nothing but their front was chosen.
+    """
     rows = []
     for board in _boards(results):
+        labels = [entry.label for entry in ranked_entries(board)]
         choices = choice_rows(board).drop_duplicates(["method", "configuration"])
+        choices = choices[choices["method"].isin(labels)]
         luck = (choices["choosing"] - choices["reporting"]).dropna()
         rows.append(
             {

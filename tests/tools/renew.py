@@ -1,4 +1,4 @@
-"""Update the pictures and tables in `docs/`: `make docs`.
+"""Update the pictures and tables in `docs/` and the README: `make docs`.
 
 They are made from the records in docs/records, which `make records` writes. Tables are between
 `<!-- renewed: NAME -->` and `<!-- end -->`; everything else is written by hand. Pictures are in docs/pictures: the
@@ -44,6 +44,7 @@ from reports.tables import (
 )
 from reports.write.table import Table, interval_text, with_cut_intervals
 from tests.tools.committed import read_committed
+from tests.tools.first_table import first_table
 from tests.tools.prose import BLOCK, filled
 from tests.tools.protocol_page import effect_of_choosing, effect_of_fixed_values, effect_of_uniform_negatives
 from tests.tools.screenshots import take_screenshots
@@ -52,7 +53,7 @@ from tests.tools.transcripts import renew_transcripts
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = DOCS / "pictures"
-PAGES = ("results.md", "board.md", "protocol.md", "data.md")
+PAGES = ("results.md", "board.md", "protocol.md", "data.md", "../README.md")
 FIGURES = (
     *(f"fig_{letter}" for letter in "abcdef"),
     "low_communication",
@@ -120,6 +121,8 @@ def block(name: str, results: Results, context: Context) -> str:
         "effect_of_fixed_values": lambda: effect_of_fixed_values(results, context),
         "effect_of_uniform_negatives": lambda: effect_of_uniform_negatives(results, context),
     }
+    if name == "first_table":
+        return first_table(results)
     if name in makers:
         return _bare(makers[name]())
     for start, module in (("study_", studies), ("user_groups_", user_groups), ("bounds", bounds), ("board_", board)):

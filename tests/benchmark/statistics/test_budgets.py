@@ -50,9 +50,10 @@ def test_rounding_does_not_exceed_a_budget_but_a_number_does():
 
 
 def test_overruns_of_single_seeds_are_found():
-    assert overruns({0: 600, 1: 800, 2: 650}, 700) == Overruns((1,), mean_exceeds=False)
-    assert overruns({0: 600, 1: 900, 2: 650}, 700) == Overruns((1,), mean_exceeds=True)
-    assert overruns({}, 700) == Overruns((), mean_exceeds=False)
+    assert overruns({0: 600, 1: 800, 2: 650}, 700) == Overruns((1,), None)
+    assert overruns({0: 600, 1: 900, 2: 650}, 700) == Overruns((1,), pytest.approx(2150 / 3 / 700))
+    assert overruns({}, 700) == Overruns((), None)
+    assert overruns({0: 3}, 0) == Overruns((0,), math.inf)
 
 
 @pytest.mark.parametrize(("scale", "score"), [("reward", 1.0), ("regret", 0.0)])

@@ -96,7 +96,7 @@ def test_a_board_goes_from_runs_to_ranks():
     assert ranks == {"strong": Rank(1, 1), "twin": Rank(1, 1), "weak": Rank(4, 4), "reference": Rank(3, 3)}
     played = runs[(runs["configuration"] == choices["strong"][10.0]) & runs["seed"].isin(list(REPORT_SEEDS))]
     numbers = dict(zip(played["seed"], played["numbers_per_client"], strict=True))
-    assert overruns(numbers, limits(25)[10.0]) == Overruns((), mean_exceeds=False)
+    assert overruns(numbers, limits(25)[10.0]) == Overruns((), None)
 
 
 def test_every_pair_is_compared_at_every_budget_and_at_the_primary_endpoint():
