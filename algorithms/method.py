@@ -114,7 +114,7 @@ class Method(ABC):
         added: parameters added later, with the values for which the key of a run stays the same as before.
         style: its colour and marker, from 0 to 47; `None` derives one from the name.
         version: the version of this method alone; increment it when its results change, so that its runs are repeated.
-        changes: for each later version, one sentence without a full stop on what changed in it.
+        changes: for each later version, what changed in it, in a few words such as "order corrected".
         role: whether it is ranked.
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
@@ -209,6 +209,10 @@ class Declaration:
     def parameters(self) -> tuple[str, ...]:
         """The names of the hyper-parameters that the class takes."""
         return parameters_of(self.method)
+
+    def changes_since(self, version: int) -> list[str]:
+        """Return what changed after a version, in order."""
+        return [text for number, text in sorted(self.changes.items()) if number > version]
 
 
 DECLARED: Mapping[str, type | tuple[type, ...]] = {

@@ -36,7 +36,7 @@ class AsyncLinUCBAM(Method):
     tuning: ClassVar = CONFIDENCE_TUNING
     style: ClassVar[int | None] = 1
     version: ClassVar[int] = 2
-    changes: ClassVar = {2: "order corrected: the global step goes first, so that first uploads carry rewards"}
+    changes: ClassVar = {2: "order corrected"}
     microseconds_per_step: ClassVar[float] = 18.0
     compile_seconds: ClassVar[int | None] = 15
     kernel_settings: ClassVar[tuple[str, ...]] = ("warm_start",)

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from algorithms.method import Declaration
+from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, Outcome, Outcomes, RunName
 from benchmark.board.entries import Entry
 from benchmark.board.task import Task, board_fingerprint
@@ -42,10 +44,11 @@ def to_json(board: Board, outcomes: Outcomes) -> str:
 def from_json(text: str, records: Mapping[str, RunRecord]) -> tuple[Board, dict[RunName, Outcome]]:
     """Return a board and its outcomes; `records` are those of its experiment, by key."""
     content = _restored(json.loads(text))
+    versions = {record.method.name: record.method.version for record in records.values()}
     board = Board(
         task=Task.model_validate(content["task"]),
         protocol=BenchmarkProtocol.model_validate(content["protocol"]),
-        entries=tuple(_entry(fields) for fields in content["entries"]),
+        entries=tuple(_entry(fields, versions.get(fields["method"])) for fields in content["entries"]),
         seeds=tuple(content["seeds"]),
         dimension=content["dimension"],
         squared_norm=content["squared_norm"],
@@ -89,10 +92,19 @@ def load_board(store: Store, experiment: str) -> str | None:
         return Path(path).read_text(encoding="utf-8")
 
 
-def _entry(fields: Mapping[str, Any]) -> Entry:
+def _entry(fields: Mapping[str, Any], version: int | None) -> Entry:
+    """Return a row; `version` is that of its method in the records of the board."""
     grids = {name: tuple(values) for name, values in fields["grids"].items()}
     fixed = {name: tuple(values) for name, values in fields["fixed"].items()}
-    return Entry(**{**fields, "grids": grids, "fixed": fixed, "notes": tuple(fields["notes"])})
+    notes = (*fields["notes"], *_outdated(built_in_methods().get(fields["method"]), version))
+    return Entry(**{**fields, "grids": grids, "fixed": fixed, "notes": notes})
+
+
+def _outdated(method: Declaration | None, version: int | None) -> list[str]:
+    """Return a note if a built-in method has changed since a version."""
+    if method is None or version is None or version >= method.version:
+        return []
+    return [", ".join([f"version {version}", *method.changes_since(version)]) + " since"]
 
 
 def _plain(value: Any) -> Any:

@@ -31,7 +31,7 @@ def _is_earlier(method: MethodRecord, run: Run) -> bool:
 
 
 def _sentence(declaration: Declaration, version: int, count: int) -> str:
-    changes = [text for number, text in sorted(declaration.changes.items()) if version < number <= declaration.version]
+    changes = declaration.changes_since(version)
     reason = f" because version {declaration.version} changed: {'; '.join(changes)}" if changes else ""
     runs = "1 finished run is" if count == 1 else f"{count:,} finished runs are"
     they = "it is" if count == 1 else "they are"

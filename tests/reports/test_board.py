@@ -381,3 +381,11 @@ def test_the_tables_of_a_board_can_be_rebuilt_from_its_records_without_the_store
     expected = {table.name: table.markdown() for table in board_tables.tables(results, context)}
     assert f"{NAME}_choices" in expected
     assert {table.name: table.markdown() for table in board_tables.tables(again, about)} == expected
+
+
+def test_rows_of_an_earlier_version_of_a_method_are_marked():
+    results, _ = read_committed()
+    rows = [entry for board in results.boards for entry in board.result.contenders]
+    assert rows
+    for entry in rows:
+        assert ("version 1, order corrected since" in noted_label(entry)) == (entry.method == "async-linucb-am")
