@@ -81,7 +81,7 @@ def make_client(uri: str) -> "MlflowClient":
         _require_writable(file)
     from mlflow.tracking import MlflowClient
 
-    for name in ("mlflow", "alembic"):
+    for name in ("mlflow", "alembic", "sqlalchemy.pool"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are also raised, and shown in one line
     if file is not None:
         once(uri, lambda: _create_if_missing(file))

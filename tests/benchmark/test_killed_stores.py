@@ -108,18 +108,20 @@ def test_a_hot_journal_in_a_read_only_folder_is_reported_in_one_line(tmp_path: P
     assert "copy mlflow.db and mlflow.db-journal to another one" in done.stderr
 
 
-def test_an_interrupted_creation_leaves_nothing_and_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from mlflow.store.db import utils
-
+def test_an_interrupted_creation_leaves_nothing_and_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
 
-    def interrupt(engine: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(utils, "_upgrade_db", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            make_client(uri)
+    for function in ("mlflow.store.db.utils._upgrade_db", "sqlalchemy.engine.default.DefaultDialect.do_rollback"):
+        with monkeypatch.context() as patch:
+            patch.setattr(function, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                make_client(uri)
+    assert caplog.text == ""
     assert {file.name for file in tmp_path.iterdir()} <= {"mlflow.db.lock"}
     assert [experiment.name for experiment in make_client(uri).search_experiments()] == ["Default"]
     assert {file.name for file in tmp_path.iterdir()} == {"mlflow.db", "mlflow.db.lock"}

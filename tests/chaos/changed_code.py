@@ -5,9 +5,9 @@ from pathlib import Path
 from random import Random
 
 from benchmark.records.provenance import OUR_PACKAGES
-from tests.benchmark.tiny_sweeps import fedbandit, results
+from tests.benchmark.tiny_sweeps import fedbandit, results, rows
 from tests.chaos.killed_sweeps import kill_one, wait_for_a_moment, workers_of
-from tests.chaos.sweeps import RUNS_PER_SEED, differences, error_output, last_line, new_folder, run_again, start
+from tests.chaos.sweeps import RUNS_PER_SEED, differences, new_folder, run_again, start
 from tests.chaos.tally import Tally
 
 SEEDS, ARMS = 8, 5
@@ -47,10 +47,12 @@ def change_own_class(times: int, random: Random, folder: Path) -> Tally:
     assert fedbandit(reference, "run", "tiny.toml", *OWN).returncode == 0
     expected, changed = results(reference), 0
     process = start(workspace, "run", "tiny.toml", "--jobs", "2", *OWN)
-    for number in range(times):
+    while changed < times:
         wait_for_a_moment(process, workspace, random, anywhere=False)
-        _write_class(workspace, 1 + number % (ARMS - 1))
-        changed += process.poll() is None and kill_one(workers_of(process.pid), random)
+        _write_class(workspace, 1 + changed % (ARMS - 1))
+        if process.poll() is not None:
+            break
+        changed += kill_one(workers_of(process.pid), random)
     problems = [] if process.wait(240) == 0 else [f"exit code {process.returncode}"]
     _write_class(workspace, 0)
     runs = SEEDS * (RUNS_PER_SEED + ARMS)
@@ -78,9 +80,9 @@ def change_packages(times: int, random: Random, folder: Path) -> Tally:
         measuring.write_text(source.replace(MEASURED, f"{MEASURED}; metrics['reward'] += 1"))
         killed = process.poll() is None and kill_one(workers_of(process.pid), random)
         problems = [] if process.wait(240) == 1 else [f"exit code {process.returncode}"]
-        if "run the same command again" not in error_output(workspace):
-            problems.append(f"no advice: {last_line(error_output(workspace))}")
         problems += differences(workspace, expected)
+        errors = {error for (error,) in rows(workspace, "select value from tags where key = 'fedbandit.error'")}
+        problems += [f"no advice: {error}" for error in errors if "run the same command again" not in error]
         measuring.write_text(source)
         tally.count(killed, problems + run_again(workspace, expected, RANDOM_RUNS, **path))
     return tally
