@@ -54,7 +54,7 @@ SECONDS_TO_DOWNLOAD = 600
 def first_table(results: Results, folder: Path = RECORDS) -> str:
     """Return the table as Markdown, and what it shows in words."""
     runs = results.runs[(results.runs["experiment"] == "fig_d") & (results.runs["dataset"] == DATA_SET.name)]
-    of_package = pd.read_csv(folder / PACKAGE_COPY, float_precision="round_trip")
+    of_package = pd.read_csv(folder / PACKAGE_COPY)
     clients = f"{DATA_SET.published.users:,}" if DATA_SET.published else ""
     rows = [
         {
