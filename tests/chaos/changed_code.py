@@ -7,10 +7,13 @@ from random import Random
 from benchmark.records.provenance import OUR_PACKAGES
 from tests.benchmark.tiny_sweeps import fedbandit, results, rows
 from tests.chaos.killed_sweeps import kill_one, wait_for_a_moment, workers_of
-from tests.chaos.sweeps import RUNS_PER_SEED, differences, new_folder, run_again, start
+from tests.chaos.sweeps import RUNS_PER_SEED, differences, new_folder, records, run_again, start, wait_until
 from tests.chaos.tally import Tally
 
 SEEDS, ARMS = 8, 5
+IN_FLIGHT = 6
+"""Runs that are repeated alone after a worker died: if workers die three times more during one of them, it fails."""
+
 OWN = ("--algorithm", f"chooser:Chooser[arm=[{','.join(map(str, range(ARMS)))}]]")
 CHOOSER = """
 from dataclasses import dataclass
@@ -48,12 +51,12 @@ def change_own_class(times: int, random: Random, folder: Path) -> Tally:
     expected, changed = results(reference), 0
     process = start(workspace, "run", "tiny.toml", "--jobs", "2", *OWN)
     while changed < times:
-        wait_for_a_moment(process, workspace, random, anywhere=False)
-        _write_class(workspace, 1 + changed % (ARMS - 1))
-        if process.poll() is not None:
+        count = records(workspace)
+        if not wait_until(process, lambda count=count: records(workspace) > count + IN_FLIGHT):  # type: ignore[misc]
             break
+        _write_class(workspace, 1 + changed % (ARMS - 1))
         changed += kill_one(workers_of(process.pid), random)
-    problems = [] if process.wait(240) == 0 else [f"exit code {process.returncode}"]
+    problems = [] if process.wait(240) == 0 else [f"exit code {process.returncode}: {'; '.join(_errors(workspace))}"]
     _write_class(workspace, 0)
     runs = SEEDS * (RUNS_PER_SEED + ARMS)
     tally.count(changed, problems + differences(workspace, expected, runs=runs))
@@ -81,11 +84,14 @@ def change_packages(times: int, random: Random, folder: Path) -> Tally:
         killed = process.poll() is None and kill_one(workers_of(process.pid), random)
         problems = [] if process.wait(240) == 1 else [f"exit code {process.returncode}"]
         problems += differences(workspace, expected)
-        errors = {error for (error,) in rows(workspace, "select value from tags where key = 'fedbandit.error'")}
-        problems += [f"no advice: {error}" for error in errors if "run the same command again" not in error]
+        problems += [f"no advice: {error}" for error in _errors(workspace) if "run the same command" not in error]
         measuring.write_text(source)
         tally.count(killed, problems + run_again(workspace, expected, RANDOM_RUNS, **path))
     return tally
+
+
+def _errors(folder: Path) -> set[str]:
+    return {error for (error,) in rows(folder, "select value from tags where key = 'fedbandit.error'")}
 
 
 def _write_class(folder: Path, shift: int) -> None:
