@@ -44,7 +44,7 @@ class Edited:
     def learn(self, client, context, reward):
         return Transfers()
 """
-AM = "async-linucb-am"
+SYNC = "sync-linucb"
 
 
 @dataclass
@@ -210,8 +210,8 @@ def raised(run: Run, **changes: Any) -> Run:
 
 @pytest.fixture
 def both_versions(folder: Folder) -> tuple[Folder, list[Run], list[Run]]:
-    experiment = tiny(folder.path, **{'"sync-linucb"\nthreshold': f'"{AM}"\ngamma'})
-    old = [run for run in make_plan([experiment], RunOptions(seeds=(0, 1))).runs if run.algorithm_name == AM]
+    runs = make_plan([folder.experiment], RunOptions(seeds=(0, 1))).runs
+    old = [run for run in runs if run.algorithm_name == SYNC]
     return folder, old, [raised(run, changes={2: "columns are taken in another order"}) for run in old]
 
 
@@ -221,7 +221,7 @@ def test_versions_of_a_built_in_method_are_not_mixed(both_versions: tuple[Folder
     folder.record(new[:1], regret=700.0)
     answer = results("tiny", folder.store.uri)
     assert list(answer.frame["regret"]) == [700.0]
-    assert f"Async-LinUCB-AM: {len(old)} runs by earlier code (version 1) left out" in "\n".join(answer.notes)
+    assert f"Sync-LinUCB: {len(old)} runs by earlier code (version 1) left out" in "\n".join(answer.notes)
     read = read_results(folder.store.uri)
     assert (list(read.runs["regret"]), list(read.runs["variant"])) == ([700.0], [""])
 
@@ -233,10 +233,10 @@ def test_repeated_runs_of_an_earlier_version_are_explained_until_they_are_repeat
     finished = [record_of(run, result_of(run)) for run in old]
     (sentence,) = repeated_sentences(new, finished)
     assert sentence == (
-        f"Async-LinUCB-AM: {len(new)} finished runs are of version 1; they are repeated because version 2 changed: "
+        f"Sync-LinUCB: {len(new)} finished runs are of version 1; they are repeated because version 2 changed: "
         "columns are taken in another order"
     )
-    assert repeated_sentences(new[:1], finished)[0].startswith("Async-LinUCB-AM: 1 finished run is of version 1; it is")
+    assert repeated_sentences(new[:1], finished)[0].startswith("Sync-LinUCB: 1 finished run is of version 1; it is")
     done = [*finished, *(record_of(run, result_of(run)) for run in new)]
     assert repeated_sentences(unfinished(new, done), done) == []
     assert repeated_sentences(old, finished) == []

@@ -79,7 +79,7 @@ def test_they_agree_on_a_longer_stream(example: Method, stream: EventStream) -> 
 @by_example
 def test_an_example_is_a_golden_run(example: Method) -> None:
     description = ", ".join(f"{name}={value}" for name, value in hyper_parameters(example).items())
-    names = {name.partition(": ")[2] for name in golden()["runs"]}
+    names = {run["run"].partition(": ")[2] for run in golden()["runs"].values()}
     assert f"{example.name} {description}".strip() in names, "run: python -m tests.golden"
 
 

@@ -89,7 +89,7 @@ def test_the_records_have_no_row_of_a_data_set_and_no_path(results: Results, con
 
 def test_values_of_claims_can_be_written_into_the_text(results: Results, context: Context):
     text = "[[ours: Simulation, uniform clients: Async-LinUCB: regret rises with the threshold]]"
-    assert filled(f"It is {text}.", results, context) == "It is τ = 1 (no interval)."
+    assert filled(f"It is {text}.", results, context) == "It is τ = 1 (no interval); from γ=1 to γ=∞ 900 (no interval)."
     with pytest.raises(ValueError, match="must name one claim of the table, got 0"):
         filled("[[ours: Mars: nothing]]", results, context)
 

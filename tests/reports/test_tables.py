@@ -113,15 +113,15 @@ def test_runs_on_choosing_seeds_are_left_out_and_counted(fresh: HandMade):
 def test_missing_runs_are_listed(fresh: HandMade):
     fresh.sweep("fig_c", "quick")
     for seed, global_dim in [(0, 4), (1, 4), *((0, each) for each in (8, 12, 16, 20, 24))]:
-        fresh.run("fig_c", "async-linucb-am", 5, seed, dataset=f"simulated-heterogeneous-{global_dim}", regret=1.0)
+        fresh.run("fig_c", "async-linucb", 5, seed, dataset=f"simulated-heterogeneous-{global_dim}", regret=1.0)
     fresh.run("mine", "async-linucb", 5, 0, regret=1.0)
     fresh.run("mine", "async-linucb", 6, 0, status="FAILED")
     results = read_results(fresh.uri)
     tables = missing.tables(results, make_context(results, fresh.folder))
     frame = named(tables, "missing").frame.set_index("experiment")
-    assert frame.loc["fig_c", ["profile", "planned", "finished"]].tolist() == ["quick", 36, 7]
-    assert "Async-LinUCB-AM on simulated-heterogeneous-8: 1 run (at 5 seed 1)" in frame.loc["fig_c", "missing"]
-    assert "Async-LinUCB-AM on simulated-heterogeneous-4:" not in frame.loc["fig_c", "missing"]
+    assert frame.loc["fig_c", ["profile", "planned", "finished"]].tolist() == ["quick", 84, 7]
+    assert "Async-LinUCB on simulated-heterogeneous-8: 1 run (at 5 seed 1)" in frame.loc["fig_c", "missing"]
+    assert "Async-LinUCB on simulated-heterogeneous-4:" not in frame.loc["fig_c", "missing"]
     assert frame.loc["fig_a", "missing"] == "experiment not run"
     assert frame.loc["mine", "missing"].startswith("unknown")
     assert named(tables, "failed").frame["error"].tolist() == ["RuntimeError: made by hand"]

@@ -37,7 +37,8 @@ NOT_RESULTS = tuple(
         r"`[^`]*`",
         r"\]\([^)]*\)",  # targets of links
         r"[γαλDNTd]_?[gT]? ?= ?[\d.,e]+",  # settings
-        r"(?:Table|section|exponents?|Algorithm|figures?) \d[\d.]*(?: and \d+)?",
+        r"(?:Table|section|exponents?|Algorithm|Equation|figures?|[Vv]ersion)\s+\d[\d.]*(?: and \d+)?",
+        r"σ\s+\+\s+2",  # in a formula
         r"\(\d+M\)",  # a version of MovieLens
         r"\b9[05] %\s+(?:Student t )?intervals?\b",  # levels of confidence
     )
