@@ -20,7 +20,7 @@ from reports.write.output_folder import OutputFolder
 from reports.write.table import Table
 
 if TYPE_CHECKING:
-    from reports.drawing.figure import Figure
+    from reports.write.figure import Figure
 
 OUT = Path("reports/output")
 PARTS = ("tables", "figures")

@@ -26,7 +26,7 @@ from benchmark.statistics.verdicts import ClaimVerdict
 from reports.analysis.directions import ABOUT_DATA, check_direction, used_settings
 from reports.analysis.evidence import Evidence
 from reports.analysis.verdicts import RECONSTRUCTED, STAND_IN, data_caveat
-from reports.drawing.labels import algorithm_label, dataset_label, front_text
+from reports.labels import algorithm_label, dataset_label, front_text
 from reports.paper import PAPER, paper, stream_of, variant_labels
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of

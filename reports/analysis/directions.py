@@ -18,7 +18,7 @@ from benchmark.statistics.paired import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict
 from reports.analysis.evidence import Evidence, evidence
 from reports.analysis.user_directions import group_losses, nearer_to_centre
-from reports.drawing.labels import algorithm_label, front_text
+from reports.labels import algorithm_label, front_text
 from reports.read.context import Context
 from reports.read.methods import method
 from reports.read.results import Results

@@ -9,7 +9,7 @@ import pandas as pd
 from benchmark.statistics.equivalence import communication_margin, reward_margin
 from reports.analysis.claims import TABLE_2, Judged, caveat_of, judged_count, judged_number
 from reports.analysis.group_totals import group_totals
-from reports.drawing.labels import dataset_label, threshold_text
+from reports.labels import dataset_label, threshold_text
 from reports.paper import PAPER, paper, stream_of
 from reports.read.context import Context
 from reports.read.results import Results

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports.drawing.labels import dataset_label
+from reports.labels import dataset_label
 from reports.read.context import Context
 from reports.read.results import Results
 

@@ -13,8 +13,7 @@ from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.paired import paired_interval
 from benchmark.statistics.seeds import number_of_seeds
 from benchmark.statistics.verdicts import MARGIN_SHARE, Verdict, equivalence_margin, no_statement, verdict
-from reports.drawing.labels import algorithm_label, dataset_label, front_text, variant_text
-from reports.drawing.reference_lines import reference_label
+from reports.labels import algorithm_label, dataset_label, front_text, reference_label, variant_text
 from reports.read.differences import PREFIX
 from reports.read.methods import method
 from reports.read.run_table import variants

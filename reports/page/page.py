@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from data_pipelines.support.files import write_whole
-from reports.drawing.figure import Figure
 from reports.page.answer import make_answer
 from reports.page.glossary import linked, terms_used
 from reports.page.packed import packed, packed_json, plotly_script
@@ -22,6 +21,7 @@ from reports.page.sections import (
 )
 from reports.read.context import Context
 from reports.read.results import Results
+from reports.write.figure import Figure
 from reports.write.table import Table, with_code
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from benchmark.plan.experiment import experiment_names
 from benchmark.statistics.seeds import number_of_seeds
 from data_pipelines.data_label import is_about_different_data
-from reports.drawing.figure import Figure
 from reports.page.answer import short_names
 from reports.page.data_cards import Card, data_cards
 from reports.page.glossary import Term
@@ -16,6 +15,7 @@ from reports.read.experiment_files import About
 from reports.read.results import Results
 from reports.subjects import FIGURES, FRONTS, IN_ORDER, MISSING, UNFOLDED, Subject
 from reports.tables.missing import NOTHING, UNKNOWN
+from reports.write.figure import Figure
 from reports.write.table import Table
 
 MAX_UNFOLDED_TABLES = 1

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from benchmark.statistics.paired import mean_interval
-from reports.drawing.labels import algorithm_label, dataset_label, front_text
+from reports.labels import algorithm_label, dataset_label, front_text
 from reports.paper import paper
 from reports.read.context import Context
 from reports.read.results import Results

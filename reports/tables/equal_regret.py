@@ -7,7 +7,7 @@ import pandas as pd
 
 from benchmark.statistics.equal_regret import EqualRegret, at_equal_regret
 from reports.analysis.directions import paired_fronts
-from reports.drawing.labels import algorithm_label, dataset_label
+from reports.labels import algorithm_label, dataset_label
 from reports.paper import paper
 from reports.read.context import Context
 from reports.read.results import Results

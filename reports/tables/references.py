@@ -7,8 +7,8 @@ import pandas as pd
 
 from benchmark.metrics import objective
 from reports.analysis.seeds import over_seeds
-from reports.drawing.labels import algorithm_label, dataset_label, front_text
-from reports.drawing.reference_lines import are_lines, reference_label
+from reports.figures.fronts import are_lines
+from reports.labels import algorithm_label, dataset_label, front_text, reference_label
 from reports.read.context import Context
 from reports.read.differences import PREFIX, describe
 from reports.read.methods import method

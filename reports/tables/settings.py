@@ -4,7 +4,7 @@ import pandas as pd
 
 from benchmark.metrics import objective
 from reports.analysis.seeds import over_seeds
-from reports.drawing.labels import algorithm_label, dataset_label, variant_text
+from reports.labels import algorithm_label, dataset_label, variant_text
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of
 from reports.read.results import Results

@@ -10,7 +10,7 @@ from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import Experiment, load_experiment
 from benchmark.records.record import Configuration
 from benchmark.statistics.paired import mean_interval
-from reports.drawing.labels import algorithm_label, dataset_label
+from reports.labels import algorithm_label, dataset_label
 from reports.read.context import Context
 from reports.read.differences import PREFIX, Words, describe, differing_names, value_text
 from reports.read.experiment_files import effects_of

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from benchmark.statistics.paired import mean_interval
-from reports.drawing.labels import algorithm_label, dataset_label, front_text
+from reports.labels import algorithm_label, dataset_label, front_text
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.read.tuned import EDGE, TunedSetting, choosing_seeds, grid_of, tuned_experiment, tuned_settings

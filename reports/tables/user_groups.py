@@ -8,7 +8,7 @@ from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, mean_interval
 from benchmark.statistics.seeds import number_of_seeds
 from reports.analysis.group_totals import EXPERIMENT, group_totals, has_few_users
 from reports.analysis.table_2 import ARMS
-from reports.drawing.labels import algorithm_label, dataset_label
+from reports.labels import algorithm_label, dataset_label
 from reports.paper import paper, stream_of
 from reports.read.context import Context
 from reports.read.results import Results

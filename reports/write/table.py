@@ -13,7 +13,7 @@ import pandas as pd
 from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
 from data_pipelines.data_label import is_data_label
-from reports.drawing.labels import threshold_text
+from reports.labels import threshold_text
 from reports.subjects import FURTHER, Subject
 from reports.write.csv_text import csv_text
 from reports.write.latex import latex_table
@@ -144,6 +144,11 @@ def interval_text(mean: Any, low: Any, high: Any) -> str:
     digits = max(0, 1 - math.floor(math.log10(half)))  # two significant digits of the interval
     texts = [f"{float(value):,.{digits}f}".replace("-", "−", 1) for value in (mean, low, high)]
     return f"{texts[0]} [{texts[1]}; {texts[2]}]"
+
+
+def mean_text(mean: float, low: float, high: float) -> str:
+    """Return a mean as text, with its interval if there is one."""
+    return cell_text(mean) if math.isnan(low) else interval_text(mean, low, high)
 
 
 def setting_text(value: Any) -> str:

@@ -18,7 +18,7 @@ from benchmark.plan.plan import make_plan
 from benchmark.plan.run_key import run_key
 from benchmark.records.record import MethodRecord, RunRecord
 from benchmark.styles import COLOURS, MARKERS, STYLES, distinct_styles, run_colour, style, style_number
-from reports.drawing.labels import algorithm_label, front_text
+from reports.labels import algorithm_label, front_text
 from reports.figures import fronts
 from reports.read.context import make_context
 from reports.read.methods import method, remember_methods

@@ -30,7 +30,7 @@ from reports.analysis.board import (
     summary_rows,
 )
 from reports.build import build
-from reports.drawing.figure import Figure
+from reports.write.figure import Figure
 from reports.figures import board as board_figures
 from reports.figures import fronts
 from reports.page.answer import board_sentence, make_answer

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
 from benchmark.records.record import RunRecord
-from reports.drawing.figure import Figure, make_figure
+from reports.write.figure import Figure, make_figure
 from reports.drawing.style import house_style, panels
 from reports.figures import by_global_dim, by_threshold, fronts
 from reports.makers import makers

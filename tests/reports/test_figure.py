@@ -3,7 +3,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
-from reports.drawing.figure import kind_of, make_figure
+from reports.write.figure import kind_of, make_figure
 
 LABEL = "delicious: RECONSTRUCTED DATA (1 of 2 users)"
 

@@ -13,7 +13,7 @@ from reports.analysis.seeds import over_seeds
 from reports.drawing.front import plan_front
 from reports.drawing.front_picture import draw_front
 from reports.drawing.label_placement import overlap
-from reports.drawing.labels import curve_styles, styles_of
+from reports.labels import curve_styles, styles_of
 from reports.drawing.style import house_style
 from reports.figures.fronts import figures, stated_points
 from reports.read.context import Context

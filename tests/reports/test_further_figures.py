@@ -6,7 +6,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from benchmark.records.record import RunRecord
-from reports.drawing.figure import Figure
+from reports.write.figure import Figure
 from reports.drawing.style import house_style
 from reports.figures import by_global_dim, by_threshold, embedding, over_time, user_groups
 from reports.read.context import Context, make_context

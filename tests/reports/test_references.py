@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects
 
 from benchmark.records.record import RunRecord
-from reports.drawing.figure import Figure
+from reports.write.figure import Figure
 from reports.drawing.reference_lines import REFERENCES
 from reports.figures.fronts import figures
 from reports.tables import references

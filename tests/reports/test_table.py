@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from data_pipelines.data_label import STAND_IN, data_label
-from reports.drawing.labels import algorithm_label, seeds_text, threshold_text
+from reports.labels import algorithm_label, seeds_text, threshold_text
 from reports.write.csv_text import csv_text
 from reports.write.latex import escaped
 from reports.write.table import CUT, Table, cell_text, interval_text, with_cut_intervals

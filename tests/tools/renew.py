@@ -20,7 +20,7 @@ from reports.analysis.seeds import over_seeds
 from reports.analysis.table_2 import judged_cells
 from reports.analysis.verdicts import MEANINGS
 from reports.build import OUT
-from reports.drawing.labels import algorithm_label
+from reports.labels import algorithm_label
 from reports.figures import board as board_figures
 from reports.figures import by_global_dim, by_threshold, embedding, fronts
 from reports.figures import claims as claims_figure
