@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play a small board, print the answer and write the page."""
-    from benchmark.answers.budget import as_budget
+    from benchmark.results.budget import as_budget
     from benchmark.terminal.recommend_command import print_recommendation, recommended
 
     for option in ("jobs", "configurations"):

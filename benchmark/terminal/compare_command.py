@@ -3,13 +3,13 @@
 import argparse
 import sys
 
-from benchmark.answers.budget import as_budget
-from benchmark.answers.compare import compare, seed_list
-from benchmark.answers.data import data_from
-from benchmark.answers.methods import candidates_of
-from benchmark.answers.results import Results
 from benchmark.plan.options import parse_seeds
+from benchmark.recommend.compare import compare, seed_list
+from benchmark.recommend.data import data_from
+from benchmark.recommend.methods import candidates_of
 from benchmark.records.store import Store
+from benchmark.results.budget import as_budget
+from benchmark.results.results import Results
 from benchmark.terminal.budget_table import budget_lines, generated_in
 from benchmark.terminal.import_command import import_options
 from benchmark.terminal.sweep_display import SweepDisplay

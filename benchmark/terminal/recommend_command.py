@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.answers.recommend import recommend
-from benchmark.answers.recommendation import Line, Recommendation, limit_text, score_text, transfers_text
+from benchmark.recommend.recommend import recommend
+from benchmark.recommend.recommendation import Line, Recommendation, limit_text, score_text, transfers_text
 from benchmark.records.store import Store
 from benchmark.terminal.import_command import import_options
 from benchmark.terminal.sweep_display import SweepDisplay

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from benchmark.answers.data import data_from
-from benchmark.pages.update import are_current
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import Experiment, StreamEntry
 from benchmark.plan.options import RunOptions, find_experiments, parse_seeds, without_profile
 from benchmark.plan.plan import Plan, fallback_notices, make_plan, unfinished
 from benchmark.plan.repeated import repeated_sentences
+from benchmark.recommend.data import data_from
 from benchmark.records.reader import finished_runs, something_is_running
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from benchmark.terminal.summary import print_dry_run, print_summary
 from benchmark.terminal.text import number_of, wrapped
+from benchmark.ui.pages import are_current
 
 if TYPE_CHECKING:
     from benchmark.execution.executors import Executor

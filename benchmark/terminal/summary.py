@@ -80,7 +80,7 @@ def _table_lines(records: Sequence[RunRecord]) -> list[str]:
 
 
 def _settings(records: Sequence[RunRecord]) -> "pd.DataFrame":
-    from benchmark.answers.tables import run_table, setting_table
+    from benchmark.results.frames import run_table, setting_table
 
     return setting_table(run_table(records))
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.answers.tables import run_table, setting_table
 from benchmark.execution.local import LocalExecutor
+from benchmark.results.frames import run_table, setting_table
 from benchmark.session import Failure
 from benchmark.terminal.budget_table import budget_lines
 from benchmark.terminal.summary import failure_lines, numbers_by_size
