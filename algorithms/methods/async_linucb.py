@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha, Threshold
-from algorithms.method import CONFIDENCE_TUNING, EVERYTHING_SHARED, GAMMA, NO_COMMUNICATION, Front, Limits, Method
+from algorithms.method import EVERYTHING_SHARED, GAMMA, NO_COMMUNICATION, Front, Limits, Method
 from algorithms.stream import Stream
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ class AsyncLinUCB(Method):
     label: ClassVar[str] = "Async-LinUCB"
     reference: ClassVar[str] = "the paper, Algorithm 2"
     front: ClassVar[Front | None] = replace(GAMMA, landmarks={1.0: EVERYTHING_SHARED, math.inf: NO_COMMUNICATION})
-    tuning: ClassVar = CONFIDENCE_TUNING
     style: ClassVar[int | None] = 0
     microseconds_per_step: ClassVar[float] = 6.0
     compile_seconds: ClassVar[int | None] = 8
