@@ -14,6 +14,7 @@ import pytest
 
 from benchmark.commands.recommend import configure
 from benchmark.execution.local import LocalExecutor
+from benchmark.recommend import recommend as recommend_module
 from benchmark.recommend.data import leak_notices, profile_stream
 from benchmark.recommend.recommend import recommend, small_protocol, task_from
 from benchmark.recommend.recommendation import Recommendation, score_text
@@ -242,7 +243,7 @@ def test_data_with_too_many_decisions_are_refused_before_they_are_imported(
 ):
     monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
     file = write_purchases(tmp_path)
-    monkeypatch.setattr("benchmark.recommend.recommend.MAX_DECISIONS", 100)
+    monkeypatch.setattr(recommend_module, "MAX_DECISIONS", 100)
     with pytest.raises(ValueError, match=r"purchases\.csv must have at most 100 interactions, got \d+; keep those of"):
         recommend(str(file))
     assert not (tmp_path / "data").exists()
