@@ -15,7 +15,7 @@ from matplotlib.figure import Figure as Canvas
 from data_pipelines.support.files import write_whole
 from reports.drawing.style import house_style, write_header
 from reports.subjects import FIGURES, Subject
-from reports.write.csv_text import csv_text
+from reports.write.table import csv_text
 
 DOTS_PER_INCH = 150
 

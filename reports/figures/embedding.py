@@ -7,8 +7,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
-from reports.analysis.embedding import ASSIGNMENTS, Embedding, by_chance_of, distance_by_group, embed_users
-from reports.analysis.group_totals import EXPERIMENT, has_few_users
+from reports.analysis.users import (
+    ASSIGNMENTS,
+    EXPERIMENT,
+    Embedding,
+    by_chance_of,
+    distance_by_group,
+    embed_users,
+    has_few_users,
+)
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.label_placement import LabelBox, place_labels
 from reports.drawing.labels import dataset_label

@@ -18,7 +18,7 @@ from reports.drawing.reference_lines import reference_label
 from reports.read.differences import PREFIX
 from reports.read.methods import method
 from reports.read.run_table import variants
-from reports.tables.references import stream_options
+from reports.tables.settings import stream_options
 
 FEW = 10.0
 """Transfers per client: what so few of them give is said, too."""
