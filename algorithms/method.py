@@ -73,7 +73,7 @@ TUNED = ("alpha", "ridge")
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits that `fedbandit bench` checks; a measurement without a limit is left out.
+    """The limits that `make bench` checks; a measurement without a limit is left out.
 
     Attributes:
         floor_multiple: the maximum time per step, as a multiple of the floor.
@@ -120,7 +120,7 @@ class Method(ABC):
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
         kernel_settings: the boolean parameters that select its kernels.
-        measured: values of further parameters that `fedbandit bench` measures, each on its own.
+        measured: values of further parameters that `make bench` measures, each on its own.
     """
 
     name: ClassVar[str]
@@ -164,7 +164,7 @@ class Method(ABC):
         return None
 
     def limits(self) -> Limits:
-        """Return the limits that `fedbandit bench` checks."""
+        """Return the limits that `make bench` checks."""
         return Limits()
 
 

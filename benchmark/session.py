@@ -34,12 +34,13 @@ from data_pipelines.support.secrets import without_secrets
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that failed: its experiment, its name and its stream, and the error in one line, secrets removed."""
+    """A run that failed: its experiment, name, stream and key, and the error in one line, secrets removed."""
 
     experiment: str
     run: str
     stream: str
     error: str
+    key: str
 
     def __str__(self) -> str:
         """Return everything in one line."""
@@ -178,7 +179,8 @@ class _Recorder:
             (self._failed if result.error else self._finished)[run.experiment] += 1
             if result.error:
                 error = one_line(without_secrets(result.error))
-                self.failures.append(Failure(run.experiment, one_line(run.name), one_line(run.stream.name), error))
+                names = (run.experiment, one_line(run.name), one_line(run.stream.name))
+                self.failures.append(Failure(*names, error, run.key))
             seconds = self.seconds[run.key] if run is runs[0] else 0.0  # a run that experiments share is executed once
             self.observer.run_done(run, result, seconds, is_reused=is_reused)
 

@@ -63,5 +63,5 @@ class AsyncLinUCB(Method):
         yield AsyncLinUCB(gamma_upload=3, gamma_download=1, alpha=1.0, ridge=1.0)
 
     def limits(self) -> Limits:
-        """Return the limits that `fedbandit bench` checks."""
+        """Return the limits that `make bench` checks."""
         return Limits(floor_multiple=0.9, growth=1.3, memory=6.0)

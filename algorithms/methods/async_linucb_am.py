@@ -100,7 +100,7 @@ class AsyncLinUCBAM(Method):
             yield AsyncLinUCBAM(gamma=1.5, warm_start=True, order=order)
 
     def limits(self) -> Limits:
-        """Return the limits that `fedbandit bench` checks."""
+        """Return the limits that `make bench` checks."""
         if self.warm_start:
             return Limits(floor_multiple=2.5, memory=8.0)
         return Limits(floor_multiple=2.3, median_multiple=2.1, memory=8.0)

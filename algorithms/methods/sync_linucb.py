@@ -56,5 +56,5 @@ class SyncLinUCB(Method):
         yield SyncLinUCB(threshold=0.5, alpha="theory", ridge=0.1)
 
     def limits(self) -> Limits:
-        """Return the limits that `fedbandit bench` checks."""
+        """Return the limits that `make bench` checks."""
         return Limits(floor_multiple=0.9)

@@ -11,9 +11,9 @@ from multiprocessing import get_context
 import numpy as np
 
 from algorithms.method import Method
-from benchmark.bench.speed import label, representatives
 from benchmark.execution.replay import replay
 from data_pipelines import EventStream, simulate
+from tests.performance.speed import label, representatives
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 MAX_SECONDS = 25.0
 
@@ -20,7 +21,8 @@ def measure_compilation() -> dict[str, float]:
     """
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run(
-            [sys.executable, "-m", "benchmark.bench.first_compilation"],
+            [sys.executable, "-m", "tests.performance.first_compilation"],
+            cwd=Path(__file__).parents[2],
             env=os.environ | {"NUMBA_CACHE_DIR": folder},
             stdout=subprocess.PIPE,
             text=True,

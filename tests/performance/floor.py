@@ -1,4 +1,4 @@
-"""The baseline of `fedbandit bench`: the minimum work of one shared LinUCB model, kept as a plain loop."""
+"""The baseline of `make bench`: the minimum work of one shared LinUCB model, kept as a plain loop."""
 
 import numpy as np
 from numba import njit

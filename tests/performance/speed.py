@@ -18,10 +18,10 @@ from algorithms.numerics.elimination import System, eliminate, new_system
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.references import reference
 from algorithms.registry import built_in_methods
-from benchmark.bench.floor import floor
 from benchmark.execution.replay import replay, replay_learner
 from data_pipelines import EventStream, simulate
 from data_pipelines.support.progress import counted
+from tests.performance.floor import floor
 
 SIMULATION = {"alpha": "theory", "ridge": 0.1, "sigma": 0.1, "delta": 0.1}
 REPEATS = 5
