@@ -7,8 +7,6 @@ import_order.put_ours_first()  # before the first import of another of our packa
 from importlib import import_module  # noqa: E402
 from typing import TYPE_CHECKING, Any  # noqa: E402
 
-import benchmark.recommend  # noqa: E402
-import benchmark.results  # noqa: E402
 from benchmark.records.tracking import switch_off_telemetry  # noqa: E402
 
 if TYPE_CHECKING:
@@ -28,8 +26,10 @@ if TYPE_CHECKING:
     )
 
 # The functions `recommend` and `results` have the names of packages; as attributes, the functions are found.
-# A package is set as an attribute once, when it is first imported, which was above.
-del benchmark.recommend, benchmark.results
+# A package is set as an attribute once, when it is first imported, which is here.
+for _name in ("recommend", "results"):
+    import_module(f"{__name__}.{_name}")
+    del globals()[_name]
 
 switch_off_telemetry()  # here, because every process of ours imports this package before MLflow
 
