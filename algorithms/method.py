@@ -67,13 +67,13 @@ GAMMA = Front(
 THRESHOLD = Front("threshold", "D", (math.inf, 1e4, 3e3, 1e3, 300.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0, 0.0))
 """The threshold D of synchronisation."""
 
-CONFIDENCE_TUNING: Mapping[str, tuple[float, ...]] = {"alpha": (0.0, 0.01, 0.1, 0.3), "ridge": (0.01, 0.2, 4.0)}
-"""The values of α and λ that the benchmark protocol tunes over; it multiplies λ by the mean squared norm of items."""
+TUNED = ("alpha", "ridge")
+"""The parameters that the benchmark protocol tunes, over values of its own, in every method that has them."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits that `fedbandit bench` checks; a measurement without a limit is left out.
+    """The limits that `make bench` checks; a measurement without a limit is left out.
 
     Attributes:
         floor_multiple: the maximum time per step, as a multiple of the floor.
@@ -109,8 +109,9 @@ class Method(ABC):
         label: the name in figures and tables.
         reference: where it is published; "ours" if it is not.
         front: the parameter that a threshold grid varies; `None` if there is none.
-        tuning: values of further parameters that the benchmark protocol tunes over; a class that declares none is tuned
-            over α and λ, if it has parameters `alpha` or `ridge`.
+        tuned: the parameters that are tuned over the values of the benchmark protocol; by default `alpha` and `ridge`,
+            if the class has them and declares no `tuning`.
+        tuning: values of its own that parameters are tuned over.
         added: parameters added later, with the values for which the key of a run stays the same as before.
         style: its colour and marker, from 0 to 47; `None` derives one from the name.
         version: the version of this method alone; increment it when its results change, so that its runs are repeated.
@@ -119,14 +120,15 @@ class Method(ABC):
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
         kernel_settings: the boolean parameters that select its kernels.
-        measured: values of further parameters that `fedbandit bench` measures, each on its own.
+        measured: values of further parameters that `make bench` measures, each on its own.
     """
 
     name: ClassVar[str]
     label: ClassVar[str]
     reference: ClassVar[str]
     front: ClassVar[Front | None] = None
-    tuning: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    tuned: ClassVar[tuple[str, ...] | None] = None
+    tuning: ClassVar[Mapping[str, tuple[Any, ...]] | None] = None
     added: ClassVar[Mapping[str, Any]] = {}
     style: ClassVar[int | None] = None
     version: ClassVar[int] = 1
@@ -162,7 +164,7 @@ class Method(ABC):
         return None
 
     def limits(self) -> Limits:
-        """Return the limits that `fedbandit bench` checks."""
+        """Return the limits that `make bench` checks."""
         return Limits()
 
 
@@ -175,6 +177,7 @@ class Declaration:
     label: str
     reference: str = ""
     front: Front | None = None
+    tuned: tuple[str, ...] = ()
     tuning: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     added: Mapping[str, Any] = field(default_factory=dict)
     style: int | None = None
@@ -187,7 +190,9 @@ class Declaration:
 
     def __post_init__(self) -> None:
         front = [self.front.parameter] if self.front else []
-        for name in (*front, *self.tuning, *self.added):
+        for name in {*self.tuned} - {*TUNED}:
+            raise ValueError(f"tuned of {self.name} must be some of {', '.join(TUNED)}, got {name!r}")
+        for name in (*front, *self.tuned, *self.tuning, *self.added):
             if name not in self.parameters:
                 raise ValueError(f"{self.name} must take the parameter {name} that it declares")
         if self.style is not None and not 0 <= self.style <= MAX_STYLE:
@@ -201,8 +206,8 @@ class Declaration:
         declared = {attribute: getattr(method, attribute) for attribute in DECLARED if _declares(method, attribute)}
         if "front" not in declared and not issubclass(method, Method):
             declared["front"] = usual_front(parameters_of(method))
-        if declared.get("tuning", Method.tuning) is Method.tuning:
-            declared["tuning"] = usual_tuning(parameters_of(method))
+        if "tuned" not in declared and "tuning" not in declared:
+            declared["tuned"] = tuple(parameter for parameter in TUNED if parameter in parameters_of(method))
         return cls(method, name, **{"label": _label_of(name), **declared})
 
     @cached_property
@@ -219,6 +224,7 @@ DECLARED: Mapping[str, type | tuple[type, ...]] = {
     "label": str,
     "reference": str,
     "front": Front,
+    "tuned": tuple,
     "tuning": Mapping,
     "added": Mapping,
     "style": int,
@@ -235,12 +241,6 @@ DECLARED: Mapping[str, type | tuple[type, ...]] = {
 def usual_front(parameters: Iterable[str]) -> Front | None:
     """Return the front of a plain class that declares none: a parameter with the name of a common threshold."""
     return next((front for front in (GAMMA, THRESHOLD) if front.parameter in {*parameters}), None)
-
-
-def usual_tuning(parameters: Iterable[str]) -> Mapping[str, tuple[float, ...]]:
-    """Return the tuning of a class that declares none: its parameters with the names of α and λ."""
-    names = {*parameters}
-    return {name: values for name, values in CONFIDENCE_TUNING.items() if name in names}
 
 
 def parameters_of(method: type) -> tuple[str, ...]:

@@ -1,26 +1,134 @@
 """Build a report: read the runs, make tables, figures and page, log them to MLflow. Unchanged outputs are reused."""
 
+import importlib
+import json
+import os
+import pkgutil
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from benchmark.plan.experiment import experiment_names
 from benchmark.plan.unknown_name import unknown_name
-from data_pipelines.support.files import locked
+from data_pipelines.support.files import locked, sha256_of, write_whole
 from data_pipelines.support.progress import counted
 from data_pipelines.support.secrets import without_user
-from reports.makers import make, makers, note_failure
 from reports.read.context import Context, make_context
 from reports.read.inputs import code_hash, digest, inputs_hash
 from reports.read.results import Results, read_results
-from reports.write.output_folder import OutputFolder
 from reports.write.table import Table
 
 if TYPE_CHECKING:
     from reports.write.figure import Figure
+
+
+def makers(package: str) -> list[ModuleType]:
+    """Return the modules of a package, sorted by their `ORDER` (default 50) and name."""
+    path = importlib.import_module(package).__path__
+    modules = [importlib.import_module(f"{package}.{module.name}") for module in pkgutil.iter_modules(path)]
+    return sorted(modules, key=lambda module: (getattr(module, "ORDER", 50), module.__name__))
+
+
+def make(module: ModuleType, kind: str, results: Results, context: Context, failures: list[str]) -> list[Any]:
+    """Let a module make its tables or figures; if it fails, note that and return none."""
+    try:
+        items = list(getattr(module, kind)(results, context))
+        return [replace(item, name=file_name(item.name)) for item in items]
+    except Exception as error:  # a bug in one kind of table must not stop the others
+        note_failure(f"the {kind} of {module.__name__}", error, failures)
+        return []
+
+
+def file_name(name: str) -> str:
+    """Return a safe file name, whatever characters the names of experiments and data sets have."""
+    return re.sub(r"[^\w.-]", "-", name).lstrip(".") or "unnamed"
+
+
+def note_failure(what: str, error: Exception, failures: list[str]) -> None:
+    """Add one line on a failure; FEDBANDIT_DEBUG=1 also prints the traceback."""
+    failures.append(f"could not create {what}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    if os.environ.get("FEDBANDIT_DEBUG"):
+        traceback.print_exception(error, file=sys.stderr)
+
+
+RECORD = ".report.json"
+
+
+@dataclass
+class OutputFolder:
+    """The files by part (`tables`, `figures`, `page`), each with the hashes of its inputs and its content."""
+
+    path: Path
+    parts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    recorded: str = ""
+    """Hash of the inputs of the analysis runs in MLflow."""
+    absent: list[str] = field(default_factory=list)
+    """Sentences on anything missing."""
+
+    @classmethod
+    def open(cls, path: Path) -> "OutputFolder":
+        """Read the record of a folder; a damaged record counts as none."""
+        try:
+            content = json.loads((path / RECORD).read_text(encoding="utf-8"))
+            return cls(path, dict(content["parts"]), str(content["recorded"]), list(content["absent"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return cls(path)
+
+    def is_current(self, part: str, inputs: str) -> bool:
+        """Return whether a part was made from these inputs, without failures, and its files are unchanged."""
+        entry = self.parts.get(part, {})
+        return entry.get("inputs") == inputs and all(self._is_unchanged(name, part) for name in entry["files"])
+
+    def is_made_from(self, part: str, names: Iterable[str], made_from: str) -> bool:
+        """Return whether files of a part were made from this content, and are unchanged."""
+        files = self.parts.get(part, {}).get("files", {})
+        return all(
+            files.get(name, {}).get("made_from") == made_from and self._is_unchanged(name, part) for name in names
+        )
+
+    def files_of(self, part: str, made_from: str) -> list[str]:
+        """Return the files of a part that were made from this content."""
+        files = self.parts.get(part, {}).get("files", {})
+        return [name for name, file in files.items() if file["made_from"] == made_from]
+
+    def put(self, name: str, content: bytes) -> bool:
+        """Write a file unless it already has that content; return whether it was written."""
+        target = self.path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_file() and target.read_bytes() == content:
+            return False
+        write_whole(target, content)
+        return True
+
+    def close_part(self, part: str, inputs: str, files: Mapping[str, str]) -> None:
+        """Record the files of a part, each with the hash of its inputs, and remove files that it no longer has."""
+        for name in set(self.parts.get(part, {}).get("files", {})) - set(files):
+            (self.path / name).unlink(missing_ok=True)
+        self.parts[part] = {
+            "inputs": inputs,
+            "files": {
+                name: {"made_from": source, "sha256": sha256_of(self.path / name)} for name, source in files.items()
+            },
+        }
+        self.save()
+
+    def save(self) -> None:
+        """Write the record."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        content = {"parts": self.parts, "recorded": self.recorded, "absent": self.absent}
+        text = json.dumps(content, indent=1, sort_keys=True)
+        write_whole(self.path / RECORD, text.encode())
+
+    def _is_unchanged(self, name: str, part: str) -> bool:
+        path = self.path / name
+        return path.is_file() and sha256_of(path) == self.parts[part]["files"][name]["sha256"]
+
 
 OUT = Path("reports/output")
 PARTS = ("tables", "figures")

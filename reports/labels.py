@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from benchmark.pages.stream_names import dataset_label as dataset_label
+from benchmark.records.stream_names import dataset_label as dataset_label
 from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
 from benchmark.statistics.seeds import number_of_seeds
 from benchmark.styles import Style, distinct_styles

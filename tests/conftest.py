@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import xdist
 from hypothesis import HealthCheck, settings
 
 from tests.isolation import isolate, left_here, opened
@@ -33,7 +32,8 @@ FOLDER = pytest.StashKey[Path]()
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Go to an empty folder before tests are collected; the workers of xdist do so themselves."""
-    if not xdist.is_xdist_controller(session):
+    is_controller = session.config.getoption("dist", "no") != "no" and not hasattr(session.config, "workerinput")
+    if not is_controller:  # also without the plug-in, which adds the option
         folders = {Path(__file__).resolve().parents[1], session.config.invocation_params.dir.resolve()}
         session.config.stash[FOLDER] = isolate(folders)
 

@@ -1,4 +1,4 @@
-"""The rules of docs/architecture.md: who may import whom, how large folders and files are, what starts quickly."""
+"""The rules of docs/architecture.md: who may import whom, where methods are named, what starts quickly."""
 
 import ast
 import json
@@ -52,9 +52,6 @@ WATCHED = {
 PUBLIC_DESPITE_UNDERSCORE = {"_asdict", "_exit", "_fields", "_replace"}
 """Documented names of `os` and of named tuples."""
 
-MAX_FILES = 12
-"""Modules per folder, `__init__.py` not counted."""
-
 
 def layer(module: str) -> str:
     """The layer of a module, by its dotted name."""
@@ -78,35 +75,33 @@ def imports_of(file: Path) -> Iterator[str]:
             yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_a_module_imports_only_its_own_layer_and_those_below(file: Path):
-    own = layer(name_of(file))
+def wrong_imports(file: Path) -> Iterator[str]:
+    """What a module imports beyond its own layer, those below, and the libraries of its layer."""
+    name, own = name_of(file), layer(name_of(file))
     for module in imports_of(file):
         top = module.partition(".")[0]
         if top in PACKAGES:
             is_public_interface = own == "benchmark" and module.startswith("benchmark.api")  # benchmark/__init__.py
-            assert layer(module) in LAYERS[own] or is_public_interface, f"{name_of(file)} imports {module}"
-        elif own in LIBRARIES and top not in sys.stdlib_module_names:
-            assert top in LIBRARIES[own] | ALSO.get(name_of(file), set()), f"{name_of(file)} imports {module}"
+            is_allowed = layer(module) in LAYERS[own] or is_public_interface
+        else:
+            is_library = own not in LIBRARIES or top in LIBRARIES[own] | ALSO.get(name, set())
+            is_allowed = is_library or top in sys.stdlib_module_names
+        if not is_allowed:
+            yield f"{name} imports {module}"
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "benchmark" / "statistics").glob("*.py")), ids=name_of)
-def test_statistics_need_arrays_and_tables_only(file: Path):
-    for module in imports_of(file):
-        top = module.partition(".")[0]
-        is_library = top in {"numpy", "scipy", "pandas"} or top in sys.stdlib_module_names
-        assert is_library or module.startswith("benchmark.statistics."), f"{name_of(file)} imports {module}"
+def test_a_module_imports_only_its_own_layer_and_those_below():
+    assert [wrong for file in FILES for wrong in wrong_imports(file)] == []
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_a_file_stays_small(file: Path):
-    assert len(file.read_text().splitlines()) < 450
-
-
-@pytest.mark.parametrize("folder", sorted({file.parent for file in FILES}), ids=lambda folder: folder.name)
-def test_a_folder_stays_small(folder: Path):
-    modules = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
-    assert len(modules) <= MAX_FILES, modules
+def test_statistics_need_arrays_and_tables_only():
+    files = sorted((ROOT / "benchmark" / "statistics").glob("*.py"))
+    assert len(files) > 3
+    for file in files:
+        for module in imports_of(file):
+            top = module.partition(".")[0]
+            is_library = top in {"numpy", "scipy", "pandas"} or top in sys.stdlib_module_names
+            assert is_library or module.startswith("benchmark.statistics."), f"{name_of(file)} imports {module}"
 
 
 NAMES_METHODS = {
@@ -131,14 +126,16 @@ def texts_in(file: Path) -> Iterator[str]:
             yield from (name.name for name in node.names)
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if ROOT / "algorithms" not in file.parents], ids=name_of)
-def test_no_module_outside_algorithms_names_a_method(file: Path):
+def test_no_module_outside_algorithms_names_a_method():
     methods = built_in_methods().values()
     exact = {method.name for method in methods} | {method.method.__name__ for method in methods}
     inside = {name for name in (*exact, *(method.label for method in methods)) if "LinUCB" in name or "-" in name}
-    texts = [*texts_in(file)]
-    named = {text for text in texts if text in exact or any(name in text for name in inside)}
-    assert bool(named) == (name_of(file) in NAMES_METHODS), f"{name_of(file)} names methods: {sorted(named)}"
+    naming: dict[str, list[str]] = {}
+    for file in FILES:
+        named = {text for text in texts_in(file) if text in exact or any(name in text for name in inside)}
+        if named and ROOT / "algorithms" not in file.parents:
+            naming[name_of(file)] = sorted(named)
+    assert naming.keys() == NAMES_METHODS.keys(), naming
 
 
 def test_make_runs_modules_and_tests_that_exist():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha, Threshold
-from algorithms.method import CONFIDENCE_TUNING, EVERYTHING_SHARED, GAMMA, NO_COMMUNICATION, Front, Limits, Method
+from algorithms.method import EVERYTHING_SHARED, GAMMA, NO_COMMUNICATION, Front, Limits, Method
 from algorithms.stream import Stream
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ class AsyncLinUCB(Method):
     label: ClassVar[str] = "Async-LinUCB"
     reference: ClassVar[str] = "the paper, Algorithm 2"
     front: ClassVar[Front | None] = replace(GAMMA, landmarks={1.0: EVERYTHING_SHARED, math.inf: NO_COMMUNICATION})
-    tuning: ClassVar = CONFIDENCE_TUNING
     style: ClassVar[int | None] = 0
     microseconds_per_step: ClassVar[float] = 6.0
     compile_seconds: ClassVar[int | None] = 8
@@ -64,5 +63,5 @@ class AsyncLinUCB(Method):
         yield AsyncLinUCB(gamma_upload=3, gamma_download=1, alpha=1.0, ridge=1.0)
 
     def limits(self) -> Limits:
-        """Return the limits that `fedbandit bench` checks."""
+        """Return the limits that `make bench` checks."""
         return Limits(floor_multiple=0.9, growth=1.3, memory=6.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha, Threshold
-from algorithms.method import CONFIDENCE_TUNING, GAMMA, Front, Limits, Method
+from algorithms.method import GAMMA, Front, Limits, Method
 from algorithms.stream import Stream
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ class AsyncLinUCBAM(Method):
     label: ClassVar[str] = "Async-LinUCB-AM"
     reference: ClassVar[str] = "the paper, Algorithms 3 and 5"
     front: ClassVar[Front | None] = GAMMA
-    tuning: ClassVar = CONFIDENCE_TUNING
     style: ClassVar[int | None] = 1
     version: ClassVar[int] = 2
     changes: ClassVar = {2: "order corrected"}
@@ -101,7 +100,7 @@ class AsyncLinUCBAM(Method):
             yield AsyncLinUCBAM(gamma=1.5, warm_start=True, order=order)
 
     def limits(self) -> Limits:
-        """Return the limits that `fedbandit bench` checks."""
+        """Return the limits that `make bench` checks."""
         if self.warm_start:
             return Limits(floor_multiple=2.5, memory=8.0)
         return Limits(floor_multiple=2.3, median_multiple=2.1, memory=8.0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha
-from algorithms.method import CONFIDENCE_TUNING, Method, Role
+from algorithms.method import Method, Role
 from algorithms.stream import Stream
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ class CentralisedLinUCB(Method):
     label: ClassVar[str] = "Centralised LinUCB"
     reference: ClassVar[str] = "Abbasi-Yadkori et al., 2011"
     role: ClassVar[Role] = "reference"
-    tuning: ClassVar = CONFIDENCE_TUNING
     style: ClassVar[int | None] = 12
     microseconds_per_step: ClassVar[float] = 6.0
     compile_seconds: ClassVar[int | None] = 5

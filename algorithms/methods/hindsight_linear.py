@@ -25,7 +25,7 @@ class HindsightLinear(Method):
     label: ClassVar[str] = "Best linear model in hindsight"
     reference: ClassVar[str] = "ours"
     role: ClassVar[Role] = "reference"
-    tuning: ClassVar = {}
+    tuned: ClassVar = ()
     style: ClassVar[int | None] = 11
     microseconds_per_step: ClassVar[float] = 1.0
     compile_seconds: ClassVar[int | None] = 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha
-from algorithms.method import CONFIDENCE_TUNING, THRESHOLD, Front, Limits, Method
+from algorithms.method import THRESHOLD, Front, Limits, Method
 from algorithms.stream import Stream
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ class SyncLinUCB(Method):
     label: ClassVar[str] = "Sync-LinUCB"
     reference: ClassVar[str] = "the paper, Algorithm 4"
     front: ClassVar[Front | None] = THRESHOLD
-    tuning: ClassVar = CONFIDENCE_TUNING
     style: ClassVar[int | None] = 2
     microseconds_per_step: ClassVar[float] = 6.0
     compile_seconds: ClassVar[int | None] = 3
@@ -57,5 +56,5 @@ class SyncLinUCB(Method):
         yield SyncLinUCB(threshold=0.5, alpha="theory", ridge=0.1)
 
     def limits(self) -> Limits:
-        """Return the limits that `fedbandit bench` checks."""
+        """Return the limits that `make bench` checks."""
         return Limits(floor_multiple=0.9)

@@ -34,5 +34,6 @@ def with_fixed(
         "ridge": (fixed.simulated_ridge if is_simulated else fixed.ridge,),
     }
     rows = board_filters(methods, protocol.comparison.reference)
-    tuned = [row.name for row in rows if not row.values and {*values} <= {*declaration_of(row.name).tuning}]
+    declared = {row.name: declaration_of(row.name) for row in rows if not row.values}
+    tuned = [name for name, each in declared.items() if {*values} <= {*each.tuned, *each.tuning}]
     return [*rows, *(AlgorithmFilter(name, values) for name in tuned)]

@@ -121,7 +121,7 @@ def make_entry(
         fixed=dict(algorithm.values),
         is_measured=algorithm.name in built_in_methods(),
     )
-    grids = {**declared_grids(declaration, squared_norm), **algorithm.values}
+    grids = {**declared_grids(declaration, protocol, squared_norm), **algorithm.values}
     size, allowed = math.prod(len(values) for values in grids.values()), protocol.tuning.max_configurations
     if max_configurations is None and size > allowed:
         return replace(entry, problem=f"must have at most {allowed:,} configurations, got {size:,}")
@@ -136,12 +136,15 @@ def make_entry(
     return replace(entry, grids=thin, configurations=configurations, notes=notes, problem=reasons[0] if reasons else "")
 
 
-def declared_grids(declaration: Declaration, squared_norm: float) -> dict[str, tuple[Any, ...]]:
-    """Return the values of the front and of the further parameters that a method declares."""
+def declared_grids(
+    declaration: Declaration, protocol: BenchmarkProtocol, squared_norm: float
+) -> dict[str, tuple[Any, ...]]:
+    """Return the values of the front, of the parameters that the protocol tunes, and those that the method declares."""
     grids: dict[str, tuple[Any, ...]] = {}
     if declaration.front:
         grids[declaration.front.parameter] = declaration.front.grid
-    for name, values in declaration.tuning.items():
+    protocol_values = {"alpha": protocol.tuning.alpha, RIDGE: protocol.tuning.ridge_factors}
+    for name, values in {**{name: protocol_values[name] for name in declaration.tuned}, **declaration.tuning}.items():
         grids[name] = tuple(scaled(value, squared_norm) for value in values) if name == RIDGE else tuple(values)
     return grids
 

@@ -1,12 +1,7 @@
-"""Every claim of paper.toml on every variant of its data, with our value and a verdict.
-
-Directions are judged together, with Holm's correction over all of them; numbers by an equivalence test; counts exactly.
-Directions with a tuned α are judged together too, but apart from those at the paper's α: whether α has been tuned does
-not change the verdicts on what the paper did.
-"""
+"""Every claim of paper.toml on every variant of its data, with our value and a verdict."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,24 +9,47 @@ import pandas as pd
 
 from benchmark.metrics import metric
 from benchmark.statistics.equal_regret import ABOVE_LEAST
-from benchmark.statistics.equivalence import (
-    communication_margin,
-    reward_margin,
-    verdict_on_count,
-    verdict_on_number,
-)
+from benchmark.statistics.equivalence import communication_margin, reward_margin, verdict_on_count, verdict_on_number
 from benchmark.statistics.holm import MIN_SEEDS, DirectionTest, verdicts_on_directions
 from benchmark.statistics.paired import mean_interval
-from benchmark.statistics.verdicts import ClaimVerdict
-from reports.analysis.directions import ABOUT_DATA, check_direction, used_settings
-from reports.analysis.evidence import Evidence
-from reports.analysis.verdicts import RECONSTRUCTED, STAND_IN, data_caveat
-from reports.labels import algorithm_label, dataset_label, front_text
+from benchmark.statistics.verdicts import MARGIN_SHARE, ClaimVerdict, Verdict
+from data_pipelines.data_label import LABELS
+from reports.analysis.directions import ABOUT_DATA, Evidence, check_direction, used_settings
+from reports.analysis.users import group_totals
+from reports.labels import algorithm_label, dataset_label, front_text, threshold_text
 from reports.paper import PAPER, paper, stream_of, variant_labels
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of
 from reports.read.results import Results
 from reports.read.tuned import TunedSetting, tuned_experiment, tuned_settings
+
+MEANINGS: dict[ClaimVerdict | Verdict, str] = {
+    Verdict.IDENTICAL: "the same setting was chosen as for the method that it is compared with",
+    Verdict.EQUIVALENT: (
+        f"the difference and its whole interval are within {MARGIN_SHARE * 100:g} % of what no communication earns "
+        "more than random choice"
+    ),
+    Verdict.BETTER: "the whole interval of the difference is above 0, and the two are not equivalent",
+    Verdict.WORSE: "the whole interval of the difference is below 0, and the two are not equivalent",
+    ClaimVerdict.REPRODUCED: "our result agrees with the paper's claim, beyond doubt from the seeds",
+    ClaimVerdict.DIFFERENT: "a number of ours whose interval lies outside the margin around the paper's",
+    ClaimVerdict.OPPOSITE: "a direction that is significant against the paper",
+    ClaimVerdict.UNDECIDED: (
+        "the runs decide neither for nor against: there are too few seeds, the interval is too wide, or levels disagree"
+    ),
+    ClaimVerdict.NOT_DETERMINED: "the claim depends on something that the paper does not state",
+    ClaimVerdict.MECHANICAL: "a zero that the paper states and that no run can miss; counted separately",
+    ClaimVerdict.NOT_CHECKABLE: "the claim needs data or runs that this report does not have",
+}
+"""The only definitions of verdicts: legends and the glossary of the page show them."""
+
+STAND_IN, RECONSTRUCTED = "stand-in data", "reconstructed data"
+
+
+def data_caveat(label: str) -> str:
+    """Return the first words of a data label, which say what the data are; empty for official and complete data."""
+    return next((kind.lower() for kind in LABELS if label.startswith(kind)), "")
+
 
 DIRECTION, NUMBER, COUNT, TABLE_2 = "direction", "number", "count", "Table 2"
 TUNED = "direction, α tuned"
@@ -255,3 +273,58 @@ def judged_count(row: Judged, ours: int) -> Judged:
     if row.caveat == STAND_IN or is_rebuilt:
         verdict = ClaimVerdict.NOT_CHECKABLE
     return replace(row, ours=f"{ours:,}", interval=(float(ours), math.nan, math.nan), verdict=verdict)
+
+
+ARMS = 25
+"""Arms per pool in the paper: a group's random choice earns its data divided by this."""
+
+
+def judged_cells(results: Results, context: Context) -> list[Judged]:
+    """Return users, data, uploads and normalised reward of each group; none if the report is not about the study."""
+    table = paper()["groups"]
+    stream = stream_of(table["dataset"])
+    if table["experiment"] not in context.experiments or stream is None:
+        return []
+    totals = group_totals(results, context, stream)
+    totals = totals[totals["algorithm"] == table["algorithm"]]
+    caveat = caveat_of(context, totals)
+    first = Judged(TABLE_2, table["experiment"], table["place"], "", PAPER, dataset_label(stream), caveat=caveat)
+    return [cell for group in _groups(table) for cell in _cells(first, totals, group, table["thresholds"])]
+
+
+def _groups(table: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*table["rows"], {"least": None, **table["sum"]}]
+
+
+def _cells(first: Judged, totals: pd.DataFrame, group: Mapping[str, Any], thresholds: list[float]) -> Iterator[Judged]:
+    least = group["least"]
+    name = "all groups" if least is None else f"group {least}–{least + 10}"
+    ours = totals if least is None else totals[totals["least"] == least]
+    for what, column in (("users", "users"), ("data", "interactions")):
+        yield _count(first, f"{what} of {name}", group[what], ours, column)
+    for number, threshold in enumerate(thresholds):
+        at = ours[ours["threshold"] == float(threshold)]
+        by_seed = at.groupby("seed")[["uploads", "reward", "interactions"]].sum()
+        where = f"of {name} at γ={threshold_text(float(threshold))}"
+        yield _number(first, f"uploads {where}", group["uploads"][number], by_seed["uploads"], communication_margin)
+        stated = group["reward"][number] / (group["data"] / ARMS)
+        normalised = by_seed["reward"] / (by_seed["interactions"] / ARMS)
+        yield _number(first, f"normalised reward {where}", stated, normalised, reward_margin)
+
+
+def _count(first: Judged, claim: str, stated: int, totals: pd.DataFrame, column: str) -> Judged:
+    row = _with(first, claim, stated)
+    if totals.empty:
+        return _with(first, claim, stated, remark="no run, or no data of this group")
+    one_run = totals[totals["run_id"] == totals["run_id"].iloc[0]]  # the same in every run
+    return judged_count(row, int(one_run[column].sum()))
+
+
+def _number(
+    first: Judged, claim: str, stated: float, values: "pd.Series[float]", margin: Callable[[float], float]
+) -> Judged:
+    return judged_number(_with(first, claim, stated), values, margin(stated), first.caveat)
+
+
+def _with(first: Judged, claim: str, stated: float, remark: str = "") -> Judged:
+    return replace(first, claim=claim, paper=stated, remark=remark)

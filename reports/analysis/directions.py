@@ -1,28 +1,140 @@
-"""Tests of the directions that the paper states: one function per kind of test in paper.toml.
-
-Each computes one number per seed, which is above zero if the runs agree with the paper; `claims` judges all directions
-together by these.
-"""
+"""Tests of the directions that the paper states: one function per kind of test in paper.toml."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from benchmark.metrics import metric as declared_metric
 from benchmark.statistics.equal_regret import Front, at_equal_regret
 from benchmark.statistics.paired import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict
-from reports.analysis.evidence import Evidence, evidence
-from reports.analysis.user_directions import group_losses, nearer_to_centre
+from data_pipelines.prepare.prepared import Prepared
+from reports.analysis.users import ASSIGNMENTS, by_chance_of, distances, item_features, totals_of
 from reports.labels import algorithm_label, front_text
 from reports.read.context import Context
 from reports.read.methods import method
 from reports.read.results import Results
 from reports.write.table import cell_text, interval_text
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The result of a test: our value as text, the number of seeds, and the method in words.
+
+    `values` has one number per seed, above zero where the runs agree with the paper: all directions are judged together
+    by these. A test that does not vary over seeds has its `verdict` instead. `why_not` says why there is neither.
+    """
+
+    ours: str = ""
+    method: str = ""
+    values: tuple[float, ...] = ()
+    verdict: ClaimVerdict | None = None
+    why_not: str = ""
+
+    @property
+    def seeds(self) -> int:
+        """The number of seeds with a value."""
+        return len(self.values)
+
+
+def evidence(values: Sequence[float], sign: int, before: str, method: str, bound: float = math.inf) -> Evidence:
+    """Return the evidence of one number per seed; `sign` is the side of zero that the paper states.
+
+    No value can exceed `bound` on either side, so the interval ends there.
+    """
+    numbers = [value for value in values if not math.isnan(value)]
+    if not numbers:
+        return Evidence(why_not="the metric does not vary")
+    ours = before + interval_text(*(min(max(end, -bound), bound) for end in mean_interval(numbers)))
+    return Evidence(ours, method, tuple(sign * value for value in numbers))
+
+
+def group_losses(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
+    """The share of reward lost by the less active groups minus that lost by the most active, for each seed."""
+    experiment, stream = (str(runs[column].iloc[0]) for column in ("experiment", "stream"))
+    totals = totals_of(runs, experiment, stream, results, context)
+    totals = totals[totals["algorithm"] == direction["algorithm"]]
+    if totals.empty:
+        return Evidence(why_not="the data set used by these runs is not available")
+    losses = []
+    for _, seed_totals in totals.groupby("seed"):
+        shares = [
+            1
+            - _reward(seed_totals, direction["to"], direction[users])
+            / _reward(seed_totals, direction["from"], direction[users])
+            for users in ("less_active", "most_active")
+        ]
+        if all(math.isfinite(share) for share in shares):
+            losses.append(shares)
+    if not losses:
+        return Evidence(why_not="not all of the thresholds were run")
+    less_active_loss, most_active_loss = np.mean(losses, axis=0)
+    ours = f"{losses_text(less_active_loss, most_active_loss)}: difference "
+    method = "share of reward lost by the less active groups minus that lost by the most active"
+    return evidence([loss[0] - loss[1] for loss in losses], 1, ours, method)
+
+
+def losses_text(first: float, second: float) -> str:
+    """Write two shares of reward that were lost; a negative one was gained."""
+    verbs = ["gained" if share < 0 else "lost" for share in (first, second)]
+    other_verb = "" if verbs[0] == verbs[1] else f"{verbs[1]} "
+    return f"{verbs[0]} {abs(first):.1%} and {other_verb}{abs(second):.1%}"
+
+
+def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
+    """The mean distance from the centre of the embedding, of the other users minus that of the most active.
+
+    The mean of many items is near the centre for any user. So the difference counts only if it is outside the range
+    of differences for random assignments of the same items to the users, with the same number of items per user.
+    """
+    dataset = str(runs["dataset"].iloc[0])
+    prepared = context.prepared(dataset)
+    if dataset not in context.centre and prepared is None:
+        return Evidence(why_not="the data set used by these runs is not available")
+    if dataset not in context.centre:
+        assert prepared is not None
+        context.centre[dataset] = _difference(prepared, direction["most_active"], context)
+    if not context.centre[dataset]:
+        return Evidence(why_not="all users, or none, belong to the most active groups")
+    ours, mean, low_by_chance, high_by_chance = context.centre[dataset]
+    at_random = interval_text(mean, low_by_chance, high_by_chance)
+    method = (
+        "mean distance from the centre, others minus most active; random: mean and 95 % range of "
+        f"{ASSIGNMENTS} random assignments of items to users"
+    )
+    text = f"difference {cell_text(ours)}; random assignments: {at_random}"
+    if low_by_chance <= ours <= high_by_chance:
+        why = "random assignments of items to users produce equally large differences"
+        return Evidence(text, method, verdict=ClaimVerdict.UNDECIDED, why_not=why)
+    verdict = ClaimVerdict.REPRODUCED if ours > high_by_chance else ClaimVerdict.OPPOSITE
+    return Evidence(text, method, verdict=verdict)
+
+
+def _difference(prepared: Prepared, most_active: Sequence[int], context: Context) -> list[float]:
+    """Return our difference, and its mean and 95 % range by chance; empty if the users are all of one kind."""
+    is_most_active = (prepared.activity >= most_active[0]) & (prepared.activity < most_active[1])
+    if not is_most_active.any() or is_most_active.all():
+        return []
+
+    def difference(of_users: NDArray[np.float64]) -> float:
+        return float(of_users[~is_most_active].mean() - of_users[is_most_active].mean())
+
+    by_chance = [difference(each) for each in by_chance_of(prepared, context.by_chance)]
+    low, high = np.quantile(by_chance, [0.025, 0.975])
+    ours = difference(distances(prepared, item_features(prepared)))
+    return [ours, float(np.mean(by_chance)), float(low), float(high)]
+
+
+def _reward(totals: pd.DataFrame, threshold: float, activity: Sequence[int]) -> float:
+    in_range = (totals["least"] >= activity[0]) & (totals["least"] < activity[1])
+    rewards = totals[in_range & (totals["threshold"] == float(threshold))]["reward"]
+    return float(rewards.sum()) if len(rewards) and rewards.sum() else math.nan
+
 
 FREQUENT = "frequent"
 """As a threshold: the lowest γ above 1, or the lowest D, in the runs."""

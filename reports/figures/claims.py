@@ -5,15 +5,23 @@ import pandas as pd
 from benchmark.charts.chart import Cell, Matrix
 from benchmark.statistics.seeds import number_of_seeds
 from benchmark.statistics.verdicts import ClaimVerdict
-from reports.analysis.claims import DIRECTION, judged_claims
-from reports.analysis.verdicts import MEANINGS
+from reports.analysis.claims import DIRECTION, MEANINGS, judged_claims
 from reports.paper import variant_labels
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.read.tuned import EDGE
 from reports.subjects import PAPER
-from reports.tables.claims import ABOVE, NONE, NOT_TUNED, TUNED_CAPTION, has_tuned, matrix, too_few, tuned_labels
-from reports.tables.paper_against_ours import of_kind
+from reports.tables.claims import (
+    ABOVE,
+    NONE,
+    NOT_TUNED,
+    TUNED_CAPTION,
+    has_tuned,
+    matrix,
+    of_kind,
+    too_few,
+    tuned_labels,
+)
 from reports.write.figure import Figure, make_figure
 
 ORDER = 5

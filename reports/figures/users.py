@@ -8,8 +8,16 @@ import pandas as pd
 
 from benchmark.charts.chart import CONTRASTS, Axis, Label, Level, Panel, Series, drawn_values, numbers, span
 from benchmark.statistics.paired import mean_interval
-from reports.analysis.embedding import ASSIGNMENTS, Embedding, by_chance_of, distance_by_group, embed_users
-from reports.analysis.group_totals import EXPERIMENT, group_totals, has_few_users
+from reports.analysis.users import (
+    ASSIGNMENTS,
+    EXPERIMENT,
+    Embedding,
+    by_chance_of,
+    distance_by_group,
+    embed_users,
+    group_totals,
+    has_few_users,
+)
 from reports.figures.by_parameter import mean_series
 from reports.labels import algorithm_label, dataset_label, front_text, seeds_line, seeds_note, seeds_sentence
 from reports.read.context import Context

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.answers.tables import COST, best_within, interval
 from benchmark.method_card import is_rule
 from benchmark.metrics import Metric, objective
+from benchmark.results.frames import COST, best_within, interval
 from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.paired import paired_interval
 from benchmark.statistics.seeds import number_of_seeds
@@ -17,7 +17,7 @@ from reports.labels import algorithm_label, dataset_label, front_text, reference
 from reports.read.differences import PREFIX
 from reports.read.methods import method
 from reports.read.run_table import variants
-from reports.tables.references import stream_options
+from reports.tables.settings import stream_options
 
 FEW = 10.0
 """Transfers per client: what so few of them give is said, too."""

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from benchmark.statistics.budgets import PRIMARY_BUDGETS
 from reports.analysis.board import budget_text, primary_text
-from reports.analysis.verdicts import MEANINGS
+from reports.analysis.claims import MEANINGS
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,18 @@
 """`report.html`: one file with all figures, tables and data cards; it opens anywhere, without a network."""
 
+import gzip
+import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from data_pipelines.support.files import write_whole
 from reports.page.answer import make_answer
 from reports.page.glossary import linked, terms_used
-from reports.page.packed import packed, packed_json, plotly_script
-from reports.page.sections import (
-    Section,
-    has_paper,
-    headline,
-    is_incomplete,
-    make_sections,
-    own_experiments,
-    remarks,
-)
+from reports.page.sections import Section, has_paper, headline, is_incomplete, make_sections, own_experiments, remarks
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.write.figure import Figure
@@ -26,6 +20,35 @@ from reports.write.table import Table, with_code
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+DIGITS = 6
+"""Significant digits of numbers in plots; texts that readers see are made before."""
+
+
+def packed(text: str) -> str:
+    """Return a text as gzip in base64; the same text gives the same result."""
+    return b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+def packed_json(value: Any) -> str:
+    """Return a value as compressed JSON, without NaN, its numbers rounded."""
+    return packed(json.dumps(_rounded(value), allow_nan=False, ensure_ascii=False, separators=(",", ":")))
+
+
+def plotly_script() -> str:
+    """Return Plotly's JavaScript from its Python package."""
+    return files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 1e15 else float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_rounded(each) for each in value]
+    return value
+
 
 WEB = Path(__file__).parent / "web"  # not by the package's name: a folder `reports` can hide an editable install
 TITLE = "Federated bandits: how much reward for how little communication?"

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.answers.recommendation import Recommendation, limit_text, score_text, setting_of, transfers_text
 from benchmark.board.board import run_table
+from benchmark.recommend.recommendation import Recommendation, limit_text, score_text, setting_of, transfers_text
 from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.seeds import CHOOSING_SEEDS
 from benchmark.styles import style
 from data_pipelines.support.files import write_whole
-from reports.page.packed import packed, plotly_script
-from reports.page.page import asset, environment, in_script
+from reports.page.page import asset, environment, in_script, packed, plotly_script
 
 MAX_ABOVE = 2
 """References that are further above the best setting than this, in heights from the worst setting or random choice to

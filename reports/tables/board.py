@@ -4,8 +4,15 @@ import pandas as pd
 
 from benchmark.board.task import board_fingerprint
 from benchmark.statistics.budgets import full_transfer
-from reports.analysis.board import choice_rows, pair_rows, primary_text, score_rows, sensitivity_rows, summary_rows
-from reports.analysis.board_users import user_rows
+from reports.analysis.board import (
+    choice_rows,
+    pair_rows,
+    primary_text,
+    score_rows,
+    sensitivity_rows,
+    summary_rows,
+    user_rows,
+)
 from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context
 from reports.read.results import Results

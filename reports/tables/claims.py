@@ -1,21 +1,38 @@
-"""The matrix: which of the paper's claims hold, on which data. Each claim is a row, each variant a column."""
+"""The paper's claims with ours: which hold on which data, every number, the chosen α, communication at equal regret."""
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from benchmark.statistics.equal_regret import EqualRegret, at_equal_regret
+from benchmark.statistics.equivalence import COMMUNICATION_SHARE, REWARD_SHARE
 from benchmark.statistics.holm import MIN_SEEDS
+from benchmark.statistics.paired import mean_interval
 from benchmark.statistics.seeds import number_of_seeds
-from benchmark.statistics.verdicts import ClaimVerdict, no_statement
-from reports.analysis.claims import COUNT, DIRECTION, NUMBER, TABLE_2, TUNED, Judged, combined, judged_claims
-from reports.analysis.table_2 import judged_cells
-from reports.paper import variant_labels
+from benchmark.statistics.verdicts import ClaimVerdict, count_verdicts, no_statement
+from reports.analysis.claims import (
+    COUNT,
+    DIRECTION,
+    KINDS,
+    NUMBER,
+    TABLE_2,
+    TUNED,
+    Judged,
+    combined,
+    judged_cells,
+    judged_claims,
+)
+from reports.analysis.directions import paired_fronts
+from reports.labels import algorithm_label, dataset_label, front_text
+from reports.paper import paper, variant_labels
 from reports.read.context import Context
 from reports.read.results import Results
-from reports.read.tuned import EDGE, tuned_experiment
+from reports.read.tuned import EDGE, TunedSetting, choosing_seeds, grid_of, tuned_experiment, tuned_settings
 from reports.subjects import PAPER
-from reports.tables.paper_against_ours import counts_text, of_kind
-from reports.write.table import Table
+from reports.write.table import Table, interval_columns
 
 ORDER = 10
 SUMMARIES = {
@@ -37,6 +54,12 @@ TUNED_CAPTION = (
 
 
 def tables(results: Results, context: Context) -> list[Table]:
+    """Return the matrix of claims, all claims with ours, the chosen α, and communication at equal regret."""
+    makers = (matrix_tables, list_tables, tuned_tables, equal_regret_tables)
+    return [table for make_tables in makers for table in make_tables(results, context)]
+
+
+def matrix_tables(results: Results, context: Context) -> list[Table]:
     """Return the matrix, or one row that says that seeds are too few; none if no claim concerns these experiments."""
     frame = matrix(results, context)
     if frame.empty:
@@ -149,3 +172,146 @@ def _with_seeds(claims: Sequence[Judged]) -> str:
 
 def _summary(claims: list[Judged], variant: str) -> str:
     return counts_text([claim for claim in claims if claim.variant == variant]) or NONE
+
+
+PLURALS = {
+    DIRECTION: "Directions",
+    TUNED: "Directions with a tuned α",
+    NUMBER: "Numbers",
+    COUNT: "Counts of the data",
+    TABLE_2: "Cells of Table 2",
+}
+
+
+def list_tables(results: Results, context: Context) -> list[Table]:
+    """Return one table of directions, numbers, counts and Table 2; none if none concerns these experiments."""
+    claims = [*judged_claims(results, context), *judged_cells(results, context)]
+    if not claims:
+        return []
+    counts = " ".join(
+        f"{PLURALS[kind]}: {counts_text(of_kind(claims, kind))}." for kind in KINDS if of_kind(claims, kind)
+    )
+    frame = pd.DataFrame([_claim_row(claim) for claim in claims])
+    title = "All claims of the paper, with ours"
+    caption = f"{counts} {RULES}"
+    return [Table("paper_against_ours", title, caption, frame, context.labels(context.runs), subject=PAPER)]
+
+
+RULES = (
+    f"A number is reproduced if the 90 % interval of our mean lies within ±{REWARD_SHARE:.0%} of (reward − 1) or "
+    f"±{COMMUNICATION_SHARE:.0%} of a communication around it, and different if the 95 % interval lies outside; a "
+    f"count must be equal. Directions are tested by seed with Holm's correction over all of them, and "
+    f"those with a tuned α over all of those (p); opposite means significant against the paper. With fewer than "
+    f"{MIN_SEEDS} seeds everything is undecided. Mechanical means that both numbers are zero. A claim about several "
+    f"levels of regret has a row for each, and each row is counted."
+)
+
+
+def of_kind(claims: Sequence[Judged], kind: str) -> list[Judged]:
+    """Return the claims of one kind."""
+    return [claim for claim in claims if claim.kind == kind]
+
+
+def counts_text(claims: Sequence[Judged]) -> str:
+    """Count claims by verdict, mechanical ones last: 17 reproduced, 1 opposite; and 3 mechanical."""
+    counts = count_verdicts(claim.verdict for claim in claims)
+    mechanical = counts.pop(ClaimVerdict.MECHANICAL)
+    texts = [", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)]
+    texts += [f"{mechanical} mechanical"] if mechanical else []
+    return "; and ".join(text for text in texts if text)
+
+
+def _claim_row(claim: Judged) -> dict[str, Any]:
+    mean, low, high = claim.interval or (math.nan, math.nan, math.nan)
+    return {
+        "kind": claim.kind,
+        "place": claim.place,
+        "variant": variant_labels()[claim.variant],
+        "data": claim.data,
+        "claim": claim.claim + (f", {claim.at}" if claim.at else ""),
+        "paper": math.nan if claim.paper is None else claim.paper,
+        "ours": claim.ours or mean,
+        "ours_low": low,
+        "ours_high": high,
+        "seeds": claim.seeds or None,
+        "p": f"{claim.p:.2g}" if claim.p == claim.p else "",
+        "verdict": str(claim.verdict) + (f" ({claim.caveat})" if claim.caveat else ""),
+        "remark": claim.remark,
+    }
+
+
+def tuned_tables(results: Results, context: Context) -> list[Table]:
+    """Return one table; none if α has not been tuned."""
+    if results.tuning.empty:
+        return []
+    settings = tuned_settings(results.tuning)
+    frame = pd.DataFrame([_tuned_row(setting) for setting in settings])
+    grids = {", ".join(f"{value:g}" for value in grid_of(setting.algorithm)) for setting in settings}
+    seeds = choosing_seeds()
+    caption = (
+        f"α with the best mean normalised reward on {len(seeds)} seeds for choosing ({seeds[0]} to {seeds[-1]}), among "
+        f"{'; '.join(sorted(grids))}; {EDGE}: at the edge of the grid. Choosing: the mean on these seeds. Normalised "
+        "reward: the mean on the report seeds with a 95 % Student t interval."
+    )
+    labels, name = context.labels(results.tuning), tuned_experiment()
+    return [Table("tuned", "The chosen α", caption, frame, labels, (name,), subject=PAPER)]
+
+
+def _tuned_row(setting: TunedSetting) -> dict[str, Any]:
+    rewards = setting.runs["normalised_reward"] if setting.runs is not None else pd.Series(dtype=float)
+    interval = mean_interval(rewards) if len(rewards) else (math.nan, math.nan, math.nan)
+    return {
+        "data": dataset_label(setting.stream),
+        "algorithm": algorithm_label(setting.algorithm),
+        "threshold": front_text(setting.algorithm, setting.threshold),
+        "α": setting.missing or setting.alpha_text,
+        "choosing": setting.score,
+        **interval_columns("normalised_reward", interval),
+        "seeds": len(rewards) or None,
+    }
+
+
+KNOWN, ALL = "2 per known client", "2N"
+
+
+def equal_regret_tables(results: Results, context: Context) -> list[Table]:
+    """Return one table; none without runs of both methods."""
+    stated = paper()["equal_regret"]
+    first, second = stated["synchronous"], stated["asynchronous"]
+    rows: list[dict[str, Any]] = []
+    for experiment in stated["experiments"]:
+        for stream, runs in results.runs[results.runs["experiment"] == experiment].groupby("stream", sort=False):
+            for charge in (KNOWN, ALL):
+                fronts = paired_fronts(_charged(runs, first, results) if charge == ALL else runs, first, second)
+                levels = at_equal_regret(*fronts) if fronts[0] else []
+                rows += [
+                    {"clients": dataset_label(str(stream)), "charge": charge, **_level_row(level)} for level in levels
+                ]
+    if not rows:
+        return []
+    names = [algorithm_label(name) for name in (first, second)]
+    caption = (
+        f"C_T of {names[0]} over C_T of {names[1]} at regrets of a given share above the least regret of both: "
+        f"geometric mean over seeds with a 95 % interval; below 1, {names[0]} needs less. log C_T is interpolated "
+        "between undominated settings. Charge: the transfers of one synchronisation, 2 per client known at that time "
+        "(ours) or 2N, with N the number of clients that appear in the stream. Synchronisations are counted from the "
+        "recorded uploads of each client. Last columns: seeds on which only one of the methods reaches this regret."
+    )
+    experiments = tuple(name for name in stated["experiments"] if name in set(results.runs["experiment"]))
+    title = "Communication at equal regret"
+    return [Table("equal_regret", title, caption, pd.DataFrame(rows), (), experiments, subject=PAPER)]
+
+
+def _level_row(level: EqualRegret) -> dict[str, Any]:
+    seeds = int(np.isfinite(level.log_ratios).sum())
+    only = {"only the first": level.only_first, "only the second": level.only_second}
+    return {"above the least": f"{level.above:.0%}", **interval_columns("ratio", level.ratio()), "seeds": seeds, **only}
+
+
+def _charged(runs: pd.DataFrame, synchronous: str, results: Results) -> pd.DataFrame:
+    """Return the runs with 2N transfers for each synchronisation; runs without client totals are left out."""
+    is_sync = runs["algorithm"] == synchronous
+    counts = [results.synchronisations(str(run_id)) for run_id in runs.loc[is_sync, "run_id"]]
+    transfers = pd.Series(counts, index=runs.index[is_sync], dtype=float) * 2 * runs.loc[is_sync, "clients"]
+    communication = transfers.reindex(runs.index).where(is_sync, runs["communication"])
+    return runs.assign(communication=communication).dropna(subset=["communication"])

@@ -1,12 +1,19 @@
-"""Every setting of an experiment: means over seeds of the objective and of communication. None is called best."""
+"""Every setting of an experiment, and the references: means over seeds. None is called best."""
+
+from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
 from benchmark.metrics import objective
 from reports.analysis.seeds import over_seeds
-from reports.labels import algorithm_label, dataset_label, variant_text
+from reports.labels import algorithm_label, dataset_label, front_text, reference_label, variant_text
+from reports.figures.fronts import are_lines
 from reports.read.context import Context
+from reports.read.differences import PREFIX, describe
 from reports.read.experiment_files import effects_of
+from reports.read.methods import method
+from reports.read.planned import STREAM_SETTINGS
 from reports.read.results import Results
 from reports.subjects import SETTINGS
 from reports.write.table import Table, with_cut_intervals
@@ -19,7 +26,12 @@ CAPTION = (
 
 
 def tables(results: Results, context: Context) -> list[Table]:
-    """Return a list of settings for each stream of an experiment; studies have their own tables."""
+    """Return all settings of each experiment, then what references earn beside the best method on the same streams."""
+    return setting_tables(results, context) + reference_tables(results, context)
+
+
+def setting_tables(results: Results, context: Context) -> list[Table]:
+    """Return a list of settings for each stream of an experiment; studies have their own setting_tables."""
     all_tables = []
     for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
         if not effects_of(str(experiment)):
@@ -45,3 +57,61 @@ def _table(name: str, title: str, label: str, experiment: str, runs: pd.DataFram
     frame = pd.DataFrame(columns)
     table = Table(name, title, CAPTION, frame, notes, (experiment,), subject=SETTINGS, short_caption="")
     return with_cut_intervals(table, "C_T")
+
+
+NOT_SHOWN = ("arms", "dimension")
+
+
+def reference_tables(results: Results, context: Context) -> list[Table]:
+    """Return one table of all streams on which a reference has run; none without any."""
+    runs = results.runs.assign(stream=[stream_options(each) for each in results.runs["configuration"]])
+    runs = runs.drop_duplicates(["dataset", "source", "algorithm", "configuration", "seed"], keep="last")
+    streams = [part for _, part in runs.groupby(["dataset", "source", "stream"]) if are_lines(part).any()]
+    if not streams:
+        return []
+    rows = [row for part in streams for row in _rows(part)]
+    caption = (
+        "References read item ids (most seen, most popular) or all rewards (in hindsight); they are charged no "
+        "transfers and are not ranked. The best method is the setting with the best mean on the "
+        "same seeds, which favours it. "
+        "Means over seeds with 95 % Student t intervals."
+    )
+    used = pd.concat(streams)
+    experiments = tuple(sorted({*used.loc[are_lines(used), "experiment"]}))
+    frame = pd.DataFrame(rows)
+    notes = context.labels(used[used["experiment"].isin(experiments)])
+    return [Table("references", "Reference lines", caption, frame, notes, experiments, subject=SETTINGS)]
+
+
+def stream_options(configuration: Any) -> str:
+    """Return the options of a stream that differ from the defaults, as text."""
+    names = [f"{PREFIX}{name}" for name in STREAM_SETTINGS if name not in NOT_SHOWN]
+    defaults = {name: STREAM_SETTINGS[name.removeprefix(PREFIX)] for name in names}
+    differing = [name for name in names if configuration.get(name, defaults[name]) != defaults[name]]
+    return describe(configuration, differing)
+
+
+def _rows(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    metric = objective(runs["source"])
+    means = over_seeds(runs.assign(experiment=""), [metric.name])
+    means = means.assign(is_reference=are_lines(means)).sort_values(metric.name, ascending=metric.better == "lower")
+    methods = means[~means["is_reference"]].head(1)
+    level = float(methods[metric.name].iloc[0]) if len(methods) else float("nan")
+    for _, row in means[means["is_reference"] | means.index.isin(methods.index)].iterrows():
+        is_better = row["is_reference"] and metric.sign * row[metric.name] > metric.sign * level
+        yield {
+            "data": dataset_label(str(runs["dataset"].iloc[0])),
+            "stream": runs["stream"].iloc[0] or "default",
+            "rule": _label(row),
+            "kind": method(str(row["algorithm"])).role if row["is_reference"] else "best method",
+            **{f"{metric.label}{end}": float(row[f"{metric.name}{end}"]) for end in ("", "_low", "_high")},
+            "better than the best method": "yes" if is_better else "",
+            "seeds": int(row["seeds"]),
+        }
+
+
+def _label(row: "pd.Series[Any]") -> str:
+    name = str(row["algorithm"])
+    if row["is_reference"]:
+        return reference_label(name, str(row["variant"]))
+    return f"{algorithm_label(name)} {front_text(name, float(row['threshold']))}".strip()

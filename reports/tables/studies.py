@@ -1,4 +1,4 @@
-"""Studies: the effect of one setting, with all others held constant, on the same seeds."""
+"""Studies: the effect of one setting with all others held constant, and of how data are prepared, on the same seeds."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,25 +10,27 @@ from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import Experiment, load_experiment
 from benchmark.records.record import Configuration
 from benchmark.statistics.paired import mean_interval
-from reports.labels import algorithm_label, dataset_label
+from reports.labels import algorithm_label, dataset_label, front_text
+from reports.paper import paper
 from reports.read.context import Context
 from reports.read.differences import PREFIX, Words, describe, differing_names, value_text
 from reports.read.experiment_files import effects_of
 from reports.read.results import Results
 from reports.subjects import STUDIES
-from reports.write.table import Table, with_cut_intervals
+from reports.write.table import Table, interval_columns, with_cut_intervals
 
 ORDER = 15
 NO_VALUES = pd.Series(dtype=float)
 
 
 def tables(results: Results, context: Context) -> list[Table]:
-    """Return a table for each study: an experiment whose file has `effects_of`."""
-    return [
+    """Return a table for each study, an experiment whose file has `effects_of`, then those of the ablations."""
+    studies = [
         _table(load_experiment(name), results.runs[results.runs["experiment"] == name], context)
         for name in results.experiments()
         if effects_of(name)
     ]
+    return studies + ablation_tables(results, context)
 
 
 def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Table:
@@ -57,18 +59,12 @@ def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric, words
         for effect, values in sorted(by_seed.items(), key=lambda item: (item[0] != default, item[0])):
             row: dict[str, Any] = {"data": dataset_label(str(dataset)), "algorithm": algorithm_label(str(algorithm))}
             row |= {"held constant": held, "threshold": float(str(threshold)), "setting": effect, "seeds": len(values)}
-            row |= _interval(metric.label, values[metric.name])
-            differences = NO_VALUES if first is None or effect == default else _difference(values, first, metric.name)
-            row |= _interval("difference", differences)
-            yield row | _interval("C_T", values["communication"])
-
-
-def _difference(values: pd.DataFrame, baseline: pd.DataFrame, name: str) -> "pd.Series[float]":
-    return (values[name] - baseline[name]).dropna()
-
-
-def _interval(name: str, values: "pd.Series[float]") -> dict[str, float]:
-    return dict(zip((name, f"{name}_low", f"{name}_high"), mean_interval(values), strict=True))
+            row |= interval_columns(metric.label, mean_interval(values[metric.name]))
+            differences = (
+                NO_VALUES if first is None or effect == default else (values[metric.name] - first[metric.name]).dropna()
+            )
+            row |= interval_columns("difference", mean_interval(differences))
+            yield row | interval_columns("C_T", mean_interval(values["communication"]))
 
 
 def _setting_text(setting: Mapping[str, str], words: Words) -> str:
@@ -91,3 +87,38 @@ def _held_constant(runs: pd.DataFrame, baseline: Mapping[str, str], words: Words
         for stream in set(streams)
     }
     return [describe(other, names[stream], words) for other, stream in zip(others, streams, strict=True)]
+
+
+def ablation_tables(results: Results, context: Context) -> list[Table]:
+    """Return a table for each experiment that paper.toml declares as an ablation: why answers depend on the data."""
+    return [
+        _ablation_table(experiment, results, context)
+        for experiment in paper()["ablations"]["experiments"]
+        if experiment in results.experiments()
+    ]
+
+
+def _ablation_table(experiment: str, results: Results, context: Context) -> Table:
+    runs = results.runs[results.runs["experiment"] == experiment]
+    caption = (
+        "Normalised reward without communication and with the most frequent communication of each method, on data that "
+        "differ in one property, and their difference, paired by seed: means with 95 % intervals."
+    )
+    order = {stream: number for number, stream in enumerate(runs["stream"].unique())}
+    frame = pd.DataFrame(_ablation_rows(runs.sort_values("stream", key=lambda names: names.map(order), kind="stable")))
+    title, labels = results.about(experiment).title, context.labels(runs)
+    return Table(experiment, title, caption, frame, labels, (experiment,), subject=STUDIES)
+
+
+def _ablation_rows(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for (stream, algorithm), part in runs.groupby(["stream", "algorithm"], sort=False):
+        least, most = (part["threshold"].agg(end) for end in ("min", "max"))
+        often, alone = (
+            part[part["threshold"] == value].set_index("seed")["normalised_reward"] for value in (least, most)
+        )
+        difference = (alone - often).dropna()
+        name = str(algorithm)
+        row: dict[str, Any] = {"data": dataset_label(str(stream)), "algorithm": algorithm_label(name)}
+        for column, values in ((front_text(name, least), often), (front_text(name, most), alone)):
+            row |= interval_columns(column, mean_interval(values))
+        yield row | interval_columns("difference", mean_interval(difference)) | {"seeds": len(difference)}

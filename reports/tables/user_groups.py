@@ -6,14 +6,14 @@ import pandas as pd
 
 from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, mean_interval
 from benchmark.statistics.seeds import number_of_seeds
-from reports.analysis.group_totals import EXPERIMENT, group_totals, has_few_users
-from reports.analysis.table_2 import ARMS
+from reports.analysis.claims import ARMS
+from reports.analysis.users import EXPERIMENT, group_totals, has_few_users
 from reports.labels import algorithm_label, dataset_label
 from reports.paper import paper, stream_of
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import USERS
-from reports.write.table import Table, with_cut_intervals
+from reports.write.table import Table, interval_columns, with_cut_intervals
 
 ORDER = 40
 SUM = "sum"
@@ -82,7 +82,7 @@ def _row(
     }
     stated = papers.get((threshold, min_activity), {})
     for metric in ("uploads", "reward"):
-        row |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), mean_interval(totals[metric]), strict=True))
+        row |= interval_columns(metric, mean_interval(totals[metric]))
     row["normalised reward"] = row["reward"] / (data / arms) if data else float("nan")
     if papers:
         names = ("users", "data", "uploads", "reward", "normalised reward")

@@ -13,7 +13,7 @@ from benchmark.charts.with_matplotlib import picture_files
 from benchmark.charts.with_plotly import annotations, to_plotly
 from data_pipelines.support.files import write_whole
 from reports.subjects import FIGURES, Subject
-from reports.write.csv_text import csv_text
+from reports.write.table import csv_text
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""A table and its four formats: Markdown, LaTeX and HTML with title, caption and notes; CSV with numbers and labels."""
+"""A table and its formats: Markdown, LaTeX and HTML with title, caption and notes; CSV with numbers and data labels."""
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -14,8 +15,8 @@ from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
 from data_pipelines.data_label import is_data_label
 from reports.labels import threshold_text
+from reports.read.differences import describe
 from reports.subjects import FURTHER, Subject
-from reports.write.csv_text import csv_text
 from reports.write.latex import latex_table
 
 NO_INTERVAL = "(no interval)"
@@ -115,6 +116,11 @@ class Table:
         return bool(cells) and all(isinstance(cell, Real) and not isinstance(cell, bool) for cell in cells)
 
 
+def interval_columns(name: str, interval: tuple[float, float, float]) -> dict[str, float]:
+    """Return a mean and the ends of its interval as the three columns of a table."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), interval, strict=True))
+
+
 CUT = "Intervals of counts are cut at 0."
 
 
@@ -201,3 +207,22 @@ def _html_cell(tag: str, text: str, is_number: bool, more: str = "") -> str:
     kind = ' class="number"' if is_number else ""
     content = re.sub(r"(\[[^\[\]]*\])$", r"<span>\1</span>", escape(text)) if is_number else escape(text)
     return f"<{tag}{kind}{more}>{content}</{tag}>"
+
+
+def csv_text(frame: pd.DataFrame, labels: Sequence[str] = ()) -> str:
+    """Return a table as CSV; several values in a cell, such as seeds, are separated by spaces: 0 1 2.
+
+    A configuration is written as `name=value, name=value`.
+
+    The labels of the data are a column, so that they stay with the numbers.
+    """
+    cells = frame.map(_cell)
+    if labels:
+        cells = cells.assign(data_label="; ".join(labels))
+    return cells.to_csv(index=False, lineterminator="\n")
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return describe(value, value)
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value

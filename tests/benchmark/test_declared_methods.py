@@ -182,7 +182,7 @@ class Plain:
 
 def test_a_plain_class_is_declared_by_its_constructor():
     declaration = Declaration.of(Plain, "mine:Plain")
-    assert (declaration.label, declaration.front, declaration.tuning) == ("Plain (mine)", GAMMA, {})
+    assert (declaration.label, declaration.front, declaration.tuned) == ("Plain (mine)", GAMMA, ())
     assert declaration.parameters == ("first", "gamma", "threshold")
     assert (declaration.role, declaration.version, declaration.style) == ("contender", 1, None)
 

@@ -21,8 +21,10 @@ from algorithms.method import EVERYTHING_SHARED, NO_COMMUNICATION, Declaration, 
 from algorithms.registry import built_in_methods, module_names
 from algorithms.stream import StreamOutline
 from benchmark import EventStream
+from benchmark.board.entries import declared_grids
 from benchmark.execution.replay import replay
 from benchmark.plan.algorithm_names import hyper_parameters, make_algorithm
+from benchmark.protocol import load_protocol
 from benchmark.styles import FIRST_FREE, style
 from data_pipelines import simulate
 from tests.golden.runs import golden
@@ -131,7 +133,7 @@ def test_an_unknown_parameter_is_refused_in_one_line(declaration: Declaration) -
 def test_a_wrong_value_is_refused_with_its_name(declaration: Declaration, value: Any) -> None:
     assert declaration.front is not None
     middle = {declaration.front.parameter: declaration.front.grid[6]}
-    for parameter in (declaration.front.parameter, *declaration.tuning):
+    for parameter in (declaration.front.parameter, *declaration.tuned):
         with pytest.raises(ValueError, match=rf"^{parameter}\w* (must|is missing)") as error:
             make_algorithm(declaration.name, {**middle, parameter: value})
         assert "\n" not in str(error.value)
@@ -152,7 +154,8 @@ def test_the_grid_runs_from_the_least_to_the_most_communication(declaration: Dec
 def test_there_are_144_configurations_to_tune_over(declaration: Declaration) -> None:
     front = declaration.front
     assert front is not None
-    values = {front.parameter: front.grid, **declaration.tuning}
+    values = declared_grids(declaration, load_protocol(), 1.0)
+    assert values[front.parameter] == front.grid
     configurations = [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
     assert len({declaration.method(**configuration) for configuration in configurations}) == 144
 

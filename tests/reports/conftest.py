@@ -25,7 +25,7 @@ def _no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 def _five_users_are_enough() -> Iterator[None]:
     """The data set made by hand has five users, whose numbers are easy to check; a report needs more to show groups."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reports.analysis.group_totals.MIN_USERS", 5)
+        patch.setattr("reports.analysis.users.MIN_USERS", 5)
         yield
 
 

@@ -10,8 +10,7 @@ from benchmark.__main__ import main
 from benchmark.records.reader import finished_runs, something_is_running
 from benchmark.ui.server import find_experiment
 from data_pipelines.prepare.prepared import data_folder
-from reports.build import build, folder_of
-from reports.makers import file_name
+from reports.build import build, file_name, folder_of
 from reports.write.record import ANALYSIS
 from tests.reports.hand_made import HandMade, write_data, write_fig_a, write_user_groups
 from tests.reports.whole_page import whole_page

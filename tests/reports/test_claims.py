@@ -10,14 +10,13 @@ import pandas as pd
 import pytest
 
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
-from reports.analysis.claims import combined
-from reports.analysis.user_directions import losses_text, nearer_to_centre
-from reports.analysis.verdicts import MEANINGS
+from reports.analysis.claims import MEANINGS, combined
+from reports.analysis.directions import losses_text, nearer_to_centre
 from reports.figures import claims as claims_figure
 from reports.paper import paper, stream_of, variant_labels
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
-from reports.tables import bounds, claims, equal_regret, paper_against_ours, settings, user_groups
+from reports.tables import bounds, claims, settings, user_groups
 from reports.write.table import Table
 from tests.reports.hand_made import HandMade, write_data, write_user_groups
 from tests.reports.judged import ALONE, MATCHED, OUR, THEIRS, rows
@@ -27,7 +26,7 @@ EQUAL = "Sync-LinUCB needs less C_T than Async-LinUCB at equal regret"
 
 
 def against(results: Results, *experiments: str) -> Table:
-    (table,) = paper_against_ours.tables(results, make_context(results, experiments=experiments))
+    (table,) = claims.list_tables(results, make_context(results, experiments=experiments))
     return table
 
 
@@ -58,7 +57,7 @@ def test_a_claim_is_judged_on_each_variant_of_its_data():
         MATCHED: "reproduced",
     }
     assert found["seeds"].tolist() == [6, 6, 6]
-    (matrix,) = claims.tables(results, make_context(results, experiments=["fig_d"]))
+    (matrix,) = claims.matrix_tables(results, make_context(results, experiments=["fig_d"]))
     assert matrix.frame.loc[matrix.frame["claim"] == ALONE, [THEIRS, OUR, MATCHED]].to_numpy().tolist() == [
         ["reproduced", "opposite", "reproduced"]
     ]
@@ -81,7 +80,7 @@ def test_fewer_than_five_seeds_decide_nothing():
 def test_one_row_replaces_the_matrix_where_all_have_too_few_seeds():
     results, context = made_up(alone_minus_frequent("lastfm-tagged", 1, seeds=2) + alone_minus_frequent("lastfm", 1, 1))
     context = make_context(results, context.folder, ["fig_d"])
-    (table,) = claims.tables(results, context)
+    (table,) = claims.matrix_tables(results, context)
     assert table.frame["verdicts"].tolist() == ["1 to 2 seeds: no statement on differences (5 are needed)"]
     assert claims_figure.figures(results, context) == []
 
@@ -90,7 +89,7 @@ def test_a_cell_says_that_seeds_are_too_few():
     runs = alone_minus_frequent("lastfm-tagged", 1) + alone_minus_frequent("lastfm", 1, seeds=2)
     results, context = made_up(runs)
     context = make_context(results, context.folder, ["fig_d"])
-    (table,) = claims.tables(results, context)
+    (table,) = claims.matrix_tables(results, context)
     reason = "undecided: 2 seeds (5 are needed)"
     assert rows(table, ALONE)[[THEIRS, OUR]].to_numpy().tolist() == [["reproduced", reason]]
     assert "too few seeds" in MEANINGS[ClaimVerdict.UNDECIDED]
@@ -102,10 +101,10 @@ def test_two_seeds_have_no_interval_in_any_table():
     results, context = made_up(two_methods("simulated-uniform", "fig_a", 0.1, seeds=2))
     context = make_context(results, context.folder, ["fig_a"])
     tables = [
-        *equal_regret.tables(results, context),
+        *claims.equal_regret_tables(results, context),
         *bounds.tables(results, context),
         *settings.tables(results, context),
-        *paper_against_ours.tables(results, context),
+        *claims.list_tables(results, context),
     ]
     assert len(tables) >= 5
     for table in tables:
@@ -151,7 +150,7 @@ def test_communication_at_equal_regret_is_compared_at_five_levels():
     assert levels == ["5", "10", "20", "50", "100"]
     assert found["ours"].str.startswith("ratio 0.1").all()
     assert set(found["verdict"]) == {"reproduced"}
-    (matrix,) = claims.tables(results, make_context(results, experiments=["fig_a"]))
+    (matrix,) = claims.matrix_tables(results, make_context(results, experiments=["fig_a"]))
     assert rows(matrix, EQUAL)[THEIRS].tolist() == ["reproduced"]
 
 
@@ -266,7 +265,7 @@ def tagged(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> tuple
 
 
 def test_each_cell_of_table_2_is_judged(tagged: tuple[Results, Context]):
-    (table,) = paper_against_ours.tables(*tagged)
+    (table,) = claims.list_tables(*tagged)
     cells = table.frame[table.frame["kind"] == "Table 2"]
     assert len(cells) == 11 * (2 + 3 * 2)
     by_claim = cells.set_index("claim")
@@ -290,7 +289,7 @@ def test_the_papers_table_2_is_next_to_ours(tagged: tuple[Results, Context]):
 
 
 def test_the_loss_of_reward_is_tested_by_group(tagged: tuple[Results, Context]):
-    (table,) = paper_against_ours.tables(*tagged)
+    (table,) = claims.list_tables(*tagged)
     found = rows(table, "from γ=6001 to γ=3", variant=THEIRS)
     # Less active, 10 to 80: 10 → 5, 11 → 6 …; most active: 10 → 9, 11 → 10 …
     less, most = np.mean([[5 / (10 + seed), 1 / (10 + seed)] for seed in range(6)], axis=0)
@@ -328,7 +327,7 @@ def test_synchronisations_are_charged_to_known_or_to_all_clients(fresh: HandMade
                 clients=clients,
             )
     results = read_results(fresh.uri)
-    (table,) = equal_regret.tables(results, make_context(results))
+    (table,) = claims.equal_regret_tables(results, make_context(results))
     known, everybody = (table.frame[table.frame["charge"] == charge] for charge in ("2 per known client", "2N"))
     assert known["ratio"].tolist() == pytest.approx([0.6] * 5)
     assert everybody["ratio"].tolist() == pytest.approx([1.0] * 5)  # the stream has five clients
@@ -343,7 +342,7 @@ def test_every_claim_has_a_stream_in_the_papers_preparation():
 def test_experiments_that_are_not_in_the_paper_are_not_compared_with_it():
     results, _ = made_up([run("async-linucb", 2.0, experiment="mine", dataset="own")])
     context = make_context(results, experiments=["mine"])
-    assert paper_against_ours.tables(results, context) == claims.tables(results, context) == []
+    assert claims.list_tables(results, context) == claims.matrix_tables(results, context) == []
 
 
 def test_the_picture_of_claims_has_a_legend_with_the_colour_symbol_and_meaning_of_each_verdict():

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
 from benchmark.records.record import RunRecord
+from reports.build import makers
 from reports.write.figure import Figure, make_figure
 from reports.drawing.style import house_style, panels
 from reports.figures import by_global_dim, by_threshold, fronts
-from reports.makers import makers
 from reports.read.context import Context
 from reports.read.results import Results
 from tests.reports.made_up import crowded, made_up, many_settings, run

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from reports.analysis.directions import check_direction
-from reports.analysis.evidence import evidence
-from reports.analysis.verdicts import data_caveat
+from reports.analysis.claims import data_caveat
+from reports.analysis.directions import check_direction, evidence
 from tests.reports.made_up import made_up, run
 
 

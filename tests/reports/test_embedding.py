@@ -9,8 +9,8 @@ from sklearn.decomposition import PCA
 
 from data_pipelines.prepare.features import scale
 from data_pipelines.prepare.prepared import Prepared
-from reports.analysis.embedding import embed_users, mean_features
-from reports.analysis.user_directions import nearer_to_centre
+from reports.analysis.directions import nearer_to_centre
+from reports.analysis.users import embed_users, mean_features
 from reports.figures.embedding import figures
 from reports.read.context import Context
 from reports.read.results import Results

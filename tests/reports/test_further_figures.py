@@ -211,7 +211,7 @@ def test_groups_and_embedding_of_few_users_are_omitted_and_listed_as_missing(
     results: Results, context: Context, monkeypatch: pytest.MonkeyPatch
 ):
     assert [len(module.figures(results, context)) for module in (user_groups, embedding)] == [1, 1]
-    monkeypatch.setattr("reports.analysis.group_totals.MIN_USERS", 6)
+    monkeypatch.setattr("reports.analysis.users.MIN_USERS", 6)
     assert [module.figures(results, context) for module in (user_groups, embedding)] == [[], []]
     assert user_groups_table.tables(results, context) == []
     assert [sentence for sentence in context.absent if "users" in sentence] == [

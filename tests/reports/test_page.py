@@ -12,11 +12,9 @@ import pytest
 
 from data_pipelines.data_label import LABELS
 from reports.figures import embedding, fronts, user_groups
-from reports.page.data_cards import data_cards
 from reports.page.glossary import TERMS, linked, terms_used
-from reports.page.packed import packed, packed_json, plotly_script
-from reports.page.page import in_script, page, write_page
-from reports.page.sections import headline, make_sections
+from reports.page.page import in_script, packed, packed_json, page, plotly_script, write_page
+from reports.page.sections import data_cards, headline, make_sections
 from reports.read.context import Context, make_context
 from reports.read.inputs import inputs_hash
 from reports.read.results import Results, read_results

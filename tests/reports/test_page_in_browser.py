@@ -19,7 +19,7 @@ from reports.figures import by_global_dim, embedding, fronts, over_time, user_gr
 from reports.page.page import write_page
 from reports.read.context import make_context
 from reports.read.results import read_results
-from reports.tables import bounds, missing, paper_against_ours, settings
+from reports.tables import bounds, claims, missing, settings
 from tests.benchmark.browser import chromium, looking_at
 from tests.reports.hand_made import HandMade
 from tests.reports.made_up import crowded, made_up, many_settings, run
@@ -27,7 +27,7 @@ from tests.reports.made_up import crowded, made_up, many_settings, run
 AXE = Path(axe_core_python.__file__).with_name("axe.min.js")
 SIZES = {"desktop": (1280, 900, False), "phone": (390, 844, True)}
 FIGURES = (fronts, by_global_dim, over_time, user_groups, embedding)
-TABLES = (paper_against_ours, bounds, settings, missing)
+TABLES = (claims, bounds, settings, missing)
 
 
 @pytest.fixture(scope="module")

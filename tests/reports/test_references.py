@@ -9,7 +9,7 @@ from benchmark.records.record import RunRecord
 from reports.write.figure import Figure
 from reports.drawing.reference_lines import REFERENCES
 from reports.figures.fronts import figures
-from reports.tables import references
+from reports.tables import settings
 from tests.reports.made_up import crowded, made_up, run
 
 
@@ -64,7 +64,7 @@ def test_references_of_another_experiment_are_drawn_on_the_same_stream_only():
 
 def test_references_are_listed_beside_the_best_method():
     runs = [*crowded("fig_e"), *reference_runs("fig_e")]
-    (table,) = references.tables(*made_up(runs))
+    (table,) = settings.reference_tables(*made_up(runs))
     frame = table.frame.set_index("rule")
     assert list(frame.index[:1]) == ["Most seen"]
     assert frame.loc["Most seen", "better than the best method"] == "yes"
@@ -73,7 +73,7 @@ def test_references_are_listed_beside_the_best_method():
 
 
 def test_a_table_of_references_needs_runs_of_a_reference():
-    assert references.tables(*made_up(crowded("fig_e"))) == []
+    assert settings.reference_tables(*made_up(crowded("fig_e"))) == []
 
 
 def test_a_fallback_is_labelled_in_figures():
@@ -89,7 +89,7 @@ def test_references_on_other_pools_are_rows_of_their_own():
         run("most-seen", np.nan, dataset="lastfm", normalised_reward=9.0),
         run("most-seen", np.nan, dataset="lastfm", **matched),
     ]
-    (table,) = references.tables(*made_up(runs))
+    (table,) = settings.reference_tables(*made_up(runs))
     assert sorted(table.frame["normalised reward"]) == [2.0, 9.0]
     assert sorted(table.frame["stream"]) == ["default", "negatives=popularity"]
     assert set(table.frame["seeds"]) == {1}

@@ -11,9 +11,8 @@ import pytest
 
 from data_pipelines.data_label import STAND_IN, data_label
 from reports.labels import algorithm_label, seeds_text, threshold_text
-from reports.write.csv_text import csv_text
 from reports.write.latex import escaped
-from reports.write.table import CUT, Table, cell_text, interval_text, with_cut_intervals
+from reports.write.table import CUT, Table, cell_text, csv_text, interval_text, with_cut_intervals
 
 FRAME = pd.DataFrame(
     {

@@ -18,7 +18,7 @@ from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
 from reports.read.run_table import as_runs
 from reports.read.tuned import choose_alpha, choosing_seeds, grid_of, tuned_experiment, tuned_settings
-from reports.tables import claims, missing, paper_against_ours, references, settings, tuned
+from reports.tables import claims, missing, settings
 from tests.reports.hand_made import HandMade
 from tests.reports.judged import ALONE, THEIRS, rows
 from tests.reports.made_up import made_up, run
@@ -63,7 +63,7 @@ def report_of(tuning: list[RunRecord], fixed: list[RunRecord] | None = None) -> 
 
 
 def cell(results: Results, context: Context, column: str, claim: str = ALONE) -> str:
-    (table,) = claims.tables(results, context)
+    (table,) = claims.matrix_tables(results, context)
     found = rows(table, claim)
     return str(found.loc[found["place"].str.contains("figure d"), column].iloc[0])
 
@@ -77,7 +77,7 @@ def test_tuning_can_reverse_a_direction():
     results, context = report_of(runs_with(reversed_by_tuning, (*CHOOSING, *REPORTING)), fixed)
     assert cell(results, context, THEIRS) == "reproduced"
     assert cell(results, context, THEIRS_TUNED) == "opposite"
-    (table,) = paper_against_ours.tables(results, context)
+    (table,) = claims.list_tables(results, context)
     found = rows(table, ALONE)
     found = found[found["data"].str.startswith("LastFM, tagging")]
     assert found["kind"].tolist() == ["direction", "direction, α tuned"]
@@ -116,7 +116,7 @@ def test_a_choice_at_the_edge_of_the_grid_is_marked():
 
     results, context = report_of(runs_with(better_with_more, (*CHOOSING, *REPORTING)))
     assert cell(results, context, THEIRS_TUNED) == "reproduced †"
-    (table,) = tuned.tables(results, context)
+    (table,) = claims.tuned_tables(results, context)
     assert table.frame["α"].tolist() == ["0.3†", "0.3†"]
 
 
@@ -145,16 +145,16 @@ def test_missing_runs_of_other_settings_do_not_matter():
 def test_without_any_tuned_run_the_matrix_has_no_such_columns_and_says_how_to_get_them():
     fixed = runs_with(reversed_by_tuning, REPORTING, experiment="fig_d")
     results, _ = made_up(fixed)
-    (table,) = claims.tables(results, make_context(results))
+    (table,) = claims.matrix_tables(results, make_context(results))
     assert not [name for name in table.frame if "tuned" in str(name)]
     assert "`fedbandit run claims_tuned --profile paper`" in table.caption
-    assert tuned.tables(results, make_context(results)) == []
+    assert claims.tuned_tables(results, make_context(results)) == []
 
 
 def test_tuned_directions_are_a_family_of_their_own():
     fixed = runs_with(reversed_by_tuning, REPORTING, experiment="fig_d")
     tuning = runs_with(reversed_by_tuning, (*CHOOSING, *REPORTING))
-    alone, both = (paper_against_ours.tables(*report_of(runs, fixed))[0].frame for runs in ([], tuning))
+    alone, both = (claims.list_tables(*report_of(runs, fixed))[0].frame for runs in ([], tuning))
     kept = both[both["kind"] != "direction, α tuned"].reset_index(drop=True)
     assert len(kept) < len(both)
     assert kept.astype(str).equals(alone.astype(str))
@@ -162,7 +162,7 @@ def test_tuned_directions_are_a_family_of_their_own():
 
 def test_claims_about_simulations_numbers_and_the_embedding_have_no_tuned_cell():
     results, context = report_of(runs_with(reversed_by_tuning, (*CHOOSING, *REPORTING)))
-    (table,) = claims.tables(results, make_context(results))
+    (table,) = claims.matrix_tables(results, make_context(results))
     frame = table.frame.set_index("claim")[THEIRS_TUNED]
     without = frame[frame == "–"].index
     assert {claim for claim in frame.index if "embedding" in claim or "orthogonal" in claim} <= {*without}
@@ -206,8 +206,7 @@ def test_tuned_runs_are_in_no_other_table_or_figure(stored: Results):
     assert set(stored.runs["experiment"]) == {"fig_d"}
     assert set(stored.all_runs["seed"]) == {0, 1}
     context = make_context(stored)
-    for maker in (settings, references):
-        assert not [table.name for table in maker.tables(stored, context) if "tuned" in table.name]
+    assert not [table.name for table in settings.tables(stored, context) if "tuned" in table.name]
     for maker in (fronts, over_time):
         assert not [figure.name for figure in maker.figures(stored, context) if "tuned" in figure.name]
 
@@ -226,8 +225,8 @@ def test_the_records_rebuild_the_tuned_claims_without_the_store(stored: Results,
     again, about = read_committed(tmp_path)
     assert len(again.tuning) == len(stored.tuning)
     assert len(again.runs) == len(stored.runs)
-    for maker in (claims, paper_against_ours, tuned):
-        before, after = (maker.tables(*each)[0].frame.astype(str) for each in ((stored, context), (again, about)))
+    for maker in (claims.matrix_tables, claims.list_tables, claims.tuned_tables):
+        before, after = (maker(*each)[0].frame.astype(str) for each in ((stored, context), (again, about)))
         assert after.equals(before)
 
 

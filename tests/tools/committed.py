@@ -28,15 +28,15 @@ from benchmark.records.record import RunRecord
 from benchmark.records.tags import RECORD
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_manifest
 from data_pipelines.support.files import write_whole
-from reports.analysis.board_users import user_rows
+from reports.analysis.board import user_rows
 from reports.analysis.claims import judged_claims
-from reports.analysis.group_totals import EXPERIMENT, group_totals
+from reports.analysis.users import EXPERIMENT, group_totals
 from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context, make_context
 from reports.read.results import VERSIONS, Results, read_results, versions_of
 from reports.read.run_table import as_runs, columns
 from reports.read.tuned import tuned_experiment
-from reports.tables import equal_regret
+from reports.tables import claims
 
 RECORDS = Path(__file__).parents[2] / "docs" / "records"
 RUNS, GROUPS, ABOUT = "runs.parquet", "groups.parquet", "about.json"
@@ -92,7 +92,7 @@ def write(results: Results, context: Context, folder: Path = RECORDS) -> None:
     kept = {*results.runs["run_id"], *results.tuning["run_id"]}
     records = [record for record in read(results.uri) if record.run_id in kept]
     judged_claims(results, context)  # computes what needs the data themselves
-    equal_regret.tables(results, context)
+    claims.equal_regret_tables(results, context)
     folder.mkdir(parents=True, exist_ok=True)
     _write_table(folder / RUNS, pd.DataFrame([_row(record) for record in records], columns=_columns()))
     for stream in _streams_of_groups(results):

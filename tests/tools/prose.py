@@ -15,11 +15,10 @@ from fnmatch import fnmatchcase
 import pandas as pd
 
 from benchmark.statistics.verdicts import ClaimVerdict
-from reports.analysis.claims import TUNED, judged_claims
-from reports.analysis.table_2 import judged_cells
+from reports.analysis.claims import TUNED, judged_cells, judged_claims
 from reports.read.context import Context
 from reports.read.results import Results
-from reports.tables import paper_against_ours
+from reports.tables.claims import counts_text, list_tables, of_kind
 
 VALUE = r"(?P<what>ours|p|verdict)(?P<tuned> tuned)?: (?P<data>[^:\]]+): (?P<claim>[^\]]+)"
 CHECKED = (
@@ -52,7 +51,7 @@ def filled(text: str, results: Results, context: Context) -> str:
     """Replace what is in double brackets by values, verdicts and counts; what the records do not say is an error."""
     if "[[" not in text:
         return text
-    (table,) = paper_against_ours.tables(results, context)
+    (table,) = list_tables(results, context)
 
     def inline(match: "re.Match[str]") -> str:
         if match["kind"]:
@@ -98,7 +97,7 @@ def _fits(row: Mapping[str, str], patterns: Mapping[str, str]) -> bool:
 
 def _counts(kind: str, results: Results, context: Context) -> str:
     claims = [*judged_claims(results, context), *judged_cells(results, context)]
-    return paper_against_ours.counts_text(paper_against_ours.of_kind(claims, kind))
+    return counts_text(of_kind(claims, kind))
 
 
 def typed_numbers(page: str) -> list[str]:

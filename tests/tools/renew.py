@@ -15,10 +15,8 @@ import pandas as pd
 from benchmark.statistics.paired import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict, count_verdicts
 from data_pipelines.support.files import write_whole
-from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, TUNED, judged_claims
+from reports.analysis.claims import COUNT, DIRECTION, KINDS, MEANINGS, NUMBER, TUNED, judged_cells, judged_claims
 from reports.analysis.seeds import over_seeds
-from reports.analysis.table_2 import judged_cells
-from reports.analysis.verdicts import MEANINGS
 from reports.build import OUT
 from reports.labels import algorithm_label
 from reports.figures import board as board_figures
@@ -30,18 +28,7 @@ from reports.read.context import Context
 from reports.read.experiment_files import datasets_of, effects_of
 from reports.read.methods import method
 from reports.read.results import Results
-from reports.tables import (
-    ablations,
-    board,
-    bounds,
-    claims,
-    equal_regret,
-    paper_against_ours,
-    references,
-    studies,
-    tuned,
-    user_groups,
-)
+from reports.tables import board, bounds, claims, settings, studies, user_groups
 from reports.write.table import Table, interval_text, with_cut_intervals
 from tests.tools.committed import read_committed
 from tests.tools.first_table import first_table
@@ -103,14 +90,14 @@ def renewed(text: str, results: Results, context: Context) -> str:
 def block(name: str, results: Results, context: Context) -> str:
     """Return the table of this name without its heading, as the page has its own."""
     makers: dict[str, Callable[[], pd.DataFrame | Table]] = {
-        "claims": lambda: claims.tables(results, context)[0],
+        "claims": lambda: claims.matrix_tables(results, context)[0],
         "verdict_counts": lambda: verdict_counts(results, context),
-        "equal_regret": lambda: by_level(equal_regret.tables(results, context)[0].frame),
+        "equal_regret": lambda: by_level(claims.equal_regret_tables(results, context)[0].frame),
         "fig_c_differences": lambda: differences_by_global_dim(results),
-        "study_lastfm": lambda: ablations.tables(results, context)[0],
+        "study_lastfm": lambda: studies.ablation_tables(results, context)[0],
         "directions": lambda: against_paper(results, context, DIRECTION),
         "directions_tuned": lambda: against_paper(results, context, TUNED),
-        "tuned": lambda: tuned.tables(results, context)[0],
+        "tuned": lambda: claims.tuned_tables(results, context)[0],
         "numbers": lambda: against_paper(results, context, NUMBER),
         "sizes": lambda: against_paper(results, context, COUNT),
         "time": lambda: where_the_time_goes(results),
@@ -188,16 +175,14 @@ def verdict_counts(results: Results, context: Context) -> pd.DataFrame:
         for variant, label in variant_labels().items():
             if members := [claim for claim in judged if (claim.kind, claim.variant) == (kind, variant)]:
                 counts = count_verdicts(claim.verdict for claim in members)
-                rows.append(
-                    {"claims": paper_against_ours.PLURALS[kind], "data": label, "number": len(members), **counts}
-                )
+                rows.append({"claims": claims.PLURALS[kind], "data": label, "number": len(members), **counts})
     return pd.DataFrame(rows).rename(columns=str)
 
 
 def rules() -> Table:
     """Return the meaning of each verdict on a claim, and how claims are judged."""
     frame = pd.DataFrame([{"verdict": str(verdict), "meaning": MEANINGS[verdict]} for verdict in ClaimVerdict])
-    return Table("", "", "", frame, (paper_against_ours.RULES,))
+    return Table("", "", "", frame, (claims.RULES,))
 
 
 def by_level(frame: pd.DataFrame) -> pd.DataFrame:
@@ -211,7 +196,7 @@ def by_level(frame: pd.DataFrame) -> pd.DataFrame:
 
 def references_by_stream(results: Results, context: Context) -> Table:
     """Return the mean normalised reward of each reference on each stream, and of the best method there."""
-    (table,) = references.tables(results, context)
+    (table,) = settings.reference_tables(results, context)
     frame = table.frame[table.frame["data"].isin(["LastFM", "Delicious", "MovieLens 1M", "Online Retail"])]
     streams = frame["data"] + frame["stream"].map(lambda text: "" if text == "default" else f", {text}")
     is_best = frame["kind"] == "best method"
@@ -231,7 +216,7 @@ def references_by_stream(results: Results, context: Context) -> Table:
 
 def against_paper(results: Results, context: Context, kind: str) -> pd.DataFrame:
     """Return the directions, numbers or sizes of the paper next to ours; Table 2 has a separate table."""
-    (table,) = paper_against_ours.tables(results, context)
+    (table,) = claims.list_tables(results, context)
     unused = ["kind", "paper", "place"] if kind in (DIRECTION, TUNED) else ["kind"]
     return table.frame[table.frame["kind"] == kind].drop(columns=unused)
 

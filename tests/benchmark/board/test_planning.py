@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from algorithms.method import CONFIDENCE_TUNING, GAMMA, THRESHOLD
+from algorithms.method import GAMMA, THRESHOLD
 from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, Outcome, RunName, plan_board, run_table, selection_of, wanted
 from benchmark.board.document import from_json, to_json
@@ -72,7 +72,8 @@ def test_every_built_in_method_has_144_configurations(method: str):
 
 def test_the_grids_of_methods_are_those_of_the_protocol():
     tuning = load_protocol().tuning
-    assert dict(CONFIDENCE_TUNING) == {"alpha": tuple(tuning.alpha), "ridge": tuple(tuning.ridge_factors)}
+    assert entry(REFERENCE).grids["alpha"] == tuple(tuning.alpha)
+    assert entry(REFERENCE).grids["ridge"] == tuple(25 * factor for factor in tuning.ridge_factors)
     assert len(GAMMA.grid) == len(THRESHOLD.grid) == tuning.front_values
 
 
