@@ -1,7 +1,7 @@
 """A chart as plain data: figures build it, `to_matplotlib` and `to_plotly` show it.
 
-Texts may contain formulas between dollar signs, with one index or exponent: `$d_g$`, `$10^{6}$`. Numbers that are not
-known are NaN. Lengths are points (1/72 inch) unless something else is stated.
+Texts may contain symbols with an index between dollar signs: `$d_g$`. Numbers that are not known are NaN. Lengths are
+points (1/72 inch) unless something else is stated.
 """
 
 import dataclasses
@@ -9,11 +9,13 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Numbers = tuple[float, ...]
 Interval = tuple[Numbers, Numbers]
@@ -28,6 +30,11 @@ CONTRASTS = ("#c1121f", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "
 
 MAX_ENTRIES = 8
 """Entries of a legend: more are hard to tell apart."""
+
+
+def power_of_ten(power: int) -> str:
+    """Return a power of ten as text: 10⁶."""
+    return "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def numbers(values: ArrayLike) -> Numbers:
@@ -194,7 +201,7 @@ class Chart:
     title: str
     caption: str
     panels: tuple[Panel, ...] | tuple[Matrix]
-    data: pd.DataFrame | None = None
+    data: "pd.DataFrame | None" = None
     labels: tuple[str, ...] = ()
     height: float = 3.4
 
@@ -295,7 +302,7 @@ def _decade_ticks(low: float, high: float) -> list[tuple[float, str]]:
     """Return ticks at decades; at 1, 2, 5 or all multiples if there are fewer than three decades."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     if last - first >= 2:
-        return [(10.0**power, f"$10^{{{power}}}$") for power in range(first, last + 1)]
+        return [(10.0**power, power_of_ten(power)) for power in range(first, last + 1)]
     factors = (1, 2, 5) if high > 10 * low else range(1, 10)
     values = (factor * 10.0**power for power in range(first - 1, last + 1) for factor in factors)
     return [(value, f"{value / 1e6:,g} M" if value >= 1e6 else f"{value:,g}") for value in values if low < value < high]

@@ -2,10 +2,11 @@
 
 import io
 import math
+import signal
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from matplotlib import rc_context
@@ -16,7 +17,19 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FixedFormatter, FixedLocator, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from matplotlib.transforms import Affine2D
 
-from benchmark.charts.chart import FAINT, INK, MAX_ENTRIES, Axis, Cell, Chart, Level, Matrix, Panel, Series
+from benchmark.charts.chart import (
+    FAINT,
+    INK,
+    MAX_ENTRIES,
+    Axis,
+    Cell,
+    Chart,
+    Level,
+    Matrix,
+    Panel,
+    Series,
+    power_of_ten,
+)
 from benchmark.charts.label_placement import place_names, place_panel_labels, text_size, wrapped
 
 if TYPE_CHECKING:
@@ -67,7 +80,8 @@ LINE, MARGIN, GAP, BOX = 0.145, 0.1, 0.04, 0.35
 def picture_files(chart: Chart) -> dict[str, bytes]:
     """Return the picture as PNG and as SVG, with searchable text, by suffix; equal charts give equal bytes."""
     canvas, files = to_matplotlib(chart), {}
-    for kind, options in (("png", {}), ("svg", {"metadata": {"Date": None, "Title": chart.title}})):
+    texts: dict[str, Any] = {"metadata": {"Date": None, "Title": chart.title}}
+    for kind, options in (("png", {}), ("svg", texts)):
         buffer = io.BytesIO()
         with rc_context(RC):
             canvas.savefig(buffer, format=kind, dpi=DOTS_PER_INCH, **options)
@@ -75,15 +89,21 @@ def picture_files(chart: Chart) -> dict[str, bytes]:
     return files
 
 
+def ignore_interrupt() -> None:
+    """Let the parent of a process that draws handle Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def to_matplotlib(chart: Chart, axes: "Axes | None" = None) -> Canvas:
     """Draw a chart; with `axes`, draw its only panel into them instead, with a legend of its own."""
     with rc_context(RC):
         if axes is not None:
             (panel,) = chart.plain_panels
-            size = axes.get_window_extent().size * 72 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
-            _draw_panel(axes, panel, (float(size[0]), float(size[1])))
+            owner: Any = axes.get_figure(root=True)  # also of axes inside a part of a figure
+            frame = axes.get_window_extent()
+            _draw_panel(axes, panel, (frame.width * 72 / owner.dpi, frame.height * 72 / owner.dpi))
             axes.legend(*zip(*_legend(chart), strict=True))
-            return axes.get_figure(root=True)  # type: ignore[return-value]
+            return cast(Canvas, owner)
         (matrix,) = [panel for panel in chart.panels if isinstance(panel, Matrix)] or (None,)
         canvas = _draw_panels(chart) if matrix is None else _draw_matrix(matrix, chart.labels)
         FigureCanvasAgg(canvas)
@@ -161,8 +181,8 @@ def _draw_panels(chart: Chart) -> Canvas:
         _draw_panel(canvas.add_axes(place), panel, frame.size)
     if entries:
         by_rows = [entry for column in range(columns) for entry in entries[column::columns]]  # not column by column
-        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.06 / height), "borderaxespad": 0}
-        canvas.legend(*zip(*by_rows, strict=True), ncols=columns, **place)
+        at: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.06 / height), "borderaxespad": 0}
+        canvas.legend(*zip(*by_rows, strict=True), ncols=columns, **at)
     return canvas
 
 
@@ -208,7 +228,7 @@ def _legend_columns(texts: Sequence[str]) -> int:
     return 1
 
 
-def _draw_panel(axes: "Axes", panel: Panel, size: tuple[float, float]) -> None:
+def _draw_panel(axes: Any, panel: Panel, size: tuple[float, float]) -> None:
     """Draw a panel of this size (points)."""
     _set_axis(axes, axes.xaxis, panel.x)
     _set_axis(axes, axes.yaxis, panel.y)
@@ -239,7 +259,7 @@ def _draw_panel(axes: "Axes", panel: Panel, size: tuple[float, float]) -> None:
     _write_labels(axes, panel, size)
 
 
-def _set_axis(axes: "Axes", axis: Any, settings: Axis) -> None:
+def _set_axis(axes: Any, axis: Any, settings: Axis) -> None:
     is_x = axis is axes.xaxis
     if settings.is_log:
         (axes.set_xscale if is_x else axes.set_yscale)("log")
@@ -288,7 +308,7 @@ def _ticks(axis: Axis) -> list[tuple[float, str]]:
         values = MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
     elif high > 2000 * low:
         first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
-        return [(10.0**power, f"$10^{{{power}}}$") for power in range(first, last + 1, 1 + (last - first) // 9)]
+        return [(10.0**power, power_of_ten(power)) for power in range(first, last + 1, 1 + (last - first) // 9)]
     else:
         values = LogLocator(subs=(1, 2, 5) if high > 4 * low else range(1, 10)).tick_values(low, high)
     inside = [float(value) for value in values if low <= value <= high]
@@ -316,7 +336,7 @@ def _mark(series: Series) -> dict[str, Any]:
     return look | {"markeredgecolor": "white", "markeredgewidth": 0.6 if series.opacity == 1 else 0.0}
 
 
-def _draw_series(axes: "Axes", panel: Panel, series: Series) -> None:
+def _draw_series(axes: Any, panel: Panel, series: Series) -> None:
     x, y = np.asarray(series.x), np.asarray(series.y)
     if series.line:
         axes.plot(x, y, color=series.colour, alpha=series.opacity, zorder=2, **_stroke(series))
@@ -339,7 +359,7 @@ def _band_opacity(series: Series) -> float:
     return 0.1 if series.line else series.opacity
 
 
-def _draw_level(axes: "Axes", level: Level) -> None:
+def _draw_level(axes: Any, level: Level) -> None:
     if level.band:
         span = axes.axvspan if level.is_vertical else axes.axhspan
         span(*level.band, color=level.colour, alpha=0.18, linewidth=0, zorder=0.6)
@@ -348,12 +368,12 @@ def _draw_level(axes: "Axes", level: Level) -> None:
         line(level.value, color=level.colour, alpha=0.9, zorder=1.6, **_stroke(level))
 
 
-def _in_points(axes: "Axes", size: tuple[float, float]) -> Any:
+def _in_points(axes: Any, size: tuple[float, float]) -> Any:
     """Return the transformation of points from the lower left corner of a panel."""
     return Affine2D().scale(1 / size[0], 1 / size[1]) + axes.transAxes
 
 
-def _write_names(axes: "Axes", panel: Panel, size: tuple[float, float]) -> None:
+def _write_names(axes: Any, panel: Panel, size: tuple[float, float]) -> None:
     """Write the names of levels on their lines, or beside the panel, each connected to its line."""
     at = _in_points(axes, size)
     for name in place_names(panel, size, NOTE_SIZE if panel.names_beside else LABEL_SIZE):
@@ -369,7 +389,7 @@ def _write_names(axes: "Axes", panel: Panel, size: tuple[float, float]) -> None:
             axes.text(right, bottom, name.level.name, transform=at, gid="line-name", zorder=1.7, **look)
 
 
-def _write_labels(axes: "Axes", panel: Panel, size: tuple[float, float]) -> None:
+def _write_labels(axes: Any, panel: Panel, size: tuple[float, float]) -> None:
     """Write the labels of marks, connected to their marks by a line if these are far away."""
     at = _in_points(axes, size)
     for label, placement in place_panel_labels(panel, size, LABEL_SIZE, MARK_RADIUS):
@@ -378,7 +398,7 @@ def _write_labels(axes: "Axes", panel: Panel, size: tuple[float, float]) -> None
         colour = INK if label.is_disc else _darker(label.colour)
         if placement.leader is not None:
             x0, y0, x1, y1 = placement.leader
-            look = {"linewidth": 0.8, "zorder": 5.5} if label.is_disc else {"linewidth": 0.45, "alpha": 0.55}
+            look: Any = {"linewidth": 0.8, "zorder": 5.5} if label.is_disc else {"linewidth": 0.45, "alpha": 0.55}
             x1, y1 = (placement.x, placement.y) if label.is_disc else (x1, y1)
             axes.add_line(Line2D([x0, x1], [y0, y1], transform=at, color=colour, **look))
         box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.2}
@@ -454,7 +474,8 @@ def _draw_matrix(matrix: Matrix, labels: Sequence[str]) -> Canvas:
 
 def _matrix_legend(matrix: Matrix) -> list[tuple[float, float, Cell, list[str]]]:
     """Return the entries of a legend: where each begins, and its lines; short ones are side by side."""
-    entries, x, y = [], 0.26, 0.0
+    entries: list[tuple[float, float, Cell, list[str]]] = []
+    x, y = 0.26, 0.0
     for cell, text in matrix.legend:
         lines = wrapped(text, (WIDTH - BOX - 0.6) * 72, 8)
         width = BOX + 0.4 + max(text_size(line, 8)[0] for line in lines) / 72
@@ -466,7 +487,7 @@ def _matrix_legend(matrix: Matrix) -> list[tuple[float, float, Cell, list[str]]]
 
 
 def _draw_cell(
-    axes: "Axes", place: tuple[float, float, float, float], cell: Cell, lines: Sequence[str], size: float
+    axes: Any, place: tuple[float, float, float, float], cell: Cell, lines: Sequence[str], size: float
 ) -> None:
     x, y, width, height = place
     if cell.colour:

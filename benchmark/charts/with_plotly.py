@@ -94,7 +94,7 @@ def annotations(chart: Chart, window: str) -> list[dict[str, Any]]:
             if placement is None:
                 continue
             x, y = float(panel.x.share(label.x)) * size[0], float(panel.y.share(label.y)) * size[1]
-            note = at | {"x": _coordinate(panel.x, label.x), "y": _coordinate(panel.y, label.y)}
+            note: dict[str, Any] = at | {"x": _coordinate(panel.x, label.x), "y": _coordinate(panel.y, label.y)}
             note["text"] = f"<b>{html(label.text)}</b>" if label.is_bold else html(label.text)
             note |= {"font": {"size": LABEL_SIZE, "color": label.colour}}
             shift = (round(placement.x - x, 1), round(placement.y - y, 1))
@@ -110,14 +110,8 @@ def annotations(chart: Chart, window: str) -> list[dict[str, Any]]:
 
 
 def html(text: str) -> str:
-    """Return a text as HTML: `$d_g$` with an index, `$10^{6}$` with an exponent."""
-
-    def formula(match: re.Match[str]) -> str:
-        base, kind, small = match.groups()
-        tag = "sub" if kind == "_" else "sup"
-        return f"{base}<{tag}>{small.strip('{}')}</{tag}>"
-
-    return re.sub(r"\$([^$_^]*)([_^])([^$]*)\$", formula, escape(text, quote=False))
+    """Return a text as HTML: `$d_g$` with an index."""
+    return re.sub(r"\$([^$_]*)_?([^$]*)\$", r"\1<sub>\2</sub>", escape(text, quote=False)).replace("<sub></sub>", "")
 
 
 def _names(panel: Panel, size: tuple[float, float], at: dict[str, str]) -> list[dict[str, Any]]:
@@ -213,7 +207,8 @@ def _hover(hover: Sequence[tuple[str, ...]]) -> dict[str, Any]:
     """Return the texts of marks, the first line bold; lines that all marks share are in the template."""
     if not hover:
         return {"hoverinfo": "skip"}
-    lines, columns = [], []
+    lines: list[str] = []
+    columns: list[list[str]] = []
     for column in zip(*hover, strict=True):
         if len({*column}) == 1:
             lines.append(html(column[0]).replace("%", "&#37;"))

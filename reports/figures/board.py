@@ -201,7 +201,7 @@ def _panel(
                 hover=tuple((name, f"budget {budget}", text, *verdict) for budget, text, verdict in named),
             )
         )
-    items = (*series, *levels)
+    items: tuple[Series | Level, ...] = (*series, *levels)
     horizontal = Axis(AXIS_LABEL, (-0.4, len(budgets) - 0.6), ticks=tuple(enumerate(budgets)), has_grid=False)
     seeds = f"{len(result.board.seeds)} report seeds"
     title = seeds if rows["low"].isna().all() else f"{seeds}; bars: {bars}"

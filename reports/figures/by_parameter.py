@@ -68,7 +68,7 @@ def figures(results: Results, context: Context) -> list[Figure]:
 
 def mean_series(
     rows: pd.DataFrame,
-    x: Sequence[float],
+    x: "Sequence[float] | pd.Series[Any]",
     name: str,
     hover: Callable[["pd.Series[Any]"], tuple[str, ...]],
     **look: Any,
@@ -101,7 +101,10 @@ def _by_threshold(experiment: str, title: str, algorithm: str, rows: pd.DataFram
         items: list[Series | Level] = []
         others: list[Series | Level] = []
         for place, (stream, part) in enumerate(rows.groupby("stream", sort=False)):
-            look = {"colour": CONTRASTS[1 + place % (len(CONTRASTS) - 1)], "marker": MARKERS[place % len(MARKERS)]}
+            look: dict[str, Any] = {
+                "colour": CONTRASTS[1 + place % (len(CONTRASTS) - 1)],
+                "marker": MARKERS[place % len(MARKERS)],
+            }
             label = dataset_label(str(stream))
 
             def hover(row: "pd.Series[Any]", name: str = name, label: str = label) -> tuple[str, ...]:
@@ -153,7 +156,8 @@ def _by_global_dim(experiment: str, title: str, rows: pd.DataFrame, labels: Sequ
         "Cumulative regret and communication at the end of a run against d_g, the number of global features. "
         f"According to the paper, regret falls and communication rises with d_g. {seeds_sentence(rows['seeds'])}"
     )
-    parts = list(rows.groupby(["algorithm", "family", "threshold"], dropna=False, sort=False))
+    keys = ["algorithm", "family", "threshold"]
+    parts: list[Any] = list(rows.groupby(keys, dropna=False, sort=False))
     styles = curve_styles([str(name) for (name, _, _), _ in parts])
     dims = sorted(rows["global_dim"].unique())
     panels = []
@@ -169,7 +173,11 @@ def _by_global_dim(experiment: str, title: str, rows: pd.DataFrame, labels: Sequ
                 setting = f"d_g = {row['global_dim']:g}"
                 return label, setting, f"{metric(name).label} {value}", seeds_line(row["seed_list"])
 
-            look = {"colour": style.colour, "marker": style.marker, "size": 9.0 if style.marker == "*" else 6.5}
+            look: dict[str, Any] = {
+                "colour": style.colour,
+                "marker": style.marker,
+                "size": 9.0 if style.marker == "*" else 6.5,
+            }
             items += mean_series(part, part["global_dim"], name, hover, label=label, line="-", **look)
         ticks = tuple((float(dim), f"{dim:g}") for dim in dims)
         horizontal = Axis("global features $d_g$", span(dims), ticks=ticks)

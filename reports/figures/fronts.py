@@ -120,7 +120,7 @@ class Curve:
 
     def hover(self, shown: Metric) -> list[tuple[str, ...]]:
         """Return the texts of each mark: name, setting, values and seeds."""
-        texts = []
+        texts: list[tuple[str, ...]] = []
         for _, row in self.marks.iterrows():
             text = str(row["text"]).removeprefix(f"{self.meaning}=")
             setting = "no threshold" if text == algorithm_label(self.algorithm) else text
@@ -341,7 +341,7 @@ def _panel(
     items: list[Series | Level] = [_marks(curve, axis, shown) for curve in curves]
     if stated:
         hover = [(p.text, f"{shown.label} {cell_text(p.y)}", f"communication {cell_text(p.x)}") for p in stated]
-        look = {"marker": "D", "size": 8.7, "is_hollow": True}
+        look: dict[str, Any] = {"marker": "D", "size": 8.7, "is_hollow": True}
         points_x, points_y = at_zero(axis, points["x"]), numbers(points["y"])
         items.append(Series(points_x, points_y, INK, STATED, hover=tuple(hover), **look))
     items += levels

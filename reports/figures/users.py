@@ -85,7 +85,7 @@ def _rewards(stream: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
     parts.sort(key=lambda item: (item[0][0], item[1]["variant"].iloc[0], -item[0][2]))
     shifts = np.linspace(-0.22, 0.22, len(parts)) if len(parts) > 1 else [0.0]
     groups = list(rows.sort_values("least")["group"].unique())
-    panels = []
+    panels: list[Panel] = []
     for metric, name in METRICS.items():
         items: list[Series] = []
         for number, ((algorithm, _, threshold), unsorted) in enumerate(parts):
@@ -168,15 +168,15 @@ def group_colours(count: int) -> list[str]:
     return [to_hex(colormaps["plasma"](share)) for share in np.linspace(0, 0.8, count)]
 
 
-def _components(embedding: Embedding, colours: dict[int, str]) -> Panel:
+def _components(embedding: Embedding, colours: dict[Any, str]) -> Panel:
     """Return each user, coloured by group, the means of the groups, and numbered discs that point to them."""
     users, (first, second) = embedding.users, embedding.explained
     marks, means, labels = [], [], []
     for group, part in users.groupby("group"):
-        x, y = numbers(part["x"].round(3)), numbers(part["y"].round(3))
         name = f"group {group}: {part['label'].iloc[0]}"
         hover = tuple((name, f"{activity:,} interactions") for activity in part["interactions"])
-        marks.append(Series(x, y, colours[group], marker="o", size=3.0, opacity=0.6, hover=hover))
+        places = numbers(part["x"].round(3)), numbers(part["y"].round(3))
+        marks.append(Series(*places, colours[group], marker="o", size=3.0, opacity=0.6, hover=hover))
         x, y = (float(part[axis].mean()) for axis in "xy")
         means.append(Series((x,), (y,), colours[group], marker="o", size=5.1, hover=((name, "mean of its users"),)))
         labels.append(Label(x, y, str(group), colours[group], is_bold=True, is_disc=True))
@@ -187,10 +187,11 @@ def _components(embedding: Embedding, colours: dict[int, str]) -> Panel:
     return Panel(horizontal, vertical, (*marks, *means), tuple(labels), share=1.15)
 
 
-def _distances(groups: pd.DataFrame, colours: dict[int, str]) -> Panel:
+def _distances(groups: pd.DataFrame, colours: dict[Any, str]) -> Panel:
     """Return the distance of each group from the centre, with the range that chance gives."""
     items: list[Series | Level] = []
-    for number, row in enumerate(groups.itertuples(index=False)):
+    rows: Any = groups.itertuples(index=False)
+    for number, row in enumerate(rows):
         low, high, chance = float(row.chance_low), float(row.chance_high), "by chance: 95 % range"
         ends = ((low, low), (high, high))
         x = (number - 0.4, number + 0.4)
