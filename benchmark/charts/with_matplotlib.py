@@ -130,7 +130,7 @@ def frames(panels: Sequence[Panel], height: float) -> list[Frame]:
     """Return where panels are in a picture: side by side, each with space for its axis and the names beside it."""
     lefts, rights = [], []
     for panel in panels:
-        lefts.append(0.4 + max(text_size(text, TICK_SIZE)[0] for _, text in _ticks(panel.y)) / 72)
+        lefts.append(0.4 + max((text_size(text, TICK_SIZE)[0] for _, text in _ticks(panel.y)), default=0) / 72)
         names = [text_size(level.name, NOTE_SIZE)[0] + LEADER for level in panel.levels if level.name]
         rights.append(0.18 + (max(names, default=0) / 72 if panel.names_beside else 0))
     share = (WIDTH - sum(lefts) - sum(rights)) / sum(panel.share for panel in panels)

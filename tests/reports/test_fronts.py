@@ -3,6 +3,7 @@
 import numpy as np
 import plotly.graph_objects
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from benchmark.charts.chart import Label, Panel, Series
@@ -164,11 +165,11 @@ def test_marks_at_one_position_share_a_label():
 def test_the_extremes_are_marked_as_in_the_paper(results: Results, context: Context):
     (figure,) = figures(results, context)
     legend = [text.get_text() for text in to_matplotlib(figure).legends[0].get_texts()]
-    assert legend == [item.label for item in figure.legend()]
+    assert sorted(legend) == sorted(item.label for item in figure.legend())  # it is filled column by column
     assert "Async-LinUCB γ=∞: 1,005, no communication" in legend
     assert "Async-LinUCB γ=1: 105 at $C_T$ = 10,000" in legend
     names = [trace["name"] for trace in figure.interactive["data"] if trace["showlegend"]]
-    assert names == [name.replace("$C_T$", "C<sub>T</sub>") for name in legend]
+    assert sorted(names) == sorted(name.replace("$C_T$", "C<sub>T</sub>") for name in legend)
 
 
 def test_hovering_shows_algorithm_threshold_values_and_seeds(results: Results, context: Context):
@@ -296,7 +297,7 @@ def test_the_lowest_part_is_enlarged_where_the_inset_hides_no_mark(covered: bool
     (figure,) = figures(*made_up(runs))
     assert (panel_of(figure).inset is not None) == bool(insets)
     axes, *_ = to_matplotlib(figure).axes
-    assert sum(child.get_title() == "" and child.yaxis.get_visible() for child in axes.child_axes) >= insets
+    assert sum(isinstance(child, Axes) for child in axes.child_axes) == insets
 
 
 def test_two_algorithms_never_look_the_same():

@@ -258,7 +258,9 @@ def test_the_page_says_first_if_runs_are_missing(results: Results, context: Cont
     assert not is_said("nothing", "unknown: this experiment is not part of the package")
 
 
-def test_interactive_figures_have_no_picture_in_the_page(results: Results, context: Context, tmp_path: Path):
+def test_interactive_figures_have_no_picture_in_the_page(
+    results: Results, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (figure,) = fronts.figures(results, context)
     monkeypatch.setattr("reports.write.figure.picture_files", lambda figure: pytest.fail("drawn again"))
     write_page(tmp_path / "report.html", results, context, [], [figure])

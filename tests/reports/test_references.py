@@ -43,7 +43,7 @@ def test_references_of_the_experiment_are_lines_inside_the_plot():
     plotly.graph_objects.Figure(figure.interactive)
     assert figure.plain_panels[0].y.range[1] > 9
     (axes,) = to_matplotlib(figure).axes
-    assert {text.get_text() for text in axes.texts if text.get_gid() == "line-name"} == {*names}
+    assert {text.get_text() for text in axes.texts if text.get_gid() == "line-name"} == {*names, "random choice"}
     assert "they are not ranked" in figure.caption
 
 
