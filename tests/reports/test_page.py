@@ -220,7 +220,10 @@ def test_figures_and_tables_are_in_the_section_of_their_subject(results: Results
     sections = {section.title: section for section in make_sections(results, context, tables, figures)}
     assert [table.name for table in sections["Mine"].tables] == ["mine"]
     assert [figure.name for _, figure in sections["Reward against communication"].tabs] == ["fig_a"]
-    assert [figure.name for figure in sections["Users by activity"].figures] == ["users_delicious"]
+    assert [figure.name for figure in sections["Users by activity"].figures] == [
+        "user_groups_delicious",
+        "users_delicious",
+    ]
     assert [table.name for table in sections["Bounds"].tables] == ["bounds_x"]
     assert [table.name for table in sections["Missing runs and data"].tables] == ["failed"]
     assert [table.name for table in sections["Further tables"].tables] == ["plain"]
