@@ -64,7 +64,7 @@ def compare(
     spec = streams[numbers[0]]
     name = experiment or f"compare-{spec.name}"
     runs, skipped = runs_of(candidates, streams, name)
-    notes = [*([f"{spec.name}: {label}"] if (label := spec.data_label()) else []), *leak_notices(spec)]
+    notes = [*([label.of(spec.name)] if (label := spec.data_label()) else []), *leak_notices(spec)]
     notes += [f"{method} does not take part: {reason}" for method, reason in skipped.items()]
     if not runs:
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")

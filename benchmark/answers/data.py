@@ -1,24 +1,22 @@
 """The data that a user names: a prepared data set, or a file, which is imported on the fly; and what they are like."""
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmark.answers.given_stream import data_set_spec
 from data_pipelines.event_stream import EventStream
 from data_pipelines.own_data.options import ImportOptions
-from data_pipelines.prepare.imported import import_table
+from data_pipelines.prepare.imported import import_table, leak_of
 from data_pipelines.prepare.prepared import DEFAULT_ARMS, read_manifest
 from data_pipelines.stream_spec import DatasetSpec
 from data_pipelines.support.messages import one_line
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".gz", ".xlsx", ".json")
 MIN_ARMS = 2
-LEAK = "a leak"
-"""How the manifest of a data set says that features were made of what is predicted."""
 
 
 def is_file_name(text: str) -> bool:
@@ -52,22 +50,23 @@ def data_from(text: str, options: ImportOptions | None = None, *, max_interactio
 
 
 def leak_notices(spec: object) -> tuple[str, ...]:
-    """Return the remarks on leaks in the manifest of a data set, to show with every answer on it."""
-    return tuple(f"LEAK: {remark}" for remark in _manifest_texts(spec, "remarks") if LEAK in remark)
+    """Return the remark on a leak of a data set, to show with every answer on it."""
+    leaks = [leak_of(manifest) for manifest in _manifests(spec)]
+    return tuple(f"LEAK: {leak}" for leak in leaks if leak)
 
 
 def import_notes(spec: object) -> tuple[str, ...]:
     """Return what was done to the rows of a data set when it was prepared, such as how many were left out."""
-    return tuple(one_line(f"{note[:1].upper()}{note[1:]}.") for note in _manifest_texts(spec, "notes"))
+    notes = [str(note) for manifest in _manifests(spec) for note in manifest["notes"]]
+    return tuple(one_line(f"{note[:1].upper()}{note[1:]}.") for note in notes)
 
 
-def _manifest_texts(spec: object, field: str) -> Sequence[str]:
-    """Return a list of texts from the manifest of a data set; of a simulation, none."""
+def _manifests(spec: object) -> list[dict[str, Any]]:
+    """Return the manifest of a data set; of a simulation, none."""
     if not isinstance(spec, DatasetSpec):
-        return ()
+        return []
     bound = spec.bound()
-    texts: list[str] = read_manifest(bound.data.folder / bound.dataset)[field]
-    return texts
+    return [read_manifest(bound.data.folder / bound.dataset)]
 
 
 @dataclass(frozen=True)

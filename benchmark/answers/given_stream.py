@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.catalogue import data_set_names
-from data_pipelines.data_label import data_label
+from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.event_stream import EventStream
 from data_pipelines.prepare.prepared import prepared_names
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec, StreamSpec, dataset_spec
@@ -64,9 +64,9 @@ class GivenStream:
         """Return the stream itself."""
         return self
 
-    def data_label(self) -> str:
+    def data_label(self) -> DataLabel:
         """Return the notice to show with every result on these data."""
-        return data_label(self.name, self.source, None)
+        return data_label(self.source, None)
 
     def build(self, seed: int) -> EventStream:
         """Return the stream."""

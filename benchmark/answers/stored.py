@@ -65,10 +65,8 @@ def shown_records(records: Iterable[RunRecord], folder: Path | None = None) -> t
 def _labels(records: Iterable[RunRecord], folder: Path) -> list[str]:
     """Return a sentence per data set that is generated or differs from the published one."""
     sources = {record.stream.name: record.stream.source for record in records if not record.stream.is_simulated}
-    labels = {
-        name: data_label(name, source, _manifest(folder / name, source)) for name, source in sorted(sources.items())
-    }
-    return [f"{name}: {label}" for name, label in labels.items() if label]
+    labels = {name: data_label(source, _manifest(folder / name, source)) for name, source in sorted(sources.items())}
+    return [label.of(name) for name, label in labels.items() if label]
 
 
 def _manifest(folder: Path, source: str) -> dict[str, object] | None:

@@ -6,7 +6,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from benchmark.answers.tables import cost, interval, setting_names
@@ -14,7 +14,7 @@ from benchmark.metrics import Metric, objective
 from benchmark.pages.stream_names import dataset_label, stream_name
 from benchmark.records.data_identity import data_versions, split_by_code
 from benchmark.records.record import SIZES, RunRecord, encoded
-from data_pipelines.data_label import LABELS, data_label
+from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest
 
 LOG_COMMUNICATION = "log10 of communication"
@@ -47,7 +47,7 @@ class Setting:
     stream: str
     runs: tuple[RunRecord, ...]
     run_ids: tuple[str, ...]
-    label: str = ""
+    label: DataLabel = field(default_factory=DataLabel)
 
     @property
     def first(self) -> RunRecord:
@@ -67,8 +67,7 @@ class Setting:
     @property
     def data(self) -> str:
         """The name of its stream for people, with the kind of the warning."""
-        kind = next((kind for kind in LABELS if self.label.startswith(kind)), "")
-        return self.stream + (f" ({kind})" if kind else "")
+        return self.stream + (f" ({self.label.kind})" if self.label.kind else "")
 
     @property
     def objective(self) -> Metric:
@@ -141,7 +140,7 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     examples = {key: runs[0] for key, runs in groups.items()}
     texts, streams = _texts(examples), _streams(examples)
     settings = []
-    labels: dict[tuple[str, str, str], str] = {}
+    labels: dict[tuple[str, str, str], DataLabel] = {}
     for key, runs in groups.items():
         latest = {run.seed: run for run in runs}
         data = (runs[-1].stream.name, runs[-1].stream.source, runs[-1].stream.prepared)
@@ -166,9 +165,9 @@ def metric_name(metric: Metric) -> str:
     return NOT_IN_NAMES.sub("", metric.label).strip()
 
 
-def label_of(name: str, source: str, prepared: str) -> str:
+def label_of(name: str, source: str, prepared: str) -> DataLabel:
     """Return the warning to show with results on these data; empty if they are official and complete."""
-    return data_label(name, source, _manifest(name, prepared))
+    return data_label(source, _manifest(name, prepared))
 
 
 def _manifest(name: str, prepared: str) -> dict[str, Any] | None:

@@ -115,7 +115,7 @@ def failure_lines(failures: Sequence["Failure"]) -> list[str]:
 def data_lines(runs: Sequence[Run]) -> list[str]:
     """Return a line per label of data that are generated or differ from the published ones."""
     streams = {run.stream.name: run.stream for run in runs}
-    return grouped_labels((name, streams[name].data_label()) for name in sorted(streams))
+    return [*grouped_labels((name, streams[name].data_label()) for name in sorted(streams))]
 
 
 def runs_on_other_data(runs: Sequence[Run], finished: Sequence[RunRecord]) -> list[str]:
