@@ -11,7 +11,7 @@ from benchmark.records.reader import read
 from benchmark.records.record import RunRecord
 from benchmark.records.recovery import single_writer_lock
 from benchmark.records.store import Store
-from benchmark.records.tags import KIND
+from benchmark.records.tags import KIND, RECORD
 from benchmark.records.tracking import StoreError, absolute_uri, patiently, sqlite_file
 from data_pipelines.prepare.prepared import data_folder
 from data_pipelines.support.secrets import without_user
@@ -100,9 +100,9 @@ def _archived(store: Store) -> list[RunRecord]:
                     [experiment_id], f"tags.`{KIND}` = 'run'", ViewType.DELETED_ONLY, 1000, page_token=token
                 ),
             )
-            for run in page:
+            for run in (run for run in page if RECORD in run.data.tags):
                 about = {"run_id": run.info.run_id, "experiment": name, "status": run.info.status}
-                records.append(RunRecord.from_mlflow(run.data.params, run.data.tags, run.data.metrics, **about))
+                records.append(RunRecord.from_mlflow(run.data.tags, run.data.metrics, **about))
             token = page.token
             if not token:
                 break

@@ -12,7 +12,7 @@ from typing import Any
 from benchmark.answers.tables import cost, interval, setting_names
 from benchmark.metrics import Metric, objective
 from benchmark.pages.stream_names import dataset_label, stream_name
-from benchmark.records.data_identity import data_versions, split_by_code
+from benchmark.records.data_identity import split_by_code
 from benchmark.records.record import SIZES, RunRecord, encoded
 from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest
@@ -135,8 +135,8 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     """
     records, _ = split_by_code(records)
     groups: dict[str, list[RunRecord]] = defaultdict(list)
-    for record, version in zip(records, data_versions(records), strict=True):
-        groups[setting_key(record, version)].append(record)
+    for record in records:
+        groups[setting_key(record)].append(record)
     examples = {key: runs[0] for key, runs in groups.items()}
     texts, streams = _texts(examples), _streams(examples)
     settings = []
@@ -151,11 +151,11 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     return settings
 
 
-def setting_key(record: RunRecord, data_version: str) -> str:
+def setting_key(record: RunRecord) -> str:
     """Return a key that is equal for runs on the same data that only differ in their seed, for the same purpose."""
     stream, method = record.stream, record.method
     return _digest(
-        [stream_name(stream), stream.source, data_version, method.name, record.purpose]
+        [stream_name(stream), stream.source, stream.prepared, method.name, record.purpose]
         + [[name, _plain(value)] for name, value in record.configuration.items()]
     )
 

@@ -201,7 +201,7 @@ class Store:
             patiently(self.uri, lambda: self.client.download_artifacts(run_id, "", folder))
             files = {path.name: path.read_bytes() for path in Path(folder).rglob("*.parquet")}
         tags = run.data.tags
-        recorded = RunRecord.from_mlflow(run.data.params, tags, {}, run_id=run_id, experiment="").provenance
+        recorded = RunRecord.from_mlflow(tags, {}, run_id=run_id, experiment="").provenance
         return RunResult(
             run.info.start_time / 1000,
             run.info.end_time / 1000,
@@ -247,8 +247,6 @@ class Store:
             tags[PREPARED] = prepared
         if outcome.error:
             tags[ERROR] = stored_error(outcome.error, MAX_TAG)
-        if RECORD not in record_tag:
-            tags |= record.provenance
         return storable_texts({**tags, **record_tag})
 
     def find(self, name: str) -> "MlflowExperiment | None":
