@@ -8,6 +8,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from data_pipelines.support.text import aligned, number_of
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments (none)."""
@@ -20,7 +22,6 @@ def run(arguments: argparse.Namespace) -> int:
     from benchmark.plan.experiment import experiment_names, load_experiment
     from benchmark.records.reader import experiments_with_runs
     from benchmark.records.store import Store
-    from benchmark.terminal.text import number_of
     from data_pipelines.prepare.prepared import data_set_states
 
     finished = experiments_with_runs(Store())
@@ -41,8 +42,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(title: str, rows: Sequence[tuple[str, ...]]) -> None:
-    """Print rows in aligned columns."""
-    print(title)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+    print("\n".join([title, *(f"  {line}" for line in aligned(rows))]))

@@ -16,9 +16,6 @@ import requests
 from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
-from benchmark.pages.chart import chart_link
-from benchmark.pages.overview import OVERVIEW
-from benchmark.pages.update import update_pages
 from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.reader import experiments_with_runs
 from benchmark.records.recovery import single_writer_lock
@@ -26,7 +23,9 @@ from benchmark.records.search import newest_sweeps
 from benchmark.records.store import ARTIFACTS, Store
 from benchmark.records.tracking import TELEMETRY_OFF, StoreError, absolute_uri, sqlite_file
 from benchmark.ui.app import ROOT_VARIABLE
+from benchmark.ui.chart_views import chart_link
 from benchmark.ui.hosts import LOOPBACK, address_to_open, allowed_hosts
+from benchmark.ui.pages import OVERVIEW, update_pages
 from data_pipelines.support.secrets import without_secrets, without_user
 
 FIRST_PORT = 5000

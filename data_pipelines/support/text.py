@@ -1,8 +1,9 @@
-"""Text for a terminal of 80 columns: wrapped lines, plurals, colour."""
+"""Text for a terminal of 80 columns: wrapped lines, aligned columns, plurals, colour."""
 
 import os
 import sys
 import textwrap
+from collections.abc import Sequence
 
 WIDTH = 80
 BOLD, GREEN, RED, YELLOW = "1", "32", "31", "33"
@@ -24,6 +25,17 @@ def wrapped(text: str, indent: str = "  ", first: str = "") -> str:
 def fitted(text: str, indent: str = "    ") -> str:
     """Wrap only the lines of a text that are longer than 80 columns."""
     return "\n".join(line if len(line) <= WIDTH else wrapped(line, indent) for line in text.splitlines())
+
+
+def cut(text: str, width: int) -> str:
+    """Return a text, or its beginning and `…` if it is longer than `width`."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of cells as lines whose columns begin below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def number_of(count: int, noun: str) -> str:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from benchmark.answers.budget import UNLIMITED, Budget, as_budget
-from benchmark.answers.tables import COST, best_within, run_table, setting_table
 from benchmark.metrics import metric
 from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.record import RunRecord
+from benchmark.results.budget import UNLIMITED, Budget, as_budget
+from benchmark.results.frames import COST, best_within, run_table, setting_table
 from benchmark.styles import distinct_styles
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable, Sequence
 
 import pandas as pd
 
-from benchmark.answers.tables import best_within
 from benchmark.metrics import Metric, metric
 from benchmark.records.record import RunRecord
+from benchmark.results.frames import best_within
 from benchmark.statistics.seeds import number_of_seeds
 from benchmark.statistics.verdicts import MIN_SEEDS, no_statement
-from benchmark.terminal.text import BOLD, GREEN, coloured, wrapped
 from data_pipelines.data_label import STAND_IN
+from data_pipelines.support.text import BOLD, GREEN, coloured, cut, wrapped
 
 BUDGETS = (0.0, 10.0, 100.0, math.inf)
 """Transfers per client."""
@@ -77,7 +77,7 @@ def _rows(settings: pd.DataFrame, budgets: Sequence[float], *, can_lead: bool) -
             _cell(column, str(algorithm), leader if can_lead and len(methods) > 1 else "")
             for column, leader in zip(best, leaders, strict=True)
         ]
-        lines.append("  " + _cut(str(label), LABEL_WIDTH - 2).ljust(LABEL_WIDTH - 2) + "".join(cells).rstrip())
+        lines.append("  " + cut(str(label), LABEL_WIDTH - 2).ljust(LABEL_WIDTH - 2) + "".join(cells).rstrip())
     return lines
 
 
@@ -87,7 +87,7 @@ def _cell(column: pd.DataFrame, algorithm: str, leader: str) -> str:
         return "–".rjust(CELL_WIDTH)
     mean, setting = column["mean"][algorithm], column["setting"][algorithm]
     is_best = short(mean) == leader
-    text = _cut(f"{short(mean)} {setting}".strip(), CELL_WIDTH - 3) + (" *" if is_best else "")
+    text = cut(f"{short(mean)} {setting}".strip(), CELL_WIDTH - 3) + (" *" if is_best else "")
     cell = text.rjust(CELL_WIDTH) if is_best else f"{text}  ".rjust(CELL_WIDTH)
     return coloured(cell, BOLD, GREEN) if is_best else cell
 
@@ -95,7 +95,3 @@ def _cell(column: pd.DataFrame, algorithm: str, leader: str) -> str:
 def short(value: float) -> str:
     """Write a mean in at most six characters."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
