@@ -2,16 +2,15 @@
 
 import io
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 import pandas as pd
 
 from benchmark.answers.stored import shown_records
 from benchmark.answers.tables import run_table, setting_table
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.reader import experiments_with_runs, read
 from benchmark.records.store import Store
 from benchmark.records.tracking import tracking_uri
+from data_pipelines.support.messages import matching_names
 
 
 def exported(names: Sequence[str], per: str = "run", store: str | None = None) -> tuple[pd.DataFrame, list[str]]:
@@ -32,13 +31,7 @@ def experiments_named(names: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the experiments with runs that have these names or match these patterns; all without names."""
     if not known:
         raise ValueError("there are no finished runs yet; start with `fedbandit run`")
-    selection: dict[str, None] = {}
-    for pattern in names or ["*"]:
-        matches = [name for name in known if fnmatchcase(name, pattern)]
-        if not matches:
-            raise unknown_name("experiment with finished runs", pattern, known)
-        selection |= dict.fromkeys(matches)
-    return list(selection)
+    return matching_names("experiment with finished runs", names, known)
 
 
 def as_bytes(table: pd.DataFrame, kind: str) -> bytes:

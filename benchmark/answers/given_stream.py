@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.data_label import data_label
 from data_pipelines.event_stream import EventStream
 from data_pipelines.prepare.prepared import prepared_names
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec, StreamSpec, dataset_spec
+from data_pipelines.support.messages import unknown_name
 
 
 @dataclass(frozen=True)

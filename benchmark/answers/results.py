@@ -12,9 +12,9 @@ import pandas as pd
 from benchmark.answers.budget import UNLIMITED, Budget, as_budget
 from benchmark.answers.tables import COST, best_within, run_table, setting_table
 from benchmark.metrics import metric
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.record import RunRecord
 from benchmark.styles import distinct_styles
+from data_pipelines.support.messages import unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

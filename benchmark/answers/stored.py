@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmark.answers.results import Results, results_of
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
@@ -20,6 +19,7 @@ from benchmark.records.store import Store
 from benchmark.records.tracking import tracking_uri
 from data_pipelines.data_label import data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_manifest
+from data_pipelines.support.messages import unknown_name
 
 
 def results(experiment: str, store: str | None = None, folder: Path | None = None) -> Results:

@@ -26,7 +26,6 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from benchmark.commands import (
@@ -39,6 +38,7 @@ from benchmark.commands import (
     jobs_of,
 )
 from benchmark.observer import SweepDisplay
+from data_pipelines.support.messages import matching_names
 from data_pipelines.support.text import WIDTH, cut, number_of, wrapped
 
 if TYPE_CHECKING:
@@ -167,16 +167,8 @@ def plan_boards(arguments: argparse.Namespace) -> "tuple[list[Board], list[str]]
 def find_tasks(names: Sequence[str]) -> "list[Task]":
     """Return tasks by name or pattern; without names, all tasks."""
     from benchmark.board.task import load_task, task_names
-    from benchmark.plan.unknown_name import unknown_name
 
-    known = task_names()
-    selection: list[str] = [] if names else known
-    for name in names:
-        matches = [candidate for candidate in known if fnmatchcase(candidate, name)]
-        if not matches:
-            raise unknown_name("task", name, known)
-        selection += matches
-    return [load_task(name) for name in dict.fromkeys(selection)]
+    return [load_task(name) for name in matching_names("task", names, task_names())]
 
 
 def tuning_lines(boards: "Sequence[Board]") -> list[str]:

@@ -19,7 +19,6 @@ from mlflow.entities import Experiment
 from benchmark.pages.chart import chart_link
 from benchmark.pages.overview import OVERVIEW
 from benchmark.pages.update import update_pages
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.reader import experiments_with_runs
 from benchmark.records.recovery import single_writer_lock
 from benchmark.records.search import newest_sweeps
@@ -27,6 +26,7 @@ from benchmark.records.store import ARTIFACTS, Store
 from benchmark.records.tracking import TELEMETRY_OFF, StoreError, absolute_uri, sqlite_file
 from benchmark.ui.app import ROOT_VARIABLE
 from benchmark.ui.hosts import LOOPBACK, address_to_open, allowed_hosts
+from data_pipelines.support.messages import unknown_name
 from data_pipelines.support.secrets import without_secrets, without_user
 
 FIRST_PORT = 5000
