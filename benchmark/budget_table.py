@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 import pandas as pd
 
-from benchmark.answers.tables import best_within
 from benchmark.metrics import Metric, metric
 from benchmark.records.record import RunRecord
+from benchmark.results.frames import best_within
 from benchmark.statistics.seeds import number_of_seeds
 from benchmark.statistics.verdicts import MIN_SEEDS, no_statement
 from data_pipelines.data_label import STAND_IN

@@ -23,7 +23,7 @@ from benchmark.commands.data import add_import_options, import_options
 from data_pipelines.support.text import RED, YELLOW, coloured, number_of, wrapped
 
 if TYPE_CHECKING:
-    from benchmark.answers.results import Results
+    from benchmark.results.results import Results
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,13 +47,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is not finished, print the table and the best setting."""
-    from benchmark.answers.budget import as_budget
-    from benchmark.answers.compare import compare, seed_list
-    from benchmark.answers.data import data_from
-    from benchmark.answers.methods import candidates_of
     from benchmark.observer import SweepDisplay
     from benchmark.plan.options import parse_seeds
+    from benchmark.recommend.compare import compare, seed_list
+    from benchmark.recommend.data import data_from
+    from benchmark.recommend.methods import candidates_of
     from benchmark.records.store import Store
+    from benchmark.results.budget import as_budget
 
     check_minimum(arguments, jobs=1, points=2)
     budget = as_budget(arguments.budget)

@@ -32,7 +32,7 @@ from benchmark.commands.data import add_import_options, import_options
 from data_pipelines.support.text import BOLD, GREEN, WIDTH, YELLOW, coloured, wrapped
 
 if TYPE_CHECKING:
-    from benchmark.answers.recommendation import Line, Recommendation
+    from benchmark.recommend.recommendation import Line, Recommendation
 
 LABEL_WIDTH, BUDGET_WIDTH, SCORE_WIDTH, TRANSFERS_WIDTH = 36, 17, 21, 10
 
@@ -54,10 +54,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play a small board, print the answer and write the page."""
-    from benchmark.answers.budget import as_budget
-    from benchmark.answers.recommend import recommend
     from benchmark.observer import SweepDisplay
+    from benchmark.recommend.recommend import recommend
     from benchmark.records.store import Store
+    from benchmark.results.budget import as_budget
     from reports.page.recommendation import write_recommendation
 
     check_minimum(arguments, jobs=1, configurations=1)
@@ -92,7 +92,7 @@ def _check_page(path: Path) -> None:
 
 def print_recommendation(answer: "Recommendation", page: Path, words: Sequence[str]) -> None:
     """Print the answer; `words` are those of the command, to repeat it."""
-    from benchmark.answers.recommendation import limit_text
+    from benchmark.recommend.recommendation import limit_text
 
     print()
     if answer.label:
@@ -129,7 +129,7 @@ def lines_of(answer: "Recommendation") -> list[str]:
 
 def budget_lines(answer: "Recommendation") -> list[str]:
     """Return the table over budgets: the best method and setting at each."""
-    from benchmark.answers.recommendation import limit_text
+    from benchmark.recommend.recommendation import limit_text
 
     header = f"{'budget':<{BUDGET_WIDTH}}{'score':>{SCORE_WIDTH}}{'transfers':>{TRANSFERS_WIDTH}}  method"
     lines = [f"{answer.profile.name}: the best method at each budget", "", coloured(header, BOLD)]
@@ -140,7 +140,7 @@ def budget_lines(answer: "Recommendation") -> list[str]:
 
 
 def _row(name: str, line: "Line", last: str, width: int = LABEL_WIDTH) -> str:
-    from benchmark.answers.recommendation import score_text, transfers_text
+    from benchmark.recommend.recommendation import score_text, transfers_text
 
     transfers = "" if math.isnan(line.transfers) else transfers_text(line.transfers)
     score = line.setting if math.isnan(line.mean) else score_text(line)

@@ -84,12 +84,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Plan, execute the unfinished runs, print a summary, and return the exit code."""
     from benchmark import session
     from benchmark.observer import SweepDisplay
-    from benchmark.pages.update import are_current
     from benchmark.plan.options import find_experiments, without_profile
     from benchmark.plan.plan import make_plan, unfinished
     from benchmark.plan.repeated import repeated_sentences
     from benchmark.records.reader import finished_runs, something_is_running
     from benchmark.records.store import Store
+    from benchmark.ui.pages import are_current
 
     check_executor(arguments)
     experiments = find_experiments(arguments.experiments)
@@ -140,8 +140,8 @@ def plan_notices(plan: "Plan") -> Iterable[str]:
 
 def on_data(experiments: "Sequence[Experiment]", data: str) -> "list[Experiment]":
     """Return the experiments with one other data set, each under a name of its own; equal ones become one."""
-    from benchmark.answers.data import data_from
     from benchmark.plan.experiment import Experiment, StreamEntry
+    from benchmark.recommend.data import data_from
 
     spec = data_from(data)
     moved: dict[str, Experiment] = {}
@@ -219,7 +219,7 @@ def _table_lines(records: "Sequence[RunRecord]") -> list[str]:
 
 
 def _settings(records: "Sequence[RunRecord]") -> "pd.DataFrame":
-    from benchmark.answers.tables import run_table, setting_table
+    from benchmark.results.frames import run_table, setting_table
 
     return setting_table(run_table(records))
 

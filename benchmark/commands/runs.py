@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action on the selected runs."""
-    from benchmark.answers.archive import Filters, archive_runs, gc_command, restore_runs, select_runs
+    from benchmark.results.stored import Filters, archive_runs, gc_command, restore_runs, select_runs
 
     filters = Filters(arguments.experiment, arguments.dataset, arguments.method, arguments.older_data, arguments.failed)
     if arguments.action != "list" and filters == Filters():

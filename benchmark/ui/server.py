@@ -18,15 +18,14 @@ import requests
 from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
-from benchmark.pages.chart import chart_link
-from benchmark.pages.overview import OVERVIEW
-from benchmark.pages.update import update_pages
 from benchmark.records.reader import experiments_with_runs
 from benchmark.records.recovery import single_writer_lock
 from benchmark.records.search import newest_sweeps
 from benchmark.records.store import ARTIFACTS, Store
 from benchmark.records.tracking import TELEMETRY_OFF, StoreError, absolute_uri, sqlite_file
 from benchmark.ui.app import ROOT_VARIABLE
+from benchmark.ui.chart_views import chart_link
+from benchmark.ui.pages import OVERVIEW, update_pages
 from data_pipelines.support.messages import unknown_name
 from data_pipelines.support.secrets import without_secrets, without_user
 

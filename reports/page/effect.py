@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.answers.tables import COST, best_within, interval
 from benchmark.method_card import is_rule
 from benchmark.metrics import Metric, objective
+from benchmark.results.frames import COST, best_within, interval
 from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.paired import paired_interval
 from benchmark.statistics.seeds import number_of_seeds

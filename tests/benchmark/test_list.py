@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.answers.tables import run_table, setting_table
 from benchmark.budget_table import budget_lines
 from benchmark.commands.run import failure_lines, numbers_by_size
 from benchmark.execution.local import LocalExecutor
+from benchmark.results.frames import run_table, setting_table
 from benchmark.session import Failure
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import read_manifest

@@ -104,7 +104,7 @@ def test_a_method_without_values_on_other_data_is_named(tmp_path: Path, monkeypa
     changes = {"threshold = [1.0]\n[prof": 'threshold = "grid"\n[prof'}
     loaded = load_experiment(experiment(tmp_path, only=", only = { threshold = [1.0] }", **changes))
     spec = load_experiment(experiment(tmp_path, "other")).streams[0]
-    monkeypatch.setattr("benchmark.answers.data.data_from", lambda _: spec)
+    monkeypatch.setattr("benchmark.recommend.data.data_from", lambda _: spec)
     made = make_plan(on_data([loaded], "anything"))
     assert made.runs == ()
     assert len(made.notes) == 1

@@ -5,10 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from algorithms.registry import built_in_methods
-from benchmark.answers.budget import Budget, as_budget
-from benchmark.answers.compare import play, without_the_script
-from benchmark.answers.data import DataProfile, data_from, import_notes, is_file_name, leak_notices, profile_stream
-from benchmark.answers.recommendation import Recommendation, plan_text
 from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
 from benchmark.board.play import board_runs, stage_text
 from benchmark.board.play import play as play_recorded
@@ -18,6 +14,10 @@ from benchmark.execution.executors import Executor
 from benchmark.observer import Observer, silent
 from benchmark.plan.algorithm_names import AlgorithmFilter
 from benchmark.protocol import BenchmarkProtocol, load_protocol
+from benchmark.recommend.compare import play, without_the_script
+from benchmark.recommend.data import DataProfile, data_from, import_notes, is_file_name, leak_notices, profile_stream
+from benchmark.recommend.recommendation import Recommendation, plan_text
+from benchmark.results.budget import Budget, as_budget
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.event_stream import EventStream
 from data_pipelines.own_data.options import ImportOptions

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from benchmark.answers.budget import UNLIMITED, Budget, as_budget
-from benchmark.answers.tables import COST, best_within, run_table, setting_table
 from benchmark.metrics import metric
 from benchmark.records.record import RunRecord
+from benchmark.results.budget import UNLIMITED, Budget, as_budget
+from benchmark.results.frames import COST, best_within, run_table, setting_table
 from benchmark.styles import distinct_styles
 from data_pipelines.support.messages import unknown_name
 

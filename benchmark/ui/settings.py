@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmark.answers.tables import cost, interval, setting_names
 from benchmark.metrics import Metric, objective
-from benchmark.pages.stream_names import dataset_label, stream_name
 from benchmark.records.data_identity import data_versions, split_by_code
 from benchmark.records.record import SIZES, RunRecord, encoded
+from benchmark.records.stream_names import dataset_label, stream_name
+from benchmark.results.frames import cost, interval, setting_names
 from data_pipelines.data_label import LABELS, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest
 

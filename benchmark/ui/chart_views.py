@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from benchmark.metrics import Metric, objective
-from benchmark.pages.settings import (
+from benchmark.records.search import ONLY_RUNS, sources_of
+from benchmark.records.tags import KIND
+from benchmark.ui.settings import (
     COMMUNICATION,
     LOG_COMMUNICATION,
     PER_CLIENT,
@@ -23,8 +25,6 @@ from benchmark.pages.settings import (
     Setting,
     metric_name,
 )
-from benchmark.records.search import ONLY_RUNS, sources_of
-from benchmark.records.tags import KIND
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from benchmark.answers.budget import Budget
-from benchmark.answers.data import DataProfile
 from benchmark.board.board import Board
 from benchmark.board.result import BoardResult
+from benchmark.recommend.data import DataProfile
+from benchmark.results.budget import Budget
 from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.verdicts import Verdict

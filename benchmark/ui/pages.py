@@ -4,18 +4,17 @@ Only what changed is written, at the end of a sweep, by the process that writes 
 next sweep does it. Nothing reads these runs as results: a result is a run of kind `run`.
 """
 
+import hashlib
+import json
 import math
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmark.pages.chart import chart_fragment, save_chart_views, save_overview_view
-from benchmark.pages.curves import Curves, as_curves, curve_files
-from benchmark.pages.overview import OVERVIEW, Line, overview_experiment
-from benchmark.pages.settings import Setting, settings_of
 from benchmark.plan.algorithm_names import number_text
+from benchmark.plan.experiment import Experiment
 from benchmark.records.content import RunContent, StoredAggregate
 from benchmark.records.data_identity import earlier_code_sentences, split_by_code
 from benchmark.records.provenance import sweep_tags
@@ -25,7 +24,17 @@ from benchmark.records.store import MAX_PARAMETER, Store, storable_texts
 from benchmark.records.tags import AGGREGATE, CONTENT, KIND, SOURCE
 from benchmark.records.tracking import patiently, sqlite_file
 from benchmark.styles import style
+from benchmark.ui.chart_views import chart_fragment, save_chart_views, save_overview_view
+from benchmark.ui.curves import Curves, as_curves, curve_files
+from benchmark.ui.settings import PER_CLIENT, SEEDS, Setting, metric_name, settings_of
 from data_pipelines.support.messages import storable
+
+OVERVIEW = "overview"
+TITLE = "All experiments, one line each"
+DESCRIPTION = (
+    "Open a line to read what the experiment is, and to follow the link to its chart. The numbers are means over seeds."
+)
+RUNS, SETTINGS = "finished runs", "settings"
 
 FORMAT = 1
 """Increased when the content of the pages changes: then all are rewritten once."""
@@ -37,6 +46,83 @@ MAX_NAME, MAX_TEXT = 250, 5000
 
 BATCH = 1000
 """Runs whose curves are in memory at a time; their settings are written in one transaction."""
+
+
+def overview_experiment() -> Experiment:
+    """Return the experiment whose runs are the lines; it has no streams and methods of its own."""
+    return Experiment.model_construct(name=OVERVIEW, title=TITLE, description=DESCRIPTION)
+
+
+@dataclass(frozen=True)
+class Line:
+    """The line of an experiment.
+
+    Args:
+        experiment: its name.
+        about: its title and description, in plain text.
+        settings: its reported settings.
+        runs: the number of its finished runs.
+        link: where its chart is.
+        left_out: sentences on finished runs that no setting includes.
+    """
+
+    experiment: str
+    about: str
+    settings: Sequence[Setting]
+    runs: int
+    link: str
+    left_out: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The title and the name of the experiment."""
+        title = self.about.partition(". ")[0].rstrip(".")
+        return f"{title} ({self.experiment})" if title else self.experiment
+
+    @property
+    def best(self) -> Setting | None:
+        """The best setting of a contender, or of any method if there is none; None without a value."""
+        rated = [setting for setting in self.settings if math.isfinite(setting.mean(setting.objective.name)[0])]
+        contenders = [setting for setting in rated if setting.first.method.card.role == "contender"] or rated
+        names = {setting.objective.name for setting in contenders}
+        if len(names) != 1:  # simulated and real streams are not compared
+            return None
+        return max(contenders, key=lambda setting: setting.objective.sign * setting.mean(setting.objective.name)[0])
+
+    def values(self) -> dict[str, float]:
+        """Return the headline numbers."""
+        values = {RUNS: float(self.runs), SETTINGS: float(len(self.settings))}
+        if self.settings:
+            values[SEEDS] = float(max(len(setting.runs) for setting in self.settings))
+        if (best := self.best) is not None:
+            means = best.values()
+            values[f"best {metric_name(best.objective)}"] = means[metric_name(best.objective)]
+            if PER_CLIENT in means:
+                values[f"{PER_CLIENT} of the best"] = means[PER_CLIENT]
+        return values
+
+    def tags(self) -> dict[str, str]:
+        """Return the tags to show first."""
+        best = self.best
+        return {
+            "Experiment": self.experiment,
+            "Data": "; ".join(dict.fromkeys(setting.data for setting in self.settings)),
+            "Methods": ", ".join(dict.fromkeys(setting.method for setting in self.settings)),
+            "Best": f"{best.method} {best.text}".strip() if best else "–",
+        }
+
+    def description(self) -> str:
+        """Describe the experiment; a link leads to its chart."""
+        best = self.best
+        sentence = f"\n\nBest setting: {best.description()}" if best else ""
+        labels = dict.fromkeys(each.label for each in self.settings)
+        warnings = "".join(f"\n\n{text}" for text in (*labels, *self.left_out) if text)
+        return f"{self.about}\n\n[Open the chart of {self.experiment}]({self.link}){sentence}{warnings}"
+
+    def digest(self, version: int) -> str:
+        """Hash its content."""
+        content = [version, self.name, self.values(), self.tags(), self.description()]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
 
 def update_pages(

@@ -8,11 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmark.answers.budget import as_budget
-from benchmark.answers.data import leak_notices
-from benchmark.answers.given_stream import AnyStream, streams_by_seed
-from benchmark.answers.methods import candidates_of, is_in_this_session, runs_of
-from benchmark.answers.results import Results, results_of
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
@@ -21,8 +16,12 @@ from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.plan import Plan, Run
+from benchmark.recommend.data import AnyStream, leak_notices, streams_by_seed
+from benchmark.recommend.methods import candidates_of, is_in_this_session, runs_of
 from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.record import RunRecord, record_of
+from benchmark.results.budget import as_budget
+from benchmark.results.results import Results, results_of
 from benchmark.statistics.seeds import require_reporting
 from data_pipelines.stream_spec import checked_seed
 
