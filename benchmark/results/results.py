@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from benchmark.metrics import metric
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.record import RunRecord
 from benchmark.results.budget import UNLIMITED, Budget, as_budget
 from benchmark.results.frames import COST, SETTING_COLUMNS, best_within, run_frame, setting_frame, tidy_frame
 from benchmark.styles import distinct_styles
+from data_pipelines.support.messages import unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
@@ -29,6 +28,7 @@ from benchmark.results.frames import latest_runs
 from benchmark.results.results import Results, results_of
 from data_pipelines.data_label import data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_manifest
+from data_pipelines.support.messages import matching_names, unknown_name
 from data_pipelines.support.secrets import without_user
 
 
@@ -103,13 +103,7 @@ def experiments_named(names: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the experiments with runs that have these names or match these patterns; all without names."""
     if not known:
         raise ValueError("there are no finished runs yet; start with `fedbandit run`")
-    selection: dict[str, None] = {}
-    for pattern in names or ["*"]:
-        matches = [name for name in known if fnmatchcase(name, pattern)]
-        if not matches:
-            raise unknown_name("experiment with finished runs", pattern, known)
-        selection |= dict.fromkeys(matches)
-    return list(selection)
+    return matching_names("experiment with finished runs", names, known)
 
 
 def as_bytes(table: pd.DataFrame, kind: str) -> bytes:
