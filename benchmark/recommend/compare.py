@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmark.execution.compilation import compile_kernels
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
-from benchmark.execution.warm_up import compile_kernels
 from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import Experiment

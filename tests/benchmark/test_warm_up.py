@@ -10,8 +10,8 @@ import pytest
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB
 from benchmark import observer as sweep_display
+from benchmark.execution.compilation import compile_kernels, methods_of
 from benchmark.execution.local import LocalExecutor
-from benchmark.execution.warm_up import compile_kernels, methods_of
 from benchmark.observer import Observer, SweepDisplay, silent
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.plan import Run
