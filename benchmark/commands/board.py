@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from benchmark.board.result import BoardResult
     from benchmark.board.task import Task
     from benchmark.execution.run_result import RunResult
-    from benchmark.plan.algorithm_names import AlgorithmFilter
+    from benchmark.plan.method_names import MethodFilter
     from benchmark.plan.plan import Run
     from benchmark.protocol import BenchmarkProtocol
     from benchmark.records.store import Store
@@ -89,7 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 class BoardOptions:
     """The user's options."""
 
-    methods: "tuple[AlgorithmFilter, ...]"
+    methods: "tuple[MethodFilter, ...]"
     protocol: "BenchmarkProtocol"
     seeds: tuple[int, ...] | None
     max_configurations: int | None
@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
 def options_of(arguments: argparse.Namespace) -> BoardOptions:
     """Read the options."""
     from benchmark.board.divisions import QUICK_CONFIGURATIONS, QUICK_SEEDS, quick
-    from benchmark.plan.algorithm_names import parse_filter
+    from benchmark.plan.method_names import parse_filter
     from benchmark.plan.options import parse_seeds
     from benchmark.protocol import load_protocol
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from algorithms.hyperparameters import number_text
 from benchmark.metrics import metric, objective
-from benchmark.plan.algorithm_names import number_text
 from benchmark.records.record import RunRecord
 from benchmark.statistics.budgets import full_transfers, is_within
 from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, mean_interval, paired_interval
@@ -43,7 +43,7 @@ def _row(record: RunRecord, setting: str) -> dict[str, Any]:
         "dataset": stream.name,
         "source": stream.source,
         "algorithm": method.name,
-        "method": method.card.label,
+        "method": method.info.label,
         "setting": setting,
         "seed": record.seed,
         COST: cost(record),
@@ -78,7 +78,7 @@ def _front(record: RunRecord) -> str:
     if value is None:
         return ""
     number = record.method.front_number
-    return f"{record.method.card.symbol}={value if math.isnan(number) else f'{number:g}'}"
+    return f"{record.method.info.symbol}={value if math.isnan(number) else f'{number:g}'}"
 
 
 def setting_names(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmark.plan.algorithm_names import number_text
+from algorithms.hyperparameters import number_text
 from benchmark.plan.experiment import Experiment
 from benchmark.records.content import RunContent, StoredAggregate
 from benchmark.records.data_identity import earlier_code_sentences, split_by_code
@@ -83,7 +83,7 @@ class Line:
     def best(self) -> Setting | None:
         """The best setting of a contender, or of any method if there is none; None without a value."""
         rated = [setting for setting in self.settings if math.isfinite(setting.mean(setting.objective.name)[0])]
-        contenders = [setting for setting in rated if setting.first.method.card.role == "contender"] or rated
+        contenders = [setting for setting in rated if setting.first.method.info.role == "contender"] or rated
         names = {setting.objective.name for setting in contenders}
         if len(names) != 1:  # simulated and real streams are not compared
             return None
@@ -239,7 +239,7 @@ def _setting_content(
 ) -> RunContent:
     """Return the run that shows a setting."""
     first, now = setting.first, int(time.time() * 1000)
-    colour = style(first.method.card.style).colour
+    colour = style(first.method.info.style).colour
     tags = {
         "Method": setting.method,
         "Setting": setting.text or "–",

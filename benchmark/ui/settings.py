@@ -62,7 +62,7 @@ class Setting:
     @property
     def method(self) -> str:
         """The name of its method for people."""
-        return self.first.method.card.label
+        return self.first.method.info.label
 
     @property
     def data(self) -> str:
@@ -220,7 +220,7 @@ def _front(run: RunRecord) -> str:
     if value is None:
         return ""
     text = _cut(str(value)) if math.isnan(number) else "∞" if math.isinf(number) else f"{number:g}"
-    return f"{run.method.card.symbol}={text}"
+    return f"{run.method.info.symbol}={text}"
 
 
 def _cut(text: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from benchmark.plan.algorithm_names import number_text
+from algorithms.hyperparameters import number_text
 
 PREFIX = "stream_"
 """Prefix of stream options, so that they do not collide with hyper-parameters."""
