@@ -26,8 +26,7 @@ from benchmark.records.reader import finished_runs
 from benchmark.records.record import RunRecord
 from benchmark.records.recovery import mark_dead_runs, mark_strays, single_writer_lock
 from benchmark.records.store import Store
-from benchmark.ui.curves import Curves, as_curves
-from benchmark.ui.pages import update_pages
+from benchmark.ui.pages import Curves, as_curves, update_pages
 from data_pipelines.support.messages import one_line
 from data_pipelines.support.secrets import without_secrets
 

@@ -9,6 +9,7 @@ from algorithms.registry import known_method
 from benchmark.metrics import metric_names
 from benchmark.records.record import SIZES, MethodRecord, RunRecord, StreamRecord
 from benchmark.records.tags import FINGERPRINT, KEY, KIND, PREPARED, SOURCE
+from benchmark.statistics.budgets import full_transfer
 
 DEFAULTS = {"steps": 100, "clients": 10, "arms": 25, "dimension": 25}
 
@@ -38,9 +39,13 @@ def run_record(
     parameters = {name: value for name, value in given.items() if not name.startswith("stream_")}
     parameters |= {parameter: front} if parameter else {}
     metrics = {name: float(value) for name, value in more.items() if name in metric_names()}
+    sizes = {name: of_stream.get(name, DEFAULTS[name]) for name in SIZES}
+    if "communication" in metrics and "numbers_per_client" not in metrics:
+        numbers = metrics["communication"] * full_transfer(sizes["dimension"])
+        metrics["numbers_per_client"] = numbers / sizes["clients"]
     identity = f"{experiment} {method} {front} {seed} {sorted(given.items())} {stream} {source}"
     about = {"run_id": hashlib.sha256(identity.encode()).hexdigest()[:32]}
-    about |= {name: value for name, value in more.items() if name not in metrics}
+    about |= {name: value for name, value in more.items() if name not in metric_names()}
     return RunRecord(
         **{"key": about["run_id"], **about},
         experiment=experiment,
@@ -51,7 +56,7 @@ def run_record(
             fingerprint,
             prepared,
             {name: value for name, value in of_stream.items() if name not in SIZES},
-            {name: of_stream.get(name, DEFAULTS[name]) for name in SIZES},
+            sizes,
         ),
         method=MethodRecord(info, parameters=parameters),
         metrics=metrics,

@@ -78,11 +78,9 @@ def _machine() -> Iterator[Check]:
     from benchmark.execution.executors import usable_cores
 
     memory = psutil.virtual_memory().available
-    result = f"{usable_cores()} cores, {memory / 2**30:.1f} GiB of memory free"
-    if memory < MIN_MEMORY:
-        yield Check("warn", "machine", result, "the largest data set may not fit in memory; use --jobs 1")
-    else:
-        yield Check("ok", "machine", result)
+    state = "warn" if memory < MIN_MEMORY else "ok"
+    advice = "" if state == "ok" else "the largest data set may not fit in memory; use --jobs 1"
+    yield Check(state, "machine", f"{usable_cores()} cores, {memory / 2**30:.1f} GiB of memory free", advice)
 
 
 def _kernels() -> Iterator[Check]:

@@ -1,4 +1,4 @@
-"""List experiments, tasks, algorithms and data sets, and their status.
+"""List experiments, tasks, methods and data sets, and their status.
 
 Example:
   fedbandit list
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     broken = broken_methods()
     working = [name for name in method_names() if name not in broken]
     parameters = {name: ", ".join(method_info(name).parameters) for name in working}
-    _print("algorithms (--algorithm NAME[parameter=value,…])", list(parameters.items()))
+    _print("methods (--method NAME[parameter=value,…])", list(parameters.items()))
     _print('data sets (in an experiment file: dataset = "NAME")', list(data_set_states().items()))
     for message in broken.values():
         print(f"warning: {message}", file=sys.stderr)

@@ -218,9 +218,9 @@ def _table_lines(records: "Sequence[RunRecord]") -> list[str]:
 
 
 def _settings(records: "Sequence[RunRecord]") -> "pd.DataFrame":
-    from benchmark.results.frames import run_table, setting_table
+    from benchmark.results.frames import run_frame, setting_frame
 
-    return setting_table(run_table(records))
+    return setting_frame(run_frame(records))
 
 
 def named_streams(records: "Sequence[RunRecord]") -> "list[RunRecord]":

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.data_label import data_label
 from data_pipelines.event_stream import EventStream
@@ -16,7 +15,7 @@ from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.prepare.imported import import_table
 from data_pipelines.prepare.prepared import DEFAULT_ARMS, prepared_names, read_manifest
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec, StreamSpec, dataset_spec
-from data_pipelines.support.messages import one_line
+from data_pipelines.support.messages import one_line, unknown_name
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from benchmark.board.task import Task, load_task, task_names, task_of
 from benchmark.execution.executors import Executor
 from benchmark.observer import Observer, silent
 from benchmark.plan.method_names import MethodFilter
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.protocol import BenchmarkProtocol, load_protocol
 from benchmark.recommend.compare import play, without_the_script
 from benchmark.recommend.data import DataProfile, data_from, import_notes, is_file_name, leak_notices, profile_stream
@@ -24,6 +23,7 @@ from data_pipelines.event_stream import EventStream
 from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.prepare.prepared import prepared_names, read_manifest
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec
+from data_pipelines.support.messages import unknown_name
 
 OVER_BUDGETS = (0.0, 2.0, 10.0, 100.0, math.inf)
 """Budgets of the table, in transfers per client, if the user gives none."""

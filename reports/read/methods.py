@@ -1,4 +1,4 @@
-"""The methods of the runs that a report is about: built-in ones by their declaration, any other as its runs record it.
+"""The methods of the runs that a report is about: built-in ones by their info, any other as its runs record it.
 
 So a report is the same wherever it is made: no class of a user or of another package is imported for it.
 """

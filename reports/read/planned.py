@@ -13,8 +13,8 @@ from benchmark.plan.experiment import Experiment, MethodEntry, Profile, expanded
 from benchmark.plan.method_names import method_info
 from benchmark.plan.plan import outline_of, reason_to_skip, with_all_parameters
 from benchmark.records.record import comparable
+from benchmark.results.frames import describe, differing_names
 from data_pipelines.stream_spec import DatasetSpec, StreamSpec
-from reports.read.differences import describe, differing_names
 
 Options = tuple[tuple[str, Any], ...]
 """Names and values, sorted by name; the values are from `comparable`."""

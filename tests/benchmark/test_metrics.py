@@ -7,6 +7,7 @@ import re
 import matplotlib as mpl
 import numpy as np
 import pytest
+from reports.analysis.seeds import over_seeds
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, Transfers
 from benchmark import metrics as registry
@@ -14,7 +15,6 @@ from benchmark import replay
 from benchmark.execution.run_result import run_algorithm
 from benchmark.metrics import METRICS, Metric, curve_names, curves_to_show, metric, metric_values, objective
 from data_pipelines import EventStream, simulate
-from reports.analysis.seeds import over_seeds
 from reports.drawing.front import plan_front
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import plot_front

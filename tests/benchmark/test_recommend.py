@@ -334,7 +334,7 @@ def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_
         (["purchases.csv", "--budget", "-5/client"], "budget must be above 0, got '-5/client'"),
         (["purchases.csv", "--budget", "1e30"], "budget must be at most"),
         (["purchases.csv", "--budget", "many"], "budget must be 10/client"),
-        (["purchases.csv", "--jobs", "0"], "--jobs must be at least 1, got 0"),
+        (["purchases.csv", "--jobs", "0"], "--jobs must be an integer from 1, got 0"),
         (["folder.csv"], "folder.csv"),
         (["empty.csv"], "empty.csv"),
         (["binary.csv"], "binary.csv"),
