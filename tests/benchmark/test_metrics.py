@@ -7,13 +7,13 @@ import re
 import matplotlib as mpl
 import numpy as np
 import pytest
-from reports.analysis.seeds import over_seeds
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, Transfers
 from benchmark import metrics as registry
 from benchmark import replay
 from benchmark.execution.run_result import run_algorithm
 from benchmark.metrics import METRICS, Metric, curve_names, curves_to_show, metric, metric_values, objective
+from benchmark.results.frames import over_seeds
 from data_pipelines import EventStream, simulate
 from reports.drawing.front import plan_front
 from reports.drawing.front_picture import draw_front
