@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from benchmark.method_card import card_of
+from algorithms.registry import known_method
 from benchmark.metrics import metric_names
 from benchmark.records.record import SIZES, MethodRecord, RunRecord, StreamRecord
 from benchmark.records.tags import FINGERPRINT, KEY, KIND, PREPARED, SOURCE
@@ -32,8 +32,8 @@ def run_record(
     `front` is γ or D, NaN for a method without one; `settings` are further hyper-parameters and, as `stream_NAME`,
     options or sizes of the stream. `more` are metrics, and other fields of a record, such as `run_id`.
     """
-    card = card_of(method, None, () if math.isnan(front) else ("gamma",))
-    parameter = "" if math.isnan(front) else card.parameter
+    info = known_method(method, None, () if math.isnan(front) else ("gamma",))
+    parameter = "" if math.isnan(front) else info.parameter
     given = settings or {}
     of_stream = {name.removeprefix("stream_"): value for name, value in given.items() if name.startswith("stream_")}
     parameters = {name: value for name, value in given.items() if not name.startswith("stream_")}
@@ -58,7 +58,7 @@ def run_record(
             {name: value for name, value in of_stream.items() if name not in SIZES},
             sizes,
         ),
-        method=MethodRecord(card, parameters=parameters),
+        method=MethodRecord(info, parameters=parameters),
         metrics=metrics,
     )
 
