@@ -91,12 +91,14 @@ class Package:
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """Declaration of one data set; each module in `data_pipelines/datasets/` has one.
+    """Declaration of one data set; each module in `data_pipelines/datasets/` has at least one.
 
     Its sources are an archive, packages, or both; a data set without an archive has neither `limits` nor `read`.
     """
 
     name: str
+    label: str
+    """Its name for people, in figures and tables."""
     archive: str | None = None
     official_url: str | None = None
     copies: tuple[str, ...] = ()

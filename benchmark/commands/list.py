@@ -1,4 +1,4 @@
-"""List experiments, tasks, algorithms and data sets, and their status.
+"""List experiments, tasks, methods and data sets, and their status.
 
 Example:
   fedbandit list
@@ -8,6 +8,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from data_pipelines.support.text import aligned, number_of
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments (none)."""
@@ -16,11 +18,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print four short lists."""
     from benchmark.board.task import load_task, task_names
-    from benchmark.plan.algorithm_names import algorithm_names, broken_algorithms, declaration_of
     from benchmark.plan.experiment import experiment_names, load_experiment
+    from benchmark.plan.method_names import broken_methods, method_info, method_names
     from benchmark.records.reader import experiments_with_runs
     from benchmark.records.store import Store
-    from benchmark.terminal.text import number_of
     from data_pipelines.prepare.prepared import data_set_states
 
     finished = experiments_with_runs(Store())
@@ -30,10 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
     runs = {name: f"{number_of(finished.get(name, 0), 'run')} finished" for name in (*built_in, *own)}
     _print("experiments (fedbandit run NAME)", [(runs[name], name, title) for name, title in (built_in | own).items()])
     _print("tasks (fedbandit board NAME)", [(name, load_task(name).title) for name in task_names()])
-    broken = broken_algorithms()
-    working = [name for name in algorithm_names() if name not in broken]
-    parameters = {name: ", ".join(declaration_of(name).parameters) for name in working}
-    _print("algorithms (--algorithm NAME[parameter=value,…])", list(parameters.items()))
+    broken = broken_methods()
+    working = [name for name in method_names() if name not in broken]
+    parameters = {name: ", ".join(method_info(name).parameters) for name in working}
+    _print("methods (--method NAME[parameter=value,…])", list(parameters.items()))
     _print('data sets (in an experiment file: dataset = "NAME")', list(data_set_states().items()))
     for message in broken.values():
         print(f"warning: {message}", file=sys.stderr)
@@ -41,8 +42,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(title: str, rows: Sequence[tuple[str, ...]]) -> None:
-    """Print rows in aligned columns."""
-    print(title)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+    print("\n".join([title, *(f"  {line}" for line in aligned(rows))]))

@@ -16,7 +16,7 @@ from numba.core import event
 
 from algorithms.compiled_run import CompiledRun
 from algorithms.kernel_cache import CACHE_FOLDER
-from algorithms.method import Declaration
+from algorithms.method import MethodInfo
 from algorithms.numerics.jit import OPTIONS
 from algorithms.stream import Stream
 
@@ -110,8 +110,11 @@ def announced(method: object) -> Iterator[None]:
 
 
 def is_announced(method: object) -> TypeGuard[CompiledMethod]:
-    """Return whether a method itself, not a class that it inherits from, declares its compile time."""
-    return isinstance(method, CompiledMethod) and vars(type(method)).get("compile_seconds") is not None
+    """Return whether a method itself, not another method that it inherits from, declares its compile time."""
+    if not isinstance(method, CompiledMethod) or method.compile_seconds is None:
+        return False
+    owner = next((base for base in type(method).__mro__ if "compile_seconds" in vars(base)), type(method))
+    return owner is type(method) or "name" not in vars(owner)
 
 
 def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
@@ -121,7 +124,7 @@ def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
 
 def with_defaults(method: type[CompiledMethod], **settings: Any) -> CompiledMethod:
     """Make a method with some threshold, the given settings and defaults; other values use the same kernels."""
-    front = Declaration.of(method).front
+    front = MethodInfo.of(method).front
     threshold = {front.parameter: front.grid[-1]} if front else {}
     return method(**threshold | settings)
 

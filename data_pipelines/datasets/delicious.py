@@ -80,6 +80,7 @@ def generate(stand_in: StandIn) -> None:
 
 DATA_SET = DataSet(
     name="delicious",
+    label="Delicious",
     archive="hetrec2011-delicious-2k.zip",
     official_url="https://files.grouplens.org/datasets/hetrec2011/hetrec2011-delicious-2k.zip",
     member_sha256={  # the hash of the archive itself is not known

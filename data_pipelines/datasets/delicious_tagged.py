@@ -39,6 +39,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
 
 DATA_SET = DataSet(
     name="delicious-tagged",
+    label="Delicious, tagging events (as in the paper)",
     archive=delicious.DATA_SET.archive,
     official_url=delicious.DATA_SET.official_url,
     member_sha256={TAGGED: delicious.DATA_SET.member_sha256[TAGGED]},

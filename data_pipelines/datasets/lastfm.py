@@ -160,6 +160,7 @@ PACKAGE = Package(
 
 DATA_SET = DataSet(
     name="lastfm",
+    label="LastFM",
     archive="hetrec2011-lastfm-2k.zip",
     official_url="https://files.grouplens.org/datasets/hetrec2011/hetrec2011-lastfm-2k.zip",
     sha256="6738f48195667ff03caaab4d32ca9a3133d8cc026b7c3cdaf6ce1010e913c59c",

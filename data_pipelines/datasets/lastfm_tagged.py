@@ -51,6 +51,7 @@ def package_assignments(archive: Archive) -> TagAssignments:
 
 DATA_SET = DataSet(
     name="lastfm-tagged",
+    label="LastFM, tagging events (as in the paper)",
     archive=lastfm.DATA_SET.archive,
     official_url=lastfm.DATA_SET.official_url,
     sha256=lastfm.DATA_SET.sha256,

@@ -27,6 +27,7 @@ def contents(tagged: TagAssignments) -> Contents:
 DATA_SET = replace(
     lastfm_tagged_own_words.DATA_SET,
     name="lastfm-tagged-other-words",
+    label="LastFM, half of the users, words of the others only",
     packages=(replace(lastfm_tagged.DATA_SET.packages[0], read=read_package),),
     remarks=(
         "Half of the users take part, always the same half. An artist's words are the tags of the other half: no leak. "

@@ -29,6 +29,7 @@ PUBLISHED = Counts(users=946, items=9_629, interactions=49_573)
 DATA_SET = replace(
     lastfm_tagged.DATA_SET,
     name="lastfm-tagged-own-words",
+    label="LastFM, half of the users, their own words included",
     packages=(replace(lastfm_tagged.DATA_SET.packages[0], read=read_package),),
     published=PUBLISHED,
     remarks=(

@@ -136,6 +136,7 @@ def _one_based(blocks: Iterable[tuple[Numbers, ...]], taggable: list[list[Number
 
 DATA_SET = DataSet(
     name="movielens",
+    label="MovieLens",
     archive="ml-20m.zip",
     official_url="https://files.grouplens.org/datasets/movielens/ml-20m.zip",
     # According to its data card the same bytes; it is used only if the hash is right.

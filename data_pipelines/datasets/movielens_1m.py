@@ -145,6 +145,7 @@ PACKAGE = Package(
 
 DATA_SET = DataSet(
     name="movielens-1m",
+    label="MovieLens 1M",
     archive="ml-1m.zip",
     official_url="https://files.grouplens.org/datasets/movielens/ml-1m.zip",
     size=5_917_549,

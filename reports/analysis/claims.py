@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from benchmark.metrics import metric
+from benchmark.results.frames import threshold_text
 from benchmark.statistics.equal_regret import ABOVE_LEAST
 from benchmark.statistics.equivalence import communication_margin, reward_margin, verdict_on_count, verdict_on_number
 from benchmark.statistics.holm import MIN_SEEDS, DirectionTest, verdicts_on_directions
@@ -16,7 +17,7 @@ from benchmark.statistics.verdicts import ClaimVerdict
 from data_pipelines.data_label import LABELS
 from reports.analysis.directions import ABOUT_DATA, Evidence, check_direction, used_settings
 from reports.analysis.users import group_totals
-from reports.drawing.labels import algorithm_label, dataset_label, front_text, threshold_text
+from reports.drawing.labels import algorithm_label, dataset_label, front_text
 from reports.paper import PAPER, paper, stream_of, variant_labels
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of

@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.answers.tables import run_table, setting_table
+from benchmark.budget_table import budget_lines
+from benchmark.commands.run import failure_lines, numbers_by_size
 from benchmark.execution.local import LocalExecutor
+from benchmark.results.frames import run_frame, setting_frame
 from benchmark.session import Failure
-from benchmark.terminal.budget_table import budget_lines
-from benchmark.terminal.summary import failure_lines, numbers_by_size
-from benchmark.terminal.text import BOLD, coloured
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import read_manifest
 from data_pipelines.prepare.readiness import make_ready
 from data_pipelines.stream_spec import SimulatedSpec
+from data_pipelines.support.text import BOLD, coloured
 from tests.benchmark.tiny_sweeps import RUNS, sweep, write_tiny
 from tests.records import run_record
 
@@ -68,7 +68,7 @@ def test_the_summary_shows_the_best_setting_within_each_budget():
         run_record(front=gamma, seed=seed, normalised_reward=reward, numbers_per_client=numbers)
         for (gamma, seed), (reward, numbers) in values.items()
     ]
-    header, title, row, caption, few = budget_lines(setting_table(run_table(runs)))
+    header, title, row, caption, few = budget_lines(setting_frame(run_frame(runs)))
     assert header.split() == ["transfers", "per", "client", "none", "≤", "10", "≤", "100", "unlimited"]
     assert title == "delicious: normalised reward, higher is better (2 seeds)"
     assert row.split() == ["Async-LinUCB", "4", "γ=3", *["9", "γ=2"] * 3]
@@ -86,7 +86,7 @@ def test_the_summary_marks_the_best_method_of_each_column_and_fits_80_columns():
             ("sync-linucb", 0.00012345, 13.25, 10_000_000.0),
         ]
     ]
-    lines = budget_lines(setting_table(run_table(runs)))
+    lines = budget_lines(setting_frame(run_frame(runs)))
     assert max(map(len, lines)) <= 80
     assert [line.count("*") for line in lines[2:-2]] == [3, 0, 1]
     assert "–" in lines[4]  # nothing within the smaller budgets
@@ -98,7 +98,7 @@ def settings(*runs: tuple[str, float], **more: Any) -> pd.DataFrame:
         run_record(method, math.nan, normalised_reward=reward, numbers_per_client=0.0, **more)
         for method, reward in runs
     ]
-    return setting_table(run_table(records))
+    return setting_frame(run_frame(records))
 
 
 def test_means_with_the_same_digits_are_both_marked():
@@ -128,8 +128,8 @@ def test_the_summary_sorts_stream_names_numerically():
 
 
 def test_equal_failures_are_one_line():
-    failures = [Failure("tiny", f"own seed {seed}", "lastfm", "ValueError: no") for seed in range(3)]
-    other = Failure("tiny", "own seed 3", "lastfm", "TypeError: yes")
+    failures = [Failure("tiny", f"own seed {seed}", "lastfm", "ValueError: no", str(seed)) for seed in range(3)]
+    other = Failure("tiny", "own seed 3", "lastfm", "TypeError: yes", "3")
     first, second = failure_lines([*failures, other])
     assert first == "FAILED tiny: own seed 0 on lastfm: ValueError: no (and 2 other runs with this error)"
     assert second == "FAILED tiny: own seed 3 on lastfm: TypeError: yes"

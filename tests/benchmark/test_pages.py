@@ -9,11 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark.answers.archive import Filters, archive_runs, restore_runs, select_runs
-from benchmark.pages import curves, update
-from benchmark.pages.chart import TAG_PREFIX, VIEW_KEY
-from benchmark.pages.settings import setting_key, settings_of
-from benchmark.pages.update import are_current, plain, update_pages
 from benchmark.records.content import local_folder
 from benchmark.records.reader import (
     experiments_with_runs,
@@ -25,7 +20,12 @@ from benchmark.records.reader import (
 )
 from benchmark.records.store import Store
 from benchmark.records.tags import PARENT
+from benchmark.results.stored import Filters, archive_runs, restore_runs, select_runs
 from benchmark.statistics.paired import mean_interval
+from benchmark.ui import pages as update
+from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY
+from benchmark.ui.pages import are_current, plain, update_pages
+from benchmark.ui.settings import setting_key, settings_of
 from tests.benchmark.recorded import SETTINGS, planned, record_all, result_of, store_in, tiny
 from tests.records import run_record
 
@@ -98,11 +98,11 @@ def test_curves_are_a_small_table_and_a_picture(store: Store, tmp_path: Path):
 
 def test_a_picture_shows_regret_only_if_all_seeds_have_it_over_time(monkeypatch: pytest.MonkeyPatch):
     drawn = []
-    monkeypatch.setattr(curves, "picture", lambda bands, title, colour: drawn.append([*bands]) or b"picture")
+    monkeypatch.setattr(update, "picture", lambda bands, title, colour: drawn.append([*bands]) or b"picture")
     earlier = {name: np.array([[1.0, 2.0], [1.0, 3.0]]) for name in ("reward_curve", "communication_curve")}
     recent = {**earlier, "regret_curve": np.array([[1.0, 2.0], [0.5, 0.6]])}
     tables = [
-        curves.curve_files(runs, "a setting", "red")["curve.csv"] for runs in ([recent, recent], [recent, earlier])
+        update.curve_files(runs, "a setting", "red")["curve.csv"] for runs in ([recent, recent], [recent, earlier])
     ]
     assert drawn == [["regret", "communication"], ["reward", "communication"]]
     assert [b"regret" in table for table in tables] == [True, False]

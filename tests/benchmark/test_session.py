@@ -17,8 +17,8 @@ from filelock import FileLock
 
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult, failed_result
-from benchmark.observer import Silent
-from benchmark.plan.algorithm_names import parse_filter
+from benchmark.observer import Observer
+from benchmark.plan.method_names import parse_filter
 from benchmark.plan.plan import Run
 from benchmark.records.store import Store
 from benchmark.records.tracking import StoreError
@@ -29,7 +29,7 @@ FAILING = (parse_filter("tests.benchmark.failing:First[fail_at=[-1,7]]"),)
 
 
 @dataclass
-class Notes(Silent):
+class Notes(Observer):
     """An observer that keeps everything."""
 
     calls: list[str] = field(default_factory=list)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB
+from algorithms.method import MethodInfo
+from benchmark import observer as sweep_display
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.warm_up import compile_kernels, methods_of
-from benchmark.observer import Observer, silent
-from benchmark.plan.algorithm_names import parse_filter
+from benchmark.observer import Observer, SweepDisplay, silent
+from benchmark.plan.method_names import parse_filter
 from benchmark.plan.plan import Run
-from benchmark.terminal import sweep_display
-from benchmark.terminal.sweep_display import SweepDisplay
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_session import Notes
 from tests.benchmark.test_sweep_display import Clock
@@ -25,7 +25,7 @@ STREAM = SimulatedSpec(steps=40, clients=3)
 
 
 def run(name: str, algorithm: object) -> Run:
-    return Run("tiny", STREAM, name, algorithm, {}, 0, f"{name} {algorithm}")
+    return Run("tiny", STREAM, name, algorithm, {}, 0, f"{name} {algorithm}", MethodInfo(name, name, 0))
 
 
 RUNS = [

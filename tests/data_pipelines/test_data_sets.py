@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_pipelines.catalogue import data_set_names, find_data_set
+from data_pipelines.catalogue import data_set_names, data_sets, find_data_set, stream_label
 from data_pipelines.data_set import Contents
 from data_pipelines.fetch.archive import Archive, ArchiveError
 
@@ -145,3 +145,11 @@ def test_the_error_for_an_unknown_data_set_lists_the_known_ones():
         ValueError, match=r"data set must be one of book-crossing, delicious, .*online-retail, got 'netflix'"
     ):
         find_data_set("netflix")
+
+
+def test_every_data_set_has_its_own_label_and_an_imported_one_keeps_its_name():
+    labels = [data_set.label for data_set in data_sets().values()]
+    assert len(set(labels)) == len(labels)
+    assert stream_label("lastfm") == "LastFM"
+    assert stream_label("simulated-uniform") == "Simulation, uniform clients"
+    assert stream_label("my-shop") == "my-shop"

@@ -1,0 +1,159 @@
+"""The methods of a comparison: from names, classes or instances to algorithms with all their hyper-parameters."""
+
+import hashlib
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from algorithms.method import Front, MethodInfo
+from algorithms.registry import built_in_methods
+from benchmark.plan.method_names import (
+    hyper_parameters,
+    identified_files,
+    identity,
+    make_method,
+    method_info,
+    parse_filter,
+    source_hash,
+)
+from benchmark.plan.plan import Run, outline_of, reason_to_skip
+from benchmark.plan.run_key import run_key
+from data_pipelines.stream_spec import StreamSpec
+
+IN_THIS_SESSION = "__main__"
+"""The module of classes that are defined in a notebook or a script."""
+
+
+@dataclass(frozen=True)
+class MethodSetting:
+    """A method with one setting."""
+
+    name: str
+    algorithm: Any
+    parameters: dict[str, Any]
+    info: MethodInfo
+    identity: str
+
+
+def settings_of(methods: Any, *, points: int | None = None) -> list[MethodSetting]:
+    """Return all settings of methods.
+
+    A method is a name (`"async-linucb"`, `"async-linucb[gamma=[1,10,inf]]"`, `"module:Class"`), a class, or an
+    instance. A name or a class without a value for its front runs through the grid that the method declares, or
+    through `points` values of it.
+    """
+    listed = [methods] if isinstance(methods, str | type) or not isinstance(methods, Sequence) else list(methods)
+    if not listed:
+        raise ValueError("methods must have at least one method, got none")
+    candidates = [candidate for method in listed for candidate in _settings(method, points)]
+    keys = [run_key("", each.identity, each.parameters, 0) for each in candidates]
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            name, parameters = candidates[index].name, candidates[index].parameters
+            raise ValueError(
+                f"methods must be distinct, got {name} twice with {parameters or 'the same parameters'}; parameters "
+                "are read from attributes with the names of the constructor's arguments"
+            )
+    for name in dict.fromkeys(each.name for each in candidates):
+        if len({each.identity for each in candidates if each.name == name}) > 1:
+            raise ValueError(f"methods must have distinct names, got two classes with the name {name!r}")
+    return candidates
+
+
+def thinned(front: Front, points: int | None) -> list[float]:
+    """Return values of a front's grid: all, or some at equal distances, both ends included."""
+    grid = list(front.grid)
+    if points is None or points >= len(grid):
+        return grid
+    return [grid[round(index * (len(grid) - 1) / (points - 1))] for index in range(points)]
+
+
+def runs_of(
+    candidates: Sequence[MethodSetting], streams: dict[int, StreamSpec], experiment: str
+) -> tuple[list[Run], dict[str, str]]:
+    """Return the runs of candidates on the stream of each seed, and the reasons why methods do not take part."""
+    runs: dict[str, Run] = {}
+    skipped: dict[str, str] = {}
+    for seed, stream in streams.items():
+        fingerprint = stream.fingerprint(seed)
+        for candidate in candidates:
+            if reason := reason_to_skip(candidate.algorithm, outline_of(stream)):
+                skipped[candidate.name] = reason
+                continue
+            run = _run(candidate, stream, seed, fingerprint, experiment)
+            runs.setdefault(run.key, run)
+    return list(runs.values()), skipped
+
+
+def is_in_this_session(algorithm: Any) -> bool:
+    """Whether the class of an algorithm is defined in a notebook or a script, where other processes cannot import."""
+    return type(algorithm).__module__ == IN_THIS_SESSION
+
+
+def _run(candidate: MethodSetting, stream: StreamSpec, seed: int, fingerprint: str, experiment: str) -> Run:
+    info = candidate.info
+    key = run_key(
+        fingerprint,
+        candidate.identity,
+        candidate.parameters,
+        seed,
+        version=info.version,
+        added=info.added,
+    )
+    name, algorithm, parameters = candidate.name, candidate.algorithm, candidate.parameters
+    code, files = source_hash(candidate.identity), identified_files(candidate.identity)
+    return Run(experiment, stream, name, algorithm, parameters, seed, key, info, code, files)
+
+
+def _settings(method: Any, points: int | None) -> list[MethodSetting]:
+    if isinstance(method, str):
+        algorithm = parse_filter(method)
+        info, values = method_info(algorithm.name), dict(algorithm.values)
+    elif isinstance(method, type):
+        info, values = _declaration(method), {}
+    else:
+        return [_candidate(_declaration(type(method)), method)]
+    front = info.front
+    if front is not None and front.parameter not in values:
+        values = {front.parameter: tuple(thinned(front, points)), **values}
+    combinations = (dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
+    return [_candidate(info, _make(info, parameters)) for parameters in combinations]
+
+
+def _make(info: MethodInfo, parameters: dict[str, Any]) -> Any:
+    if info.method.__module__ != IN_THIS_SESSION:
+        return make_method(info.name, parameters)
+    try:
+        return info.method(**parameters)
+    except TypeError as error:
+        raise ValueError(f"{info.label} with {parameters} cannot be created: {error}") from None
+
+
+def _declaration(method: type) -> MethodInfo:
+    for info in built_in_methods().values():
+        if info.method is method:
+            return info
+    if not (hasattr(method, "start") or (hasattr(method, "choose") and hasattr(method, "learn"))):
+        raise ValueError(
+            f"a method must be a name, or a class or an object with the methods choose and learn, got {method!r}"
+        )
+    if method.__module__ == IN_THIS_SESSION:
+        return MethodInfo.of(method, str(getattr(method, "name", "") or method.__name__))
+    return method_info(f"{method.__module__}:{method.__qualname__}")
+
+
+def _candidate(info: MethodInfo, algorithm: Any) -> MethodSetting:
+    parameters = hyper_parameters(algorithm)
+    return MethodSetting(info.name, algorithm, parameters, info, _identity(info))
+
+
+def _identity(info: MethodInfo) -> str:
+    if info.method.__module__ != IN_THIS_SESSION:
+        return identity(info.name)
+    try:
+        source = inspect.getsource(info.method)
+    except (OSError, TypeError):  # typed into a console
+        source = repr(info.method)
+    return f"{info.name}@{hashlib.sha256(source.encode()).hexdigest()[:16]}"
