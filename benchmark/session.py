@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from benchmark.execution.compilation import compile_kernels
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
-from benchmark.execution.warm_up import compile_kernels
 from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import experiment_names

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from benchmark.method_card import card_of
+from algorithms.registry import known_method
 from benchmark.metrics import metric_names
 from benchmark.records.record import SIZES, MethodRecord, RunRecord, StreamRecord
 from benchmark.statistics.budgets import full_transfer
@@ -32,8 +32,8 @@ def run_record(
     `front` is γ or D, NaN for a method without one; `settings` are further hyper-parameters and, as `stream_NAME`,
     options or sizes of the stream. `more` are metrics, and other fields of a record, such as `run_id`.
     """
-    card = card_of(method, None, () if math.isnan(front) else ("gamma",))
-    parameter = "" if math.isnan(front) else card.parameter
+    info = known_method(method, None, () if math.isnan(front) else ("gamma",))
+    parameter = "" if math.isnan(front) else info.parameter
     given = settings or {}
     of_stream = {name.removeprefix("stream_"): value for name, value in given.items() if name.startswith("stream_")}
     parameters = {name: value for name, value in given.items() if not name.startswith("stream_")}
@@ -58,7 +58,7 @@ def run_record(
             {name: value for name, value in of_stream.items() if name not in SIZES},
             sizes,
         ),
-        method=MethodRecord(card, parameters=parameters),
+        method=MethodRecord(info, parameters=parameters),
         metrics=metrics,
     )
 
@@ -73,17 +73,17 @@ def record_of_texts(texts: Mapping[str, str], key: str, stream: StreamRecord, **
     parameters = {
         name: value for name, value in values.items() if name not in shared and not name.startswith("stream_")
     }
-    card = card_of(texts["algorithm"], None, [name for name, value in parameters.items() if value is not None])
-    if texts["threshold"] and parameters.get(card.parameter) is None:
-        card = card if card.parameter else card_of(texts["algorithm"], None, ["threshold"])
-        parameters[card.parameter] = values["threshold"]
+    info = known_method(texts["algorithm"], None, [name for name, value in parameters.items() if value is not None])
+    if texts["threshold"] and parameters.get(info.parameter) is None:
+        info = info if info.parameter else known_method(texts["algorithm"], None, ["threshold"])
+        parameters[info.parameter] = values["threshold"]
     options = {name.removeprefix("stream_"): value for name, value in values.items() if name.startswith("stream_")}
     sizes = {name: int(texts[name]) for name in SIZES if name in texts}
     return RunRecord(
         key=key,
         seed=int(texts["seed"]),
         stream=replace(stream, options=options, sizes=sizes),
-        method=MethodRecord(card, parameters=parameters),
+        method=MethodRecord(info, parameters=parameters),
         **about,
     )
 

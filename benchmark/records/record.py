@@ -13,9 +13,9 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from benchmark.method_card import MethodCard, card_of
+from algorithms.hyperparameters import number_text
+from algorithms.method import MethodInfo
 from benchmark.metrics import SIMULATED
-from benchmark.plan.algorithm_names import number_text
 from benchmark.records.tags import ERROR, PARENT, RECORD
 
 if TYPE_CHECKING:
@@ -139,13 +139,13 @@ class MethodRecord:
     """The method of a run.
 
     Args:
-        card: its name, label and style, and the parameter of its front.
+        info: its name, label and style, and the parameter of its front.
         version: the version of the method.
         parameters: all hyper-parameters, each with its type; sequences are tuples.
         code: the hash of the source of a class that is not built in; empty for built-in methods.
     """
 
-    card: MethodCard
+    info: MethodInfo
     version: int = 1
     parameters: Mapping[str, Any] = field(default_factory=dict)
     code: str = ""
@@ -153,7 +153,7 @@ class MethodRecord:
     @property
     def name(self) -> str:
         """Its name in experiments."""
-        return self.card.name
+        return self.info.name
 
     @property
     def code_version(self) -> str:
@@ -168,7 +168,7 @@ class MethodRecord:
     @property
     def front_parameter(self) -> str:
         """The hyper-parameter that its front varies, such as `gamma`; empty if there is none."""
-        return self.card.parameter
+        return self.info.parameter
 
     @property
     def front_value(self) -> Any:
@@ -257,7 +257,7 @@ class RunRecord:
             parameters = {**front, OTHERS: encoded(others, 0)}
         parts = {
             "method": {
-                "card": method.card.to_json(),
+                "card": method.info.to_json(),
                 "version": method.version,
                 "parameters": parameters,
                 **({"code": method.code} if method.code else {}),
@@ -294,9 +294,8 @@ class RunRecord:
 
 def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | None = None) -> RunRecord:
     """Return the record of a planned run and its result: the one place where they are turned into a record."""
-    stream, declaration = run.stream, run.declaration
+    stream = run.stream
     sizes = {name: int(result.facts[name]) for name in SIZES if name in result.facts}
-    given = [name for name, value in run.parameters.items() if value is not None]
     return RunRecord(
         run_id="",
         key=run.key,
@@ -305,12 +304,7 @@ def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | N
         stream=StreamRecord(
             stream.name, stream.source, run.fingerprint, stream.prepared() or "", stream.settings(), sizes
         ),
-        method=MethodRecord(
-            MethodCard.of(declaration) if declaration else card_of(run.algorithm_name, None, given),
-            declaration.version if declaration else 1,
-            dict(run.parameters),
-            run.code,
-        ),
+        method=MethodRecord(run.info.as_recorded(), run.info.version, dict(run.parameters), run.code),
         metrics=result.metrics,
         provenance=dict(provenance or result.provenance or {}),
         status="FAILED" if result.error else "FINISHED",
@@ -374,7 +368,7 @@ def _json(content: Any) -> str:
 def _method_of(text: str) -> MethodRecord:
     fields = json.loads(text)
     parameters = {name: decoded(value) for name, value in fields["parameters"].items()}
-    return MethodRecord(MethodCard.from_json(fields["card"]), fields["version"], parameters, fields.get("code", ""))
+    return MethodRecord(MethodInfo.from_json(fields["card"]), fields["version"], parameters, fields.get("code", ""))
 
 
 @lru_cache(maxsize=4096)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.hyperparameters import number_text
 from benchmark.metrics import CURVE_SUFFIX, curve_names, curves_to_show, metric
-from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import Experiment
 from benchmark.records.content import RunContent, StoredAggregate
 from benchmark.records.data_identity import earlier_code_sentences, split_by_code
@@ -182,7 +182,7 @@ def _setting_content(
 ) -> RunContent:
     """Return the run that shows a setting."""
     first, now = setting.first, int(time.time() * 1000)
-    colour = style(first.method.card.style).colour
+    colour = style(first.method.info.style).colour
     tags = {
         "Method": setting.method,
         "Setting": setting.text or "–",

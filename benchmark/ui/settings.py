@@ -61,7 +61,7 @@ class Setting:
     @property
     def method(self) -> str:
         """The name of its method for people."""
-        return self.first.method.card.label
+        return self.first.method.info.label
 
     @property
     def data(self) -> str:
@@ -158,7 +158,7 @@ class Line:
     def best(self) -> Setting | None:
         """The best setting of a contender, or of any method if there is none; None without a value."""
         rated = [setting for setting in self.settings if math.isfinite(setting.means[setting.objective.name])]
-        contenders = [setting for setting in rated if setting.first.method.card.role == "contender"] or rated
+        contenders = [setting for setting in rated if setting.first.method.info.role == "contender"] or rated
         names = {setting.objective.name for setting in contenders}
         if len(names) != 1:  # simulated and real streams are not compared
             return None

@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.method_card import is_rule
 from benchmark.metrics import Metric, objective
 from benchmark.results.frames import COST, PREFIX, best_within, setting_frame, setting_text, variants
 from benchmark.statistics.paired import paired_interval
@@ -71,9 +70,7 @@ def rule_sentence(runs: pd.DataFrame, settings: pd.DataFrame, where: str = "") -
     """Return which rule without a model has a better mean than every setting of every method; empty if none has."""
     goal, best = objective(runs["source"]), _leader(settings, math.inf)
     pairs = zip(runs["algorithm"], runs["configuration"], strict=True)
-    rules = runs[[is_rule(method(str(name)).role, configuration) for name, configuration in pairs]].dropna(
-        subset=[goal.name]
-    )
+    rules = runs[[method(str(name)).is_rule(configuration) for name, configuration in pairs]].dropna(subset=[goal.name])
     if rules.empty or best is None:
         return ""
     means = rules.groupby(["algorithm", "variant"], as_index=False)[goal.name].mean()

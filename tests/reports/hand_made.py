@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from mlflow.entities import Metric, Param
 from scipy.sparse import csr_array
 
-from benchmark.plan.algorithm_names import number_text
+from algorithms.hyperparameters import number_text
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import with_all_parameters
 from benchmark.records.record import StreamRecord
