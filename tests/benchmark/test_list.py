@@ -175,15 +175,15 @@ def test_a_broken_package_is_named_in_one_line_and_the_rest_works(
     shown = capsys.readouterr()
     assert "async-linucb-am" in shown.out
     assert "data sets" in shown.out
-    assert shown.err.startswith(f"warning: algorithm theirs of the package {package} 1.0 cannot be loaded from ")
+    assert shown.err.startswith(f"warning: method theirs of the package {package} 1.0 cannot be loaded from ")
     assert reason in shown.err
     assert shown.err.count("\n") == 1
     write_tiny(tmp_path)
     assert main(["run", "tiny.toml", "--dry-run"]) == 0
     assert capsys.readouterr().err == ""  # an experiment that does not use it is not affected
-    assert main(["run", "tiny.toml", "--dry-run", "--algorithm", "theirs"]) == 2
+    assert main(["run", "tiny.toml", "--dry-run", "--method", "theirs"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"fedbandit: error: algorithm theirs of the package {package} 1.0 cannot be loaded from ")
+    assert error.startswith(f"fedbandit: error: method theirs of the package {package} 1.0 cannot be loaded from ")
     assert error.count("\n") == 1
-    assert main(["run", "tiny.toml", "--dry-run", "--algorithm", "unknown"]) == 2
+    assert main(["run", "tiny.toml", "--dry-run", "--method", "unknown"]) == 2
     assert "async-linucb" in capsys.readouterr().err
