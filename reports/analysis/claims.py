@@ -270,11 +270,8 @@ def judged_cells(results: Results, context: Context) -> list[Judged]:
     totals = totals[totals["algorithm"] == table["algorithm"]]
     caveat = caveat_of(context, totals)
     first = Judged(TABLE_2, table["experiment"], table["place"], "", PAPER, dataset_label(stream), caveat=caveat)
-    return [cell for group in _groups(table) for cell in _cells(first, totals, group, table["thresholds"])]
-
-
-def _groups(table: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [*table["rows"], {"least": None, **table["sum"]}]
+    groups = [*table["rows"], {"least": None, **table["sum"]}]
+    return [cell for group in groups for cell in _cells(first, totals, group, table["thresholds"])]
 
 
 def _cells(first: Judged, totals: pd.DataFrame, group: Mapping[str, Any], thresholds: list[float]) -> Iterator[Judged]:
@@ -294,9 +291,9 @@ def _cells(first: Judged, totals: pd.DataFrame, group: Mapping[str, Any], thresh
 
 
 def _count(first: Judged, claim: str, stated: int, totals: pd.DataFrame, column: str) -> Judged:
-    row = _with(first, claim, stated)
+    row = replace(first, claim=claim, paper=stated)
     if totals.empty:
-        return _with(first, claim, stated, remark="no run, or no data of this group")
+        return replace(row, remark="no run, or no data of this group")
     one_run = totals[totals["run_id"] == totals["run_id"].iloc[0]]  # the same in every run
     return judged_count(row, int(one_run[column].sum()))
 
@@ -304,8 +301,4 @@ def _count(first: Judged, claim: str, stated: int, totals: pd.DataFrame, column:
 def _number(
     first: Judged, claim: str, stated: float, values: "pd.Series[float]", margin: Callable[[float], float]
 ) -> Judged:
-    return judged_number(_with(first, claim, stated), values, margin(stated), first.caveat)
-
-
-def _with(first: Judged, claim: str, stated: float, remark: str = "") -> Judged:
-    return replace(first, claim=claim, paper=stated, remark=remark)
+    return judged_number(replace(first, claim=claim, paper=stated), values, margin(stated), first.caveat)

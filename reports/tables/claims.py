@@ -111,7 +111,10 @@ def matrix(results: Results, context: Context) -> pd.DataFrame:
     everything = [*claims, *judged_cells(results, context)]
     for kind, text in SUMMARIES.items():
         if members := of_kind(everything, kind):
-            cells = {label: _summary(members, name) for name, label in variant_labels().items()}
+            cells = {
+                label: counts_text([claim for claim in members if claim.variant == name]) or NONE
+                for name, label in variant_labels().items()
+            }
             rows.append({"place": "", "claim": f"{len(members)} {text}", **cells})
     frame = pd.DataFrame(rows)
     has_column = of_kind(claims, TUNED)
@@ -168,10 +171,6 @@ def _with_seeds(claims: Sequence[Judged]) -> str:
     """Return the verdict on claims with too few seeds, and why."""
     seeds = number_of_seeds(claim.seeds for claim in claims)
     return f"{ClaimVerdict.UNDECIDED}: {seeds} ({MIN_SEEDS} are needed)"
-
-
-def _summary(claims: list[Judged], variant: str) -> str:
-    return counts_text([claim for claim in claims if claim.variant == variant]) or NONE
 
 
 PLURALS = {
