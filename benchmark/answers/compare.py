@@ -21,9 +21,10 @@ from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.plan import Plan, Run
+from benchmark.protocol import load_protocol
 from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.record import RunRecord, record_of
-from benchmark.statistics.seeds import require_reporting
+from benchmark.statistics.budgets import require_reporting
 from data_pipelines.stream_spec import checked_seed
 
 DEFAULT_SEEDS = 5
@@ -80,7 +81,7 @@ def seed_list(seeds: int | Sequence[int]) -> list[int]:
     if not isinstance(numbers, Sequence) or isinstance(numbers, str) or not len(numbers):
         raise ValueError(f"seeds must be a number from 1 or a list of seeds, got {seeds!r}")
     numbers = list(dict.fromkeys(checked_seed(seed) for seed in numbers))
-    require_reporting(numbers)
+    require_reporting(numbers, load_protocol().seeds.choosing.seeds)
     return numbers
 
 

@@ -12,7 +12,7 @@ from benchmark.metrics import metric, objective
 from benchmark.plan.algorithm_names import number_text
 from benchmark.records.record import RunRecord
 from benchmark.statistics.budgets import full_transfers, is_within
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, mean_interval, paired_interval
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, mean_interval, paired_interval
 
 COST = "full_transfers_per_client"
 """The numbers moved per client, in full transfers {V, b}."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark.metrics import CURVE_SUFFIX, curve_names, curves_to_show, metric
-from benchmark.statistics.paired import t_quantile
+from benchmark.statistics.intervals import t_quantile
 
 TABLE, PICTURE = "curve.csv", "curve.png"
 MIN_SEEDS_FOR_BAND = 3

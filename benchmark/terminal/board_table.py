@@ -5,8 +5,7 @@ import textwrap
 from collections.abc import Sequence
 
 from benchmark.board.result import BoardResult
-from benchmark.statistics.ranks import rank_text
-from benchmark.statistics.verdicts import Verdict
+from benchmark.statistics.verdicts import Verdict, rank_text
 
 WIDTH = 80
 NAME_WIDTH, CELL_WIDTH = 26, 9

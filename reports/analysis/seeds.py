@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.intervals import mean_interval
 from reports.read.run_table import GROUP
 
 

@@ -6,7 +6,7 @@ from html import escape, unescape
 
 from markupsafe import Markup
 
-from benchmark.statistics.budgets import PRIMARY_BUDGETS
+from benchmark.protocol import load_protocol
 from reports.analysis.board import budget_text, primary_text
 from reports.analysis.claims import MEANINGS
 
@@ -24,6 +24,9 @@ class Term:
     def anchor(self) -> str:
         """The target of links to this term."""
         return f"term-{re.sub(r'[^a-z0-9]+', '-', self.name.lower()).strip('-')}"
+
+
+PRIMARY_BUDGETS = load_protocol().budgets.primary
 
 
 def _budgets() -> str:
@@ -60,7 +63,7 @@ TERMS = (
         ("budgets",),
     ),
     Term(
-        primary_text(),
+        primary_text(PRIMARY_BUDGETS),
         f"the mean of the scores at the budgets {_budgets()}: the primary endpoint, by which methods are ranked",
         ("primary endpoint",),
     ),

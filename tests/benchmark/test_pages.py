@@ -25,7 +25,7 @@ from benchmark.records.reader import (
 )
 from benchmark.records.store import Store
 from benchmark.records.tags import PARENT
-from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.intervals import mean_interval
 from tests.benchmark.recorded import SETTINGS, planned, record_all, result_of, store_in, tiny
 from tests.records import run_record
 

@@ -14,7 +14,7 @@ from benchmark import Results, compare, replay, results, simulate
 from benchmark.answers.budget import UNLIMITED, Budget, as_budget, parse_budget
 from benchmark.answers.results import results_of
 from benchmark.answers.tables import COST
-from benchmark.statistics.paired import mean_interval, paired_interval
+from benchmark.statistics.intervals import mean_interval, paired_interval
 from data_pipelines import EventStream
 from data_pipelines.stream_spec import simulated_spec
 from tests.benchmark.tiny_sweeps import environment, write_tiny

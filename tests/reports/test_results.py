@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmark.records import search, sqlite
-from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.intervals import mean_interval
 from reports.analysis.seeds import over_seeds
 from reports.read.results import Results, read_results
 from reports.read.run_table import as_runs
