@@ -91,10 +91,10 @@ ui: $(READY) ## Open the MLflow UI on a chart of the latest sweep (EXPERIMENT=fi
 	@$(BIN)/fedbandit ui $(EXPERIMENT)
 
 bench: $(READY) ## Measure the speed of every method relative to a baseline (takes minutes)
-	$(BIN)/fedbandit bench
+	$(BIN)/python -m tests.performance.bench
 
 bench-scale: $(READY) ## Measure time and memory with a million clients (takes minutes)
-	$(BIN)/fedbandit bench --scale
+	$(BIN)/python -m tests.performance.bench --scale
 
 bench-data: $(READY) ## Measure speed and memory of the data pipelines (takes minutes)
 	$(BIN)/python -m tests.performance.measure_data

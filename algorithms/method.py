@@ -1,7 +1,7 @@
 """The declaration of a method: everything that plans, records, reports and tests need to know about it.
 
-A built-in method consists of three files with the same name: its declaration in `methods`, its compiled form in
-`kernels` and its literal form in `literal`. No module outside this package names a method.
+A built-in method is declared in a module of `methods`; modules of the same name have its compiled form in `kernels` and
+its literal form in `literal`. No module outside this package names a method.
 """
 
 import inspect
@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ TUNED = ("alpha", "ridge")
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits that `fedbandit bench` checks; a measurement without a limit is left out.
+    """The limits that `make bench` checks; a measurement without a limit is left out.
 
     Attributes:
         floor_multiple: the maximum time per step, as a multiple of the floor.
@@ -120,7 +121,7 @@ class Method(ABC):
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
         kernel_settings: the boolean parameters that select its kernels.
-        measured: values of further parameters that `fedbandit bench` measures, each on its own.
+        measured: values of further parameters that `make bench` measures, each on its own.
     """
 
     name: ClassVar[str]
@@ -139,11 +140,17 @@ class Method(ABC):
     kernel_settings: ClassVar[tuple[str, ...]] = ()
     measured: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Require a method to define its own names and oracle: inherited ones would belong to another method."""
+    def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
+        """Require a method to define its own names and oracle: inherited ones would belong to another method.
+
+        An abstract class is not a method: it defines what the methods that derive from it share.
+        """
         super().__init_subclass__(**options)
+        if abstract:
+            return
         for name in ("name", "label", "reference", "start", "literal", "examples"):
-            if name not in vars(cls):
+            owner = next((base for base in cls.__mro__ if name in vars(base)), Method)
+            if owner is Method or (owner is not cls and "name" in vars(owner)):
                 raise TypeError(f"method {cls.__name__} must define {name} itself, not inherit it")
 
     @abstractmethod
@@ -164,8 +171,29 @@ class Method(ABC):
         return None
 
     def limits(self) -> Limits:
-        """Return the limits that `fedbandit bench` checks."""
+        """Return the limits that `make bench` checks."""
         return Limits()
+
+
+class BuiltInMethod(Method, abstract=True):
+    """A method `Name` of a module in `methods`, with `NameRun` and `LiteralName` in the modules of the same name.
+
+    These are in `kernels` and `literal`, and are imported when needed: a declaration is read without Numba.
+    """
+
+    def start(self, stream: "Stream", seed: int) -> "CompiledRun":
+        """Prepare a run over a stream."""
+        run: CompiledRun = self._counterpart("kernels", f"{type(self).__name__}Run")(self, stream, seed)
+        return run
+
+    def literal(self) -> Learner:
+        """Return the method line by line, in plain NumPy."""
+        learner: Learner = self._counterpart("literal", f"Literal{type(self).__name__}")(self)
+        return learner
+
+    def _counterpart(self, folder: str, name: str) -> Any:
+        package, _, module = type(self).__module__.partition(".methods.")
+        return getattr(import_module(f"{package}.{folder}.{module}"), name)
 
 
 @dataclass(frozen=True)

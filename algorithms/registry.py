@@ -1,4 +1,4 @@
-"""The built-in methods, discovered in the folder `methods`."""
+"""The built-in methods, discovered in the modules of the folder `methods`."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -12,13 +12,11 @@ from algorithms.method import Declaration, Method
 
 @lru_cache(maxsize=1)
 def built_in_methods() -> Mapping[str, Declaration]:
-    """Return the declarations of the built-in methods by name."""
-    declarations: dict[str, Declaration] = {}
-    for module in module_names():
-        for value in vars(import_module(f"{methods.__name__}.{module}")).values():
-            if isinstance(value, type) and issubclass(value, Method) and value.__module__.endswith(f".{module}"):
-                declarations[value.name] = Declaration.of(value)
-    return MappingProxyType(declarations)
+    """Return the declarations of the built-in methods by name, in alphabetical order."""
+    modules = [import_module(f"{methods.__name__}.{name}") for name in module_names()]
+    classes = {value for module in modules for value in vars(module).values() if isinstance(value, type)}
+    found = {each.name: Declaration.of(each) for each in classes if issubclass(each, Method) and hasattr(each, "name")}
+    return MappingProxyType(dict(sorted(found.items())))
 
 
 def module_names() -> list[str]:

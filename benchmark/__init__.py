@@ -25,6 +25,12 @@ if TYPE_CHECKING:
         simulate,
     )
 
+# The functions `recommend` and `results` have the names of packages; as attributes, the functions are found.
+# A package is set as an attribute once, when it is first imported, which is here.
+for _name in ("recommend", "results"):
+    import_module(f"{__name__}.{_name}")
+    del globals()[_name]
+
 switch_off_telemetry()  # here, because every process of ours imports this package before MLflow
 
 __all__ = [

@@ -1,13 +1,24 @@
 """Observers receive the progress of a sweep. The terminal is one observer; a notebook or a server may have another."""
 
-from typing import Protocol
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
 
-from benchmark.execution.run_result import RunResult
-from benchmark.plan.plan import Run
+from data_pipelines.support.text import wrapped
+
+if TYPE_CHECKING:
+    from benchmark.execution.run_result import RunResult
+    from benchmark.plan.plan import Run
+
+SECONDS_BETWEEN_LINES = 5.0
+SECONDS_OF_SILENCE = 30.0
+SECONDS_TO_MEASURE = 3.0
+"""Seconds from the first result until the remaining time is estimated."""
 
 
-class Observer(Protocol):
-    """Receives the progress of a sweep, in the thread that runs it. It must not raise."""
+class Observer:
+    """Receives the progress of a sweep, in the thread that runs it, and ignores it; a subclass must not raise."""
 
     def started(self, runs: int, skipped: int, seconds: float) -> None:
         """A sweep starts: `runs` runs, estimated to take `seconds` on one core; `skipped` runs were finished before."""
@@ -15,7 +26,7 @@ class Observer(Protocol):
     def note(self, text: str) -> None:
         """Receive a line for the user, such as `Compiling …`; some come before the sweep starts."""
 
-    def run_done(self, run: Run, result: RunResult, seconds: float, *, is_reused: bool) -> None:
+    def run_done(self, run: "Run", result: "RunResult", seconds: float, *, is_reused: bool) -> None:
         """A run is recorded.
 
         Args:
@@ -32,23 +43,103 @@ class Observer(Protocol):
         """The sweep has ended, for any reason."""
 
 
-class Silent:
-    """An observer that ignores everything."""
+silent = Observer()
+
+
+class SweepDisplay(Observer):
+    """Shows runs done, failed and skipped, and the time left: a bar on a terminal, plain lines elsewhere.
+
+    Runs differ in length by a factor of twenty, so progress is weighted by expected run time. The time before the first
+    result, in which kernels are compiled and data are read, does not count, nor do runs that are copied. One display
+    can show several sweeps, one after the other.
+    """
+
+    def __init__(self) -> None:
+        self._begin(0, 0, 0.0)
+
+    def _begin(self, runs: int, skipped: int, seconds: float) -> None:
+        self.total, self.skipped, self._seconds_expected = runs, skipped, seconds
+        self.done = self.failed = 0
+        self._seconds_measured = 0.0
+        self._first: float | None = None
+        self._last_line = time.monotonic()
+        self._last_count = -1
+        self._bar: Any = None
 
     def started(self, runs: int, skipped: int, seconds: float) -> None:
-        """Ignore it."""
+        """Show that nothing is done yet."""
+        self._begin(runs, skipped, seconds)
+        if runs and _has_room_for_a_bar():
+            from tqdm import tqdm
+
+            shape = "{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} runs, {elapsed}{postfix}"
+            self._bar = tqdm(total=runs, file=sys.stderr, dynamic_ncols=True, bar_format=shape)
+            self._bar.set_postfix_str(self._counts())
 
     def note(self, text: str) -> None:
-        """Ignore it."""
+        """Print a text that stays."""
+        if self._bar is not None:
+            self._bar.write(wrapped(text, ""), file=sys.stderr)
+        else:
+            print(wrapped(text, ""), file=sys.stderr, flush=True)
 
-    def run_done(self, run: Run, result: RunResult, seconds: float, *, is_reused: bool) -> None:
-        """Ignore it."""
+    def run_done(self, run: "Run", result: "RunResult", seconds: float, *, is_reused: bool) -> None:
+        """Count one more run."""
+        self.count(bool(result.error), seconds, is_reused=is_reused)
+
+    def count(self, failed: bool, seconds: float = 0.0, *, is_reused: bool = False) -> None:
+        """Count one more run, which was expected to take `seconds`."""
+        self.done += not failed
+        self.failed += failed
+        now = time.monotonic()
+        self._seconds_expected = max(self._seconds_expected - seconds, 0.0)
+        if self._first is not None:
+            self._seconds_measured += seconds
+        elif not is_reused:
+            self._first = now
+        if self._bar is not None:
+            self._bar.set_postfix_str(self._counts(), refresh=False)
+            self._bar.update()
+        elif now - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._print_line()
 
     def tick(self) -> None:
-        """Ignore it."""
+        """Refresh the elapsed time while no run ends."""
+        silence = time.monotonic() - self._last_line
+        if self._bar is not None and silence >= 1.0:
+            self._last_line = time.monotonic()
+            self._bar.refresh()
+        elif self._bar is None and silence >= SECONDS_OF_SILENCE:
+            self._print_line()
 
     def ended(self) -> None:
-        """Ignore it."""
+        """Show the last state."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+        elif self.total and self.done + self.failed != self._last_count:
+            self._print_line()
+
+    def seconds_left(self) -> float | None:
+        """Return the time left at the speed measured so far; None before it is known."""
+        if self._first is None or not self._seconds_measured:
+            return None
+        passed = time.monotonic() - self._first
+        return self._seconds_expected * passed / self._seconds_measured if passed > SECONDS_TO_MEASURE else None
+
+    def _counts(self) -> str:
+        from benchmark.plan.estimate import duration
+
+        counts = f"{self.failed} failed, {self.skipped} skipped"
+        left = self.seconds_left() if self.done + self.failed < self.total else None
+        return counts if left is None else f"{counts}, {duration(left)} left"
+
+    def _print_line(self) -> None:
+        self._last_line = time.monotonic()
+        count = self._last_count = self.done + self.failed
+        print(f"{count} of {self.total} runs done, {self._counts()}", file=sys.stderr, flush=True)
 
 
-silent = Silent()
+def _has_room_for_a_bar() -> bool:
+    """Return whether this is a terminal; in some containers it has no size, and a bar would not be visible."""
+    return sys.stderr.isatty() and os.get_terminal_size(sys.stderr.fileno()).columns > 0

@@ -18,8 +18,6 @@ from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
 from benchmark.execution.warm_up import compile_kernels
 from benchmark.observer import Observer, silent
-from benchmark.pages.curves import Curves, as_curves
-from benchmark.pages.update import update_pages
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import experiment_names
 from benchmark.plan.plan import Plan, Run, unfinished
@@ -28,18 +26,21 @@ from benchmark.records.reader import finished_runs
 from benchmark.records.record import RunRecord
 from benchmark.records.recovery import mark_dead_runs, mark_strays, single_writer_lock
 from benchmark.records.store import Store
+from benchmark.ui.curves import Curves, as_curves
+from benchmark.ui.pages import update_pages
 from data_pipelines.support.messages import one_line
 from data_pipelines.support.secrets import without_secrets
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that failed: its experiment, its name and its stream, and the error in one line, secrets removed."""
+    """A run that failed: its experiment, name, stream and key, and the error in one line, secrets removed."""
 
     experiment: str
     run: str
     stream: str
     error: str
+    key: str
 
     def __str__(self) -> str:
         """Return everything in one line."""
@@ -178,7 +179,8 @@ class _Recorder:
             (self._failed if result.error else self._finished)[run.experiment] += 1
             if result.error:
                 error = one_line(without_secrets(result.error))
-                self.failures.append(Failure(run.experiment, one_line(run.name), one_line(run.stream.name), error))
+                names = (run.experiment, one_line(run.name), one_line(run.stream.name))
+                self.failures.append(Failure(*names, error, run.key))
             seconds = self.seconds[run.key] if run is runs[0] else 0.0  # a run that experiments share is executed once
             self.observer.run_done(run, result, seconds, is_reused=is_reused)
 

@@ -6,7 +6,6 @@ Every run is recorded in MLflow; finished runs are not repeated, so an interrupt
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from algorithms.registry import built_in_methods
 from benchmark import session
@@ -15,7 +14,6 @@ from benchmark.board.document import save_board
 from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import Task, experiment_name, task_of
 from benchmark.execution.executors import Executor
-from benchmark.execution.run_result import RunResult
 from benchmark.observer import Observer, silent
 from benchmark.plan.algorithm_names import AlgorithmFilter
 from benchmark.plan.experiment import Experiment
@@ -25,8 +23,6 @@ from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.store import Store
 from benchmark.records.tags import PROTOCOL, TASK
 from data_pipelines.stream_spec import StreamSpec
-from data_pipelines.support.messages import one_line
-from data_pipelines.support.secrets import without_secrets
 
 PROFILE = "board"
 UNKNOWN_ERROR = "the run failed"
@@ -82,14 +78,14 @@ def play(board: Board, store: Store, executor: Executor, observer: Observer = si
     while names := wanted(board, outcomes):
         observer.note(stage_text(board, names))
         runs = board_runs(board, names, identities)
-        errors = _Errors(observer)
         plan = Plan((experiment,), PROFILE, tuple({run.key: run for run in runs.values()}.values()))
-        sweep = session.run(plan, store, executor, errors)
+        sweep = session.run(plan, store, executor, observer)
         if sweep.interrupted:
             return BoardResult(board, outcomes, is_interrupted=True)
         records = {record.key: record for record in (*sweep.skipped, *sweep.finished)}
+        errors = {failure.key: failure.error for failure in sweep.failed}
         for name, run in runs.items():
-            record, error = records.get(run.key), errors.by_key.get(run.key, UNKNOWN_ERROR)
+            record, error = records.get(run.key), errors.get(run.key, UNKNOWN_ERROR)
             done = Outcome(run.key, record.metrics, run_id=record.run_id) if record else Outcome(run.key, error=error)
             outcomes[name] = done
         left_out = earlier_code_sentences(sweep.earlier_code)
@@ -134,21 +130,3 @@ def stage_text(board: Board, names: Sequence[RunName]) -> str:
     numbers = [number for number, each in enumerate(passes, start=1) if seeds & {*each.seeds}]
     part = f"choosing, pass {numbers[0]} of {len(passes)}" if numbers else "reporting"
     return f"{board.task.name}: {part}, {len(names):,} runs"
-
-
-class _Errors:
-    """An observer that remembers the errors of failed runs, and passes everything on."""
-
-    def __init__(self, observer: Observer) -> None:
-        self.by_key: dict[str, str] = {}
-        self._observer = observer
-
-    def run_done(self, run: Run, result: RunResult, seconds: float, *, is_reused: bool) -> None:
-        """Remember the error of a failed run."""
-        if result.error:
-            self.by_key[run.key] = one_line(without_secrets(result.error))
-        self._observer.run_done(run, result, seconds, is_reused=is_reused)
-
-    def __getattr__(self, name: str) -> Any:
-        """Pass everything else on."""
-        return getattr(self._observer, name)

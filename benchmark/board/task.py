@@ -8,10 +8,9 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.protocol import BenchmarkProtocol, Count, load_protocol
 from data_pipelines.stream_spec import StreamSpec, Strict, TaggedSpec
-from data_pipelines.support.messages import one_line
+from data_pipelines.support.messages import one_line, unknown_name
 from data_pipelines.validation import complaint, most_likely
 
 FOLDER = Path(__file__).parents[1] / "tasks"

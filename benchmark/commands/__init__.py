@@ -1,1 +1,84 @@
-"""One module per `fedbandit` command, discovered automatically."""
+"""The commands of `fedbandit`, one module each, and what several of them share: options, executors, interruptions."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmark.execution.executors import Executor
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
+
+def add_method_option(parser: argparse.ArgumentParser, text: str) -> None:
+    """Declare `--method`, with the alias `--algorithm`."""
+    parser.add_argument("--method", "--algorithm", action="append", default=[], metavar="METHOD", help=text)
+
+
+def add_jobs_option(parser: argparse.ArgumentParser) -> None:
+    """Declare `--jobs`."""
+    parser.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: all cores)")
+
+
+def add_executor_options(parser: argparse.ArgumentParser) -> None:
+    """Declare where runs are executed."""
+    parser.add_argument(
+        "--executor",
+        choices=("local", "dask"),
+        default="local",
+        help="run in local processes or on a Dask cluster (default: local)",
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="address of the Dask scheduler, such as tcp://10.0.0.1:8786"
+    )
+    add_jobs_option(parser)
+
+
+def check_minimum(arguments: argparse.Namespace, **minima: int) -> None:
+    """Refuse options with a value below their minimum."""
+    for option, minimum in minima.items():
+        if (value := getattr(arguments, option)) is not None and value < minimum:
+            raise ValueError(f"--{option} must be an integer from {minimum}, got {value}")
+
+
+def check_executor(arguments: argparse.Namespace) -> None:
+    """Refuse options of the executor that contradict each other."""
+    check_minimum(arguments, jobs=1)
+    is_dask = arguments.executor == "dask"
+    if is_dask and not arguments.scheduler:
+        raise ValueError("--executor dask requires --scheduler ADDRESS, such as tcp://10.0.0.1:8786")
+    if not is_dask and arguments.scheduler:
+        raise ValueError(f"--scheduler must only be used with --executor dask, got {arguments.scheduler!r}")
+    if is_dask and arguments.jobs:
+        raise ValueError("--jobs must only be used with --executor local; a Dask cluster has its own number of workers")
+
+
+@contextmanager
+def executor_of(arguments: argparse.Namespace, note: Callable[[str], None]) -> "Iterator[Executor]":
+    """Open the executor that the user asks for."""
+    if arguments.executor == "dask":
+        from benchmark.execution.dask_cluster import DaskExecutor
+
+        with DaskExecutor(arguments.scheduler, note) as cluster:
+            yield cluster
+    else:
+        from benchmark.execution.local import LocalExecutor
+
+        with LocalExecutor(arguments.jobs) as processes:
+            yield processes
+
+
+def jobs_of(arguments: argparse.Namespace) -> int:
+    """Return the number of processes."""
+    from benchmark.execution.executors import usable_cores
+
+    return arguments.jobs or usable_cores()
+
+
+def interrupted() -> int:
+    """Print how to continue after Ctrl-C, and return the exit code."""
+    print("Interrupted. Finished runs are saved; run the same command again to continue.", file=sys.stderr)
+    return INTERRUPTED

@@ -16,8 +16,14 @@ The exit code is 1 if runs failed, 2 for bad input, 130 after Ctrl-C.
 """
 
 import argparse
+from typing import TYPE_CHECKING
 
-from benchmark.terminal.import_command import add_import_options
+from benchmark.commands import add_jobs_option, check_minimum, interrupted
+from benchmark.commands.data import add_import_options, import_options
+from data_pipelines.support.text import RED, YELLOW, coloured, number_of, wrapped
+
+if TYPE_CHECKING:
+    from benchmark.results.results import Results
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +41,64 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seeds", default="5", metavar="SEEDS", help="number (5, the default), list or range")
     parser.add_argument("--points", type=int, default=6, metavar="N", help="thresholds per method (default: 6)")
-    parser.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: all cores)")
+    add_jobs_option(parser)
     add_import_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is not finished, print the table and the best setting."""
-    from benchmark.terminal.compare_command import compare_command
+    from benchmark.observer import SweepDisplay
+    from benchmark.plan.options import parse_seeds
+    from benchmark.recommend.compare import compare, seed_list
+    from benchmark.recommend.data import data_from
+    from benchmark.recommend.methods import candidates_of
+    from benchmark.records.store import Store
+    from benchmark.results.budget import as_budget
 
-    return compare_command(arguments)
+    check_minimum(arguments, jobs=1, points=2)
+    budget = as_budget(arguments.budget)
+    seeds = seed_list(parse_seeds(arguments.seeds))
+    candidates_of(arguments.methods, points=arguments.points)  # bad methods are refused before a file is imported
+    spec = data_from(arguments.dataset, import_options(arguments))
+    try:
+        comparison = compare(
+            arguments.methods,
+            spec,
+            seeds,
+            budget,
+            arguments.jobs,
+            Store(),
+            points=arguments.points,
+            observer=SweepDisplay(),
+        )
+    except KeyboardInterrupt:
+        return interrupted()
+    print_comparison(comparison, f"compare-{spec.name}")
+    return 1 if comparison.failures else 0
+
+
+def print_comparison(comparison: "Results", experiment: str) -> None:
+    """Print the table, the best setting within the budget, failures and the next steps."""
+    from benchmark.budget_table import budget_lines, generated_in
+
+    print("\n".join(["", *budget_lines(comparison.summary(), generated=generated_in(comparison.records)), ""]))
+    for note in comparison.notes:
+        print(coloured(wrapped(note), YELLOW))
+    for failure, count in _counted(comparison.failures).items():
+        print(coloured(wrapped(f"FAILED {failure}{count}"), RED))
+    if comparison.records:
+        print(wrapped(f"best     {comparison.best()}", " " * 9))
+    print(f"view     fedbandit ui    (its chart: fedbandit ui {experiment})")
+    print(f"report   fedbandit report {experiment}")
+    print(f"export   fedbandit export {experiment} --out runs.csv")
+
+
+def _counted(failures: tuple[str, ...]) -> dict[str, str]:
+    """Return the first failure of each error, and how many others have it."""
+    by_error: dict[str, list[str]] = {}
+    for failure in failures:
+        by_error.setdefault(failure.partition(": ")[2], []).append(failure)
+    return {
+        group[0]: f" (and {number_of(len(group) - 1, 'other run')} with this error)" if len(group) > 1 else ""
+        for group in by_error.values()
+    }

@@ -8,8 +8,24 @@ The exit code is 1 if a check finds a problem that prevents runs (FAIL).
 """
 
 import argparse
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark.extras import installed_version
 
 MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
+MIN_DISK = 2 * 2**30
+"""Bytes needed for the archives of all data sets, the prepared data and a sweep of the `paper` profile."""
+
+MIN_MEMORY = 4 * 2**30
+
+CLUSTER_SECTION = "A Dask cluster"
+"""The section of docs/cluster.md on starting a cluster."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,8 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line per check, with the advice below it."""
-    from benchmark.terminal.check_up import check_all
-
     exit_code = 0
     for check in check_all(arguments.scheduler):
         print(f"{MARKS[check.state]}  {check.subject:<20}{check.result}")
@@ -29,3 +43,151 @@ def run(arguments: argparse.Namespace) -> int:
         if check.state == "fail":
             exit_code = 1
     return exit_code
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of a check; `state` is `ok`, `warn` (works, but needs attention) or `fail` (does not work)."""
+
+    state: str
+    subject: str
+    result: str
+    advice: str = ""
+
+
+def check_all(scheduler: str | None) -> Iterator[Check]:
+    """Run all checks; a check that raises an error counts as failed."""
+    checks: list[Callable[[], Iterator[Check]]] = [_python, _machine, _kernels, _disk, _data, _store]
+    for check in checks:
+        try:
+            yield from check()
+        except (OSError, ValueError, ImportError) as error:
+            yield Check("fail", check.__name__.strip("_"), str(error).splitlines()[0])
+    yield _cluster(scheduler)
+
+
+def _python() -> Iterator[Check]:
+    yield Check("ok", "python", f"{platform.python_version()}, {sys.executable}")
+    names = ("fedbandit-bench", "numpy", "numba", "mlflow-skinny", "mlflow", "dask")
+    yield Check("ok", "packages", ", ".join(f"{name} {installed_version(name)}" for name in names))
+
+
+def _machine() -> Iterator[Check]:
+    import psutil
+
+    from benchmark.execution.executors import usable_cores
+
+    memory = psutil.virtual_memory().available
+    state = "warn" if memory < MIN_MEMORY else "ok"
+    advice = "" if state == "ok" else "the largest data set may not fit in memory; use --jobs 1"
+    yield Check(state, "machine", f"{usable_cores()} cores, {memory / 2**30:.1f} GiB of memory free", advice)
+
+
+def _kernels() -> Iterator[Check]:
+    from algorithms.kernel_cache import CACHE_FOLDER
+    from algorithms.numerics.jit import OPTIONS
+    from algorithms.registry import built_in_methods
+    from benchmark.execution.compilation import is_compiled, with_defaults
+    from benchmark.execution.warm_up import SHORT
+
+    if not OPTIONS["cache"]:
+        advice = "every process recompiles the kernels (over a minute); set NUMBA_CACHE_DIR to a writable folder"
+        yield Check("fail", "compiler cache", f"{CACHE_FOLDER} cannot be written", advice)
+        return
+    short = SHORT.build(0)
+    methods = [method for method in built_in_methods().values() if method.compile_seconds is not None]
+    missing = [method for method in methods if not is_compiled(with_defaults(method.method), short)]
+    if missing:
+        result = f"not compiled yet: {', '.join(method.name for method in missing)}"
+        seconds = sum(method.compile_seconds or 0 for method in missing)
+        advice = f"no action needed: each method is compiled when it first runs (about {seconds} s in total)"
+        yield Check("ok", "compiler cache", result, advice)
+    else:
+        yield Check("ok", "compiler cache", f"all methods are compiled in {CACHE_FOLDER}")
+    old = [folder for folder in CACHE_FOLDER.parent.glob("kernels-*") if folder != CACHE_FOLDER]
+    if old:
+        size = sum(file.stat().st_size for folder in old for file in folder.rglob("*") if file.is_file())
+        result = f"{len(old)} caches of other versions, {size / 2**20:.0f} MiB"
+        yield Check(
+            "warn",
+            "old kernels",
+            result,
+            f"to free the space, delete all kernels-* folders in {CACHE_FOLDER.parent} except {CACHE_FOLDER.name}",
+        )
+
+
+def _disk() -> Iterator[Check]:
+    from data_pipelines.prepare.prepared import data_folder
+
+    for subject, folder in {"disk (results)": Path.cwd(), "disk (data)": data_folder()}.items():
+        while not folder.exists():
+            folder = folder.absolute().parent
+        free = shutil.disk_usage(folder).free
+        result = f"{free / 2**30:.1f} GiB free at {folder.absolute()}"
+        if not os.access(folder, os.W_OK):
+            yield Check("fail", subject, f"{folder.absolute()} cannot be written", "use another folder")
+        elif free < MIN_DISK:
+            yield Check(
+                "fail",
+                subject,
+                result,
+                f"all data sets and a full sweep need about {MIN_DISK / 2**30:.0f} GiB of free space",
+            )
+        else:
+            yield Check("ok", subject, result)
+
+
+def _data() -> Iterator[Check]:
+    from benchmark.plan.experiment import shipped_data_sets
+    from data_pipelines.prepare.prepared import data_set_states
+
+    for name, state in data_set_states().items():
+        if "is not prepared" in state and name not in shipped_data_sets():
+            continue  # no shipped experiment needs it
+        if not state.startswith("ready"):
+            advice = (
+                f"run `fedbandit data {name}`, with --mirror DIR_OR_URL for a copy or --stand-in for generated data"
+            )
+            yield Check("warn", f"data set {name}", state, advice)
+        elif "stand-in" in state:
+            yield Check("warn", f"data set {name}", state, "generated stand-in data: do not report results on it")
+        else:
+            yield Check("ok", f"data set {name}", state)
+
+
+def _store() -> Iterator[Check]:
+    from benchmark.records.reader import experiments_with_runs, something_is_running
+    from benchmark.records.store import Store
+    from benchmark.records.tracking import sqlite_file
+    from data_pipelines.support.secrets import without_user
+
+    store = Store()
+    address = without_user(store.uri)
+    file = sqlite_file(store.uri)
+    if file is not None and not file.is_file():
+        yield Check("ok", "store", f"{address}: does not exist yet; the first `fedbandit run` creates it")
+        return
+    finished = experiments_with_runs(store)
+    result = f"{address}: {sum(finished.values()):,} finished runs in {len(finished)} experiments"
+    if something_is_running(store, store.experiment_names() if file is None else [*finished]):
+        advice = "a sweep is running or was killed; the next `fedbandit run` marks dead runs as KILLED"
+        yield Check("warn", "store", f"{result}, and some marked as RUNNING", advice)
+    else:
+        yield Check("ok", "store", result)
+
+
+def _cluster(scheduler: str | None) -> Check:
+    if scheduler is None:
+        return Check("ok", "cluster", "not checked (use --scheduler ADDRESS)")
+    from benchmark.execution.dask_cluster import DaskExecutor
+
+    try:
+        executor = DaskExecutor(scheduler)
+    except OSError as error:
+        return Check(
+            "fail", "cluster", str(error), f"to start a cluster, see the section {CLUSTER_SECTION!r} of docs/cluster.md"
+        )
+    try:
+        return Check("ok", "cluster", f"{scheduler}: {executor.threads} threads")
+    finally:
+        executor.close()

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the table."""
-    from benchmark.answers.export import as_bytes, exported
+    from benchmark.results.stored import as_bytes, exported
 
     suffix = Path(arguments.out).suffix.lower().removeprefix(".") if arguments.out else ""
     kind = arguments.format or (suffix if suffix in FORMATS else "csv")

@@ -1,4 +1,4 @@
-"""List experiments, tasks, algorithms and data sets, and their status.
+"""List experiments, tasks, methods and data sets, and their status.
 
 Example:
   fedbandit list
@@ -7,6 +7,8 @@ Example:
 import argparse
 import sys
 from collections.abc import Sequence
+
+from data_pipelines.support.text import aligned, number_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +22,6 @@ def run(arguments: argparse.Namespace) -> int:
     from benchmark.plan.experiment import experiment_names, load_experiment
     from benchmark.records.reader import experiments_with_runs
     from benchmark.records.store import Store
-    from benchmark.terminal.text import number_of
     from data_pipelines.prepare.prepared import data_set_states
 
     finished = experiments_with_runs(Store())
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     broken = broken_algorithms()
     working = [name for name in algorithm_names() if name not in broken]
     parameters = {name: ", ".join(declaration_of(name).parameters) for name in working}
-    _print("algorithms (--algorithm NAME[parameter=value,…])", list(parameters.items()))
+    _print("methods (--method NAME[parameter=value,…])", list(parameters.items()))
     _print('data sets (in an experiment file: dataset = "NAME")', list(data_set_states().items()))
     for message in broken.values():
         print(f"warning: {message}", file=sys.stderr)
@@ -41,8 +42,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(title: str, rows: Sequence[tuple[str, ...]]) -> None:
-    """Print rows in aligned columns."""
-    print(title)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+    print("\n".join([title, *(f"  {line}" for line in aligned(rows))]))

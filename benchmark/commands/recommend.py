@@ -20,10 +20,21 @@ The exit code is 2 for bad input, 130 after Ctrl-C.
 """
 
 import argparse
+import math
 import os
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmark.terminal.import_command import add_import_options
+from benchmark.commands import add_jobs_option, check_minimum, interrupted
+from benchmark.commands.data import add_import_options, import_options
+from data_pipelines.support.text import BOLD, GREEN, WIDTH, YELLOW, coloured, wrapped
+
+if TYPE_CHECKING:
+    from benchmark.recommend.recommendation import Line, Recommendation
+
+LABEL_WIDTH, BUDGET_WIDTH, SCORE_WIDTH, TRANSFERS_WIDTH = 36, 17, 21, 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="a prepared data set, a task, or a CSV or Parquet file")
     parser.add_argument("--budget", metavar="BUDGET", help="10/client, 5000 or 1MB (default: a table over budgets)")
     parser.add_argument("--out", metavar="FILE", help="the page (default: recommendations/DATA.html)")
-    parser.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: all cores)")
+    add_jobs_option(parser)
     parser.add_argument(
         "--configurations",
         type=int,
@@ -43,24 +54,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play a small board, print the answer and write the page."""
-    from benchmark.answers.budget import as_budget
-    from benchmark.terminal.recommend_command import print_recommendation, recommended
+    from benchmark.observer import SweepDisplay
+    from benchmark.recommend.recommend import recommend
+    from benchmark.records.store import Store
+    from benchmark.results.budget import as_budget
+    from reports.page.recommendation import write_recommendation
 
-    for option in ("jobs", "configurations"):
-        if (value := getattr(arguments, option)) is not None and value < 1:
-            raise ValueError(f"--{option} must be at least 1, got {value}")
+    check_minimum(arguments, jobs=1, configurations=1)
     if arguments.budget is not None:
         as_budget(arguments.budget)
     if arguments.out is not None:
         _check_page(Path(arguments.out).expanduser())
-    recommendation = recommended(arguments)
-    if recommendation is None:
-        return 130
-    from reports.page.recommendation import write_recommendation
-
-    page = Path(arguments.out or Path("recommendations") / f"{recommendation.profile.name}.html").expanduser()
-    write_recommendation(page, recommendation)
-    print_recommendation(recommendation, page, arguments.words)
+    try:
+        answer = recommend(
+            arguments.data,
+            arguments.budget,
+            arguments.jobs,
+            Store(),
+            observer=SweepDisplay(),
+            configurations=arguments.configurations,
+            options=import_options(arguments),
+        )
+    except KeyboardInterrupt:
+        return interrupted()
+    page = Path(arguments.out or Path("recommendations") / f"{answer.profile.name}.html").expanduser()
+    write_recommendation(page, answer)
+    print_recommendation(answer, page, arguments.words)
     return 0
 
 
@@ -69,3 +88,60 @@ def _check_page(path: Path) -> None:
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         raise ValueError(f"--out must be a file that can be written, got {str(path)!r}")
+
+
+def print_recommendation(answer: "Recommendation", page: Path, words: Sequence[str]) -> None:
+    """Print the answer; `words` are those of the command, to repeat it."""
+    from benchmark.recommend.recommendation import limit_text
+
+    print()
+    if answer.label:
+        print(coloured(wrapped(f"{answer.profile.name}: {answer.label}"), YELLOW))
+    if answer.budget is None:
+        _print_notices(answer)
+        print("\n".join([*budget_lines(answer), ""]))
+        sentences = [f"At {limit_text(answer.limit)}: {answer.certainty()}"]
+    else:
+        print(coloured(wrapped(answer.answer(), ""), BOLD))
+        _print_notices(answer)
+        print("\n".join(["", *lines_of(answer), ""]))
+        sentences = [answer.certainty(), *answer.other_budgets()]
+    for warning in answer.warnings():
+        print(coloured(wrapped(warning, ""), YELLOW))
+    for sentence in (*sentences, "", *answer.profile.sentences(), "", answer.plan_text(), ""):
+        print(wrapped(sentence, ""))
+    print(f"repeat   {shlex.join(['fedbandit', *words])}")
+    print(f"page     {page}")
+
+
+def _print_notices(answer: "Recommendation") -> None:
+    for notice in answer.notices:
+        print(coloured(wrapped(notice, ""), YELLOW))
+
+
+def lines_of(answer: "Recommendation") -> list[str]:
+    """Return the table: the recommendation, the other methods, extremes and references."""
+    header = f"{'':<{LABEL_WIDTH}}{'score':>{SCORE_WIDTH}}{'transfers':>{TRANSFERS_WIDTH}}  compared"
+    rows = [_row(line.name, line, line.verdict) for line in answer.lines()]
+    caption = f"score:{answer.unit}, with a 95 % interval; transfers: per client; compared: with the first row"
+    return [coloured(header, BOLD), coloured(rows[0], GREEN), *rows[1:], wrapped(caption, "")]
+
+
+def budget_lines(answer: "Recommendation") -> list[str]:
+    """Return the table over budgets: the best method and setting at each."""
+    from benchmark.recommend.recommendation import limit_text
+
+    header = f"{'budget':<{BUDGET_WIDTH}}{'score':>{SCORE_WIDTH}}{'transfers':>{TRANSFERS_WIDTH}}  method"
+    lines = [f"{answer.profile.name}: the best method at each budget", "", coloured(header, BOLD)]
+    for limit, line in answer.over_budgets():
+        lines.append(_row(limit_text(limit), line, line.name, BUDGET_WIDTH))
+        lines.append(f"{'':<{BUDGET_WIDTH}}{line.setting:>{WIDTH - BUDGET_WIDTH}}")
+    return [*lines, wrapped(f"score:{answer.unit}, with a 95 % interval; transfers: per client", "")]
+
+
+def _row(name: str, line: "Line", last: str, width: int = LABEL_WIDTH) -> str:
+    from benchmark.recommend.recommendation import score_text, transfers_text
+
+    transfers = "" if math.isnan(line.transfers) else transfers_text(line.transfers)
+    score = line.setting if math.isnan(line.mean) else score_text(line)
+    return f"{name[:width]:<{width}}{score:>{SCORE_WIDTH}}{transfers:>{TRANSFERS_WIDTH}}  {last}".rstrip()

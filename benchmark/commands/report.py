@@ -25,7 +25,7 @@ import sys
 import time
 from pathlib import Path
 
-from benchmark.terminal.text import fitted, number_of
+from data_pipelines.support.text import fitted, number_of
 
 INDENT = " " * 9
 

@@ -3,10 +3,10 @@
 Examples:
   fedbandit run                                all experiments, profile quick
   fedbandit run fig_a fig_d --profile paper    two figures, full grids, 10 seeds
-  fedbandit run fig_d --algorithm "async-linucb[gamma=5]" --seeds 0,1
-  fedbandit run fig_d --algorithm my_module:MyAlgorithm
+  fedbandit run fig_d --method "async-linucb[gamma=5]" --seeds 0,1
+  fedbandit run fig_d --method my_module:MyMethod
                                                your class and the others
-  fedbandit run fig_d --on purchases.csv       the algorithms of fig_d on your data
+  fedbandit run fig_d --on purchases.csv       the methods of fig_d on your data
   fedbandit run --dry-run                      list the runs, estimate the time
   fedbandit run --executor dask --scheduler tcp://10.0.0.1:8786
 
@@ -19,6 +19,35 @@ missing, 2 for bad input or an error that ends the sweep (such as a full disk),
 """
 
 import argparse
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from benchmark.commands import (
+    add_executor_options,
+    add_method_option,
+    check_executor,
+    executor_of,
+    interrupted,
+    jobs_of,
+)
+from data_pipelines.support.text import BOLD, RED, WIDTH, YELLOW, coloured, number_of, wrapped
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from benchmark.plan.experiment import Experiment
+    from benchmark.plan.options import RunOptions
+    from benchmark.plan.plan import Plan, Run
+    from benchmark.records.record import RunRecord
+    from benchmark.records.store import Store
+    from benchmark.session import Failure
+
+MAX_NAMES = 3
+"""Experiments that the command for a report names; for more, it is the report on all."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,12 +59,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="names, patterns or TOML files (default: all built-in experiments)",
     )
     parser.add_argument("--profile", default="quick", help="quick (default) or paper")
-    parser.add_argument(
-        "--algorithm",
-        action="append",
-        default=[],
-        metavar="NAME[KEY=VALUE,…]",
-        help="run only this algorithm, with these values if given; module:Class adds your own class (repeatable)",
+    add_method_option(
+        parser,
+        "run only this method: NAME, or NAME[KEY=VALUE,…] with these values; module:Class adds your own (repeatable)",
     )
     parser.add_argument(
         "--dataset",
@@ -50,21 +76,230 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="replace the data set: a prepared one, or a CSV or Parquet file with one row per interaction",
     )
     parser.add_argument("--seeds", metavar="SEEDS", help="number of seeds (3), a list (0,5) or a range (0-9)")
-    parser.add_argument(
-        "--executor",
-        choices=("local", "dask"),
-        default="local",
-        help="run in local processes or on a Dask cluster (default: local)",
-    )
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="address of the Dask scheduler, such as tcp://10.0.0.1:8786"
-    )
-    parser.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: all cores)")
+    add_executor_options(parser)
     parser.add_argument("--dry-run", action="store_true", help="list the runs without running them")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Plan, execute the unfinished runs, print a summary, and return the exit code."""
-    from benchmark.terminal.run_command import run_command
+    from benchmark import session
+    from benchmark.observer import SweepDisplay
+    from benchmark.plan.options import find_experiments, without_profile
+    from benchmark.plan.plan import make_plan, unfinished
+    from benchmark.plan.repeated import repeated_sentences
+    from benchmark.records.reader import finished_runs, something_is_running
+    from benchmark.records.store import Store
+    from benchmark.ui.pages import are_current
 
-    return run_command(arguments)
+    check_executor(arguments)
+    experiments = find_experiments(arguments.experiments)
+    if left_out := without_profile(experiments, arguments.profile, arguments.experiments):
+        text = ", ".join(experiment.name for experiment in left_out)
+        print(wrapped(f"LEFT OUT (no profile {arguments.profile}): {text}"), file=sys.stderr)
+        experiments = [experiment for experiment in experiments if experiment not in left_out]
+    if arguments.on is not None:
+        experiments = on_data(experiments, arguments.on)
+    plan = make_plan(experiments, options_of(arguments))
+    store = Store()
+    names = sorted(experiment.name for experiment in plan.experiments)
+    finished = finished_runs(store, names)
+    remaining = unfinished(plan.runs, finished)
+    for notice in (*plan_notices(plan), *repeated_sentences(remaining, finished)):
+        print(wrapped(notice), file=sys.stderr)
+    if arguments.dry_run:
+        print_dry_run(plan.runs, remaining, finished, jobs_of(arguments))
+        return 0 if plan.runs and not plan.missing else 1
+    if not plan.runs:
+        reason = "none of the requested data sets has been prepared" if plan.missing else "see above"
+        print(f"Nothing to run: {reason}.", file=sys.stderr)
+        return 1
+    if not remaining and not something_is_running(store, names) and are_current(store, names, finished):
+        print(f"{number_of(len(plan.runs), 'run')}, all finished. Nothing to do.")
+        print_summary(store, plan, finished, failures=())
+        return 1 if plan.missing else 0
+    display = SweepDisplay()
+    with executor_of(arguments, display.note) as executor:
+        result = session.run(plan, store, executor, display)
+    if result.interrupted:
+        return interrupted()
+    records = {record.run_id: record for record in (*finished, *result.skipped, *result.finished)}
+    print_summary(store, plan, list(records.values()), result.failed)
+    return 1 if result.failed or plan.missing else 0
+
+
+def plan_notices(plan: "Plan") -> Iterable[str]:
+    """Return the lines on what differs from the experiment files, and on data and methods that are left out."""
+    from benchmark.plan.plan import fallback_notices
+
+    yield from plan.notes
+    yield from (f"{experiment}: {label}" for experiment, label in fallback_notices(plan))
+    yield from (f"MISSING: {message}" for message in plan.missing.values())
+    yield from (f"LEFT OUT (optional): {message}" for message in plan.left_out.values())
+    yield from (f"SKIPPED: {method} on {stream}: {reason}" for (stream, method), reason in plan.skipped.items())
+
+
+def on_data(experiments: "Sequence[Experiment]", data: str) -> "list[Experiment]":
+    """Return the experiments with one other data set, each under a name of its own; equal ones become one."""
+    from benchmark.plan.experiment import Experiment, StreamEntry
+    from benchmark.recommend.data import data_from
+
+    spec = data_from(data)
+    moved: dict[str, Experiment] = {}
+    for experiment in experiments:
+        fields = {name: getattr(experiment, name) for name in type(experiment).model_fields}
+        fields |= {"name": f"{experiment.name}-on-{spec.name}", "title": f"{experiment.title}, on {spec.name}"}
+        fields |= {"stream_entries": [StreamEntry.model_construct(streams=[spec])], "effects_of": []}
+        moved[experiment.name] = Experiment.model_construct(**fields)
+    return list(moved.values())
+
+
+def options_of(arguments: argparse.Namespace) -> "RunOptions":
+    """Read the filters."""
+    from benchmark.plan.algorithm_names import parse_filter
+    from benchmark.plan.options import RunOptions, parse_seeds
+
+    return RunOptions(
+        profile=arguments.profile,
+        algorithms=tuple(parse_filter(text) for text in arguments.method),
+        datasets=tuple(arguments.dataset),
+        seeds=parse_seeds(arguments.seeds) if arguments.seeds is not None else (),
+    )
+
+
+def print_summary(
+    store: "Store",
+    plan: "Plan",
+    finished: "Sequence[RunRecord]",
+    failures: "Sequence[Failure]",
+) -> None:
+    """Print one table (methods × budgets), the failures, where the results are, and how to view and report them."""
+    from benchmark.records.tracking import sqlite_file
+    from data_pipelines.support.secrets import without_user
+
+    print()
+    by_key = {(record.experiment, record.key): record for record in finished}
+    records = [by_key[run.experiment, run.key] for run in plan.runs if (run.experiment, run.key) in by_key]
+    for experiment in plan.experiments:
+        count = sum(record.experiment == experiment.name for record in records)
+        text = f"{experiment.name}  {experiment.title}  ({number_of(count, 'run')} finished)"
+        print(coloured(wrapped(text), BOLD))
+    studies = {experiment.name for experiment in plan.experiments if experiment.effects_of}
+    tuned = {experiment.name for experiment in plan.experiments if experiment.is_tuned}  # see the report
+    compared = [record for record in records if record.purpose == "report" and record.experiment not in studies | tuned]
+    lines = _table_lines(compared)
+    print("\n".join(["", *lines, ""] if lines else []))
+    for line in (*data_lines(plan.runs), *runs_on_other_data(plan.runs, finished)):
+        print(coloured(wrapped(line), YELLOW))
+    for line in failure_lines(failures):
+        print(coloured(wrapped(line), RED))
+    file = sqlite_file(store.uri)
+    print(f"results  {without_user(store.uri)}" + (f"\n         {file.parent / 'mlartifacts'}" if file else ""))
+    names = [experiment.name for experiment in plan.experiments]
+    chart = f"    (its chart: fedbandit ui {names[0]})" if len(names) == 1 else ""
+    link = store.known_link()
+    print(f"view     fedbandit ui{chart}" + (f"\n         {link}" if link else ""))
+    print(" ".join(["report   fedbandit report", *(names if len(names) <= MAX_NAMES else [])]))
+
+
+def _table_lines(records: "Sequence[RunRecord]") -> list[str]:
+    """Return the table of settings on each stream; an experiment that repeats runs of another one adds nothing.
+
+    References and baselines are not ranked, so they are left out unless there is nothing else.
+    """
+    from benchmark.budget_table import budget_lines, generated_in
+    from benchmark.method_card import is_rule
+
+    distinct: dict[str, RunRecord] = {}
+    for record in records:
+        distinct.setdefault(record.key, record)
+    named = sorted(named_streams([*distinct.values()]), key=lambda record: numbers_by_size(record.stream.name))
+    ranked = [record for record in named if record.method.card.role == "contender"]
+    rules = [record for record in named if is_rule(record.method.card.role, record.method.parameters)]
+    return budget_lines(_settings(ranked or named), rules=_settings(rules), generated=generated_in(named))
+
+
+def _settings(records: "Sequence[RunRecord]") -> "pd.DataFrame":
+    from benchmark.results.frames import run_table, setting_table
+
+    return setting_table(run_table(records))
+
+
+def named_streams(records: "Sequence[RunRecord]") -> "list[RunRecord]":
+    """Return the records with the options of their streams in the names: other pools are never in one table."""
+    from benchmark.records.record import SIZES
+
+    scalings: dict[str, set[Any]] = defaultdict(set)
+    for record in records:
+        scalings[record.stream.name].add(record.stream.options.get("scaling"))
+    named = []
+    for record in records:
+        stream = record.stream
+        hidden = {*SIZES} | ({"scaling"} if len(scalings[stream.name]) == 1 else set())
+        options = [f"{name}={value}" for name, value in sorted(stream.options.items()) if name not in hidden]
+        is_plain = stream.is_simulated or not options
+        name = stream.name if is_plain else f"{stream.name} ({', '.join(options)})"
+        named.append(replace(record, stream=replace(stream, name=name)))
+    return named
+
+
+def failure_lines(failures: "Sequence[Failure]") -> list[str]:
+    """Return a line per failure; failures with the same error share one."""
+    by_error: dict[str, list[Failure]] = defaultdict(list)
+    for failure in failures:
+        by_error[failure.error].append(failure)
+    return [
+        f"FAILED {group[0]}" + (f" (and {number_of(len(group) - 1, 'other run')} with this error)" * (len(group) > 1))
+        for group in by_error.values()
+    ]
+
+
+def data_lines(runs: "Sequence[Run]") -> list[str]:
+    """Return a line per label of data that are generated or differ from the published ones."""
+    from data_pipelines.data_label import grouped_labels
+
+    streams = {run.stream.name: run.stream for run in runs}
+    return grouped_labels((name, streams[name].data_label()) for name in sorted(streams))
+
+
+def runs_on_other_data(runs: "Sequence[Run]", finished: "Sequence[RunRecord]") -> list[str]:
+    """Return a line per data set about finished runs of these experiments on other versions of the data."""
+    from benchmark.plan.plan import prepared_of
+    from benchmark.records.data_identity import describe_data, left_out_sentences, split_by_data
+
+    prepared = prepared_of(runs)
+    records = [record for record in finished if record.stream.name in prepared]
+    _, others = split_by_data(records, prepared)
+    return left_out_sentences(((record.stream.name, describe_data(record), 1) for record in others), prepared)
+
+
+def numbers_by_size(text: str) -> list[tuple[int, str]]:
+    """Return a key that sorts `-4` before `-12`."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", text)]
+
+
+def print_dry_run(
+    runs: "Sequence[Run]", remaining: "Sequence[Run]", finished: "Sequence[RunRecord]", jobs: int
+) -> None:
+    """List the settings with the number of seeds to do, and estimate the time."""
+    from benchmark.plan.estimate import duration, expected_seconds
+
+    keys = {(run.experiment, run.key) for run in remaining}
+    settings: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        settings[run.experiment, run.stream.name, run.setting].append(run)
+    widths = [max(map(len, names), default=0) for names in list(zip(*settings, strict=True))[:2]]
+    for (experiment, stream, setting), group in settings.items():
+        count = sum((run.experiment, run.key) in keys for run in group)
+        state = "done" if not count else "to do" if count == len(group) else f"{count} to do"
+        seeds = len({run.seed for run in group})
+        variants = f", {len(group) // seeds} parameter combinations" if len(group) > seeds else ""
+        seeds_text = f"{seeds} seeds" if seeds > 1 else f"seed {group[0].seed}"
+        text = f"{state:<9} {experiment:<{widths[0]}} {stream:<{widths[1]}} {setting}, {seeds_text}{variants}"
+        print(text if len(text) <= WIDTH else wrapped(text, " " * 10))
+    for line in (*data_lines(runs), *runs_on_other_data(runs, finished)):
+        print(wrapped(line))
+    seconds = sum(expected_seconds(remaining, finished).values()) / jobs
+    print(
+        f"\n{number_of(len(runs), 'run')}: {len(runs) - len(remaining):,} done, {len(remaining):,} to do, "
+        f"about {duration(seconds)} with {number_of(jobs, 'job')}"
+    )

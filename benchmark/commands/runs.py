@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchmark.terminal.text import BOLD, coloured, number_of
+from data_pipelines.support.text import BOLD, coloured, cut, number_of
 
 if TYPE_CHECKING:
     from benchmark.records.record import RunRecord
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action on the selected runs."""
-    from benchmark.answers.archive import Filters, archive_runs, gc_command, restore_runs, select_runs
+    from benchmark.results.stored import Filters, archive_runs, gc_command, restore_runs, select_runs
 
     filters = Filters(arguments.experiment, arguments.dataset, arguments.method, arguments.older_data, arguments.failed)
     if arguments.action != "list" and filters == Filters():
@@ -74,9 +74,5 @@ def run_lines(records: "Sequence[RunRecord]") -> list[str]:
 
 
 def _line(*cells: str) -> str:
-    parts = [f"{_cut(cell, width - 1):<{width}}" for cell, width in zip(cells, WIDTHS, strict=False)]
+    parts = [f"{cut(cell, width - 1):<{width}}" for cell, width in zip(cells, WIDTHS, strict=False)]
     return "".join([*parts, cells[-1]]).rstrip()
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"

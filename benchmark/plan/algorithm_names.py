@@ -18,8 +18,7 @@ from algorithms.method import Declaration
 from algorithms.registry import built_in_methods
 from benchmark.import_order import PACKAGES, hidden_file, search_last
 from benchmark.plan.own_modules import SourceFiles, own_source
-from benchmark.plan.unknown_name import unknown_name
-from data_pipelines.support.messages import one_line
+from data_pipelines.support.messages import one_line, unknown_name
 
 ENTRY_POINTS = "fedbandit.algorithms"
 MAX_FILTER_LENGTH = 2000

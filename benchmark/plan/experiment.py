@@ -12,10 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from algorithms.method import Front
 from benchmark.plan.algorithm_names import declaration_of, make_algorithm
-from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.prepare.prepared import MAX_DIMENSION, NotPreparedError
 from data_pipelines.stream_spec import DATASET, SIMULATED, SPECS, DatasetSpec, StreamSpec, Strict, TaggedSpec
-from data_pipelines.support.messages import did_you_mean, one_line
+from data_pipelines.support.messages import did_you_mean, one_line, unknown_name
 from data_pipelines.validation import complaint, most_likely
 
 FOLDER = Path(__file__).parents[1] / "experiments"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmark.plan.algorithm_names import AlgorithmFilter
 from benchmark.plan.experiment import MAX_SEEDS, Experiment, experiment_names, load_experiment
-from benchmark.plan.unknown_name import unknown_name
+from data_pipelines.support.messages import unknown_name
 
 SEED = re.compile(r"[0-9]{1,18}")
 

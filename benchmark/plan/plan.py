@@ -25,13 +25,12 @@ from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experimen
 from benchmark.plan.options import RunOptions
 from benchmark.plan.own_modules import SourceFiles
 from benchmark.plan.run_key import run_key
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.record import RunRecord
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepared_names
 from data_pipelines.stream_spec import StreamSpec
-from data_pipelines.support.messages import did_you_mean, one_line
+from data_pipelines.support.messages import did_you_mean, one_line, unknown_name
 
 
 @dataclass(frozen=True)

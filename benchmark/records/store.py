@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from benchmark.metrics import curve_names
-from benchmark.pages.stream_names import dataset_label, stream_name
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.plan import Run
 from benchmark.records.content import DatasetContent, RunContent, local_folder, write_files, write_through_client
@@ -18,6 +17,7 @@ from benchmark.records.processes import this_process
 from benchmark.records.provenance import command_line, provenance, sweep_tags
 from benchmark.records.record import COMMIT, RunRecord, record_of
 from benchmark.records.sqlite import write_runs
+from benchmark.records.stream_names import dataset_label, stream_name
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PARENT, PREPARED, PROFILE, RECORD, SOURCE, SWEEP
 from benchmark.records.tracking import Result, make_client, once, patiently, sqlite_file, tracking_uri
 from benchmark.styles import run_colour
@@ -122,11 +122,11 @@ class Store:
 
         Empty if this process wrote nothing to it: looking up its id would take longer than everything else.
         """
-        from benchmark.pages.overview import OVERVIEW
+        from benchmark.ui.pages import OVERVIEW
 
         if OVERVIEW not in self._ids or not self.uri.startswith(("http://", "https://")):
             return ""
-        from benchmark.pages.chart import chart_link
+        from benchmark.ui.chart_views import chart_link
 
         return chart_link(without_user(self.uri), self._ids[OVERVIEW], mode="TABLE")
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.support.messages import one_line
+from data_pipelines.support.text import number_of
 
 EXAMPLES = 3
 MAX_SHOWN = 40
@@ -55,11 +56,6 @@ class BadRowsError(ValueError):
             lines.append(one_line(f"{path} has bad rows ({SKIP_OPTION} leaves them out):"))
             lines += [f"  {problem.line()}" for problem in self.problems if problem.path == path]
         return lines
-
-
-def number_of(count: int, noun: str) -> str:
-    """Return a count with its noun in the singular or plural."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def shown(value: str) -> str:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data_pipelines.own_data.problems import EXAMPLES, Problem, number_of
+from data_pipelines.own_data.problems import EXAMPLES, Problem
 from data_pipelines.own_data.text_format import TextFormat, detect_format
 from data_pipelines.support.messages import one_line
+from data_pipelines.support.text import number_of
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 PARQUET_MARK = b"PAR1"

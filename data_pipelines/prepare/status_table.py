@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from textwrap import TextWrapper
 
 from data_pipelines.data_set import Counts
 from data_pipelines.prepare.readiness import PreparationResult
+from data_pipelines.support.text import WIDTH, aligned, wrapped
 
 HEADER = ("data set", "source", "users", "items", "interactions")
-WIDTH = 80
-"""Columns of a terminal; a longer word, such as a path, is not cut."""
 
 
 def status_table(results: Sequence[PreparationResult], unavailable: Mapping[str, str] | None = None) -> str:
@@ -19,9 +17,8 @@ def status_table(results: Sequence[PreparationResult], unavailable: Mapping[str,
     `unavailable` are data sets without which experiments run too, each with what these do.
     """
     rows = [HEADER, *(_row(result) for result in results)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "  ".join("-" * width for width in widths))
+    rules = ["-" * max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = aligned([rows[0], rules, *rows[1:]])
     return "\n".join([*lines, *_remarks(results, unavailable or {})])
 
 
@@ -51,7 +48,7 @@ def tried_lines(results: Iterable[PreparationResult]) -> list[str]:
             names.setdefault(text, []).append(result.data_set.name)
     lines = []
     for text, data_sets in names.items():
-        lines += [*_tried([f"tried {text}"]), *_wrapped([f"for {', '.join(data_sets)}"], "    ")]
+        lines += [*_tried([f"tried {text}"]), *_wrapped(f"for {', '.join(data_sets)}", "    ")]
     return lines
 
 
@@ -61,15 +58,13 @@ def _tried(texts: Iterable[str], indent: str = "") -> list[str]:
     for text in texts:
         source, _, reason = text.partition(" (")
         is_short = len(indent + text) <= WIDTH
-        lines += [indent + text] if is_short else [indent + source, *_wrapped([f"({reason}"], f"{indent}    ")]
+        lines += [indent + text] if is_short else [indent + source, *_wrapped(f"({reason}", f"{indent}    ")]
     return lines
 
 
-def _wrapped(texts: Iterable[str], indent: str = "") -> list[str]:
-    """Return texts as lines that fit a terminal; continued lines are indented further."""
-    wrapper = TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ")
-    wrapper.break_long_words = wrapper.break_on_hyphens = False
-    return [line for text in texts for line in wrapper.wrap(text)]
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """Return a text as lines that fit a terminal; continued lines are indented further."""
+    return wrapped(text, f"{indent}    ", indent).splitlines()
 
 
 def _row(result: PreparationResult) -> tuple[str, ...]:
@@ -111,4 +106,4 @@ def _remarks(results: Sequence[PreparationResult], unavailable: Mapping[str, str
             texts.append(f"{name}: licence: {manifest['licence']}")
         if manifest["source"] == "stand-in":
             texts.append(f"{name}: generated stand-in data; do not report results on it")
-    return ["", *_wrapped(texts, "  ")] if texts else []
+    return ["", *(line for text in texts for line in _wrapped(text, "  "))] if texts else []

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from benchmark.pages.stream_names import dataset_label as dataset_label
+from benchmark.records.stream_names import dataset_label as dataset_label
 from benchmark.styles import Style, distinct_styles
 from reports.read.methods import method
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.answers.tables import COST, best_within, interval
 from benchmark.method_card import is_rule
 from benchmark.metrics import Metric, objective
 from benchmark.protocol import load_protocol
+from benchmark.results.frames import COST, best_within, interval
 from benchmark.statistics.budgets import full_transfers
 from benchmark.statistics.intervals import number_of_seeds, paired_interval
 from benchmark.statistics.verdicts import Verdict, equivalence_margin, no_statement, verdict

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.answers.recommendation import Recommendation, limit_text, score_text, setting_of, transfers_text
 from benchmark.board.board import run_table
+from benchmark.recommend.recommendation import Recommendation, limit_text, score_text, setting_of, transfers_text
 from benchmark.statistics.budgets import full_transfers
 from benchmark.styles import style
 from data_pipelines.support.files import write_whole

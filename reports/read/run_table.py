@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from benchmark.metrics import metric_names
-from benchmark.pages.stream_names import TASK_OPTIONS
-from benchmark.pages.stream_names import stream_name as stream_name
 from benchmark.records.record import SIZES, Configuration, RunRecord
+from benchmark.records.stream_names import TASK_OPTIONS
+from benchmark.records.stream_names import stream_name as stream_name
 from reports.read.differences import describe, differing_names
 from reports.read.experiment_files import effects_of, words_of
 from reports.read.methods import remember_methods

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from benchmark.pages.overview import OVERVIEW, overview_experiment
 from benchmark.records.provenance import provenance, sweep_tags
 from benchmark.records.store import Store
 from benchmark.records.tags import KIND
 from benchmark.records.tracking import patiently
 from benchmark.statistics.verdicts import count_verdicts
+from benchmark.ui.pages import OVERVIEW, overview_experiment
 from data_pipelines.support.files import sha256_of
 from data_pipelines.support.messages import storable
 from data_pipelines.support.progress import counted

@@ -11,20 +11,19 @@ from typing import Any
 import pytest
 
 from benchmark import session
-from benchmark.answers.compare import compare, named_experiment
-from benchmark.answers.export import exported
-from benchmark.answers.methods import candidates_of, runs_of
-from benchmark.answers.stored import results
-from benchmark.pages.update import update_pages
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Plan, Run, make_plan, unfinished
 from benchmark.plan.repeated import repeated_sentences
+from benchmark.recommend.compare import compare, named_experiment
+from benchmark.recommend.methods import candidates_of, runs_of
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs, read_aggregates
 from benchmark.records.record import RunRecord, record_of
 from benchmark.records.store import Store
+from benchmark.results.stored import exported, results
+from benchmark.ui.pages import update_pages
 from data_pipelines.stream_spec import simulated_spec
 from reports.read.context import make_context
 from reports.read.results import read_results

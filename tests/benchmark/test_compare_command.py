@@ -74,7 +74,7 @@ def test_an_experiment_runs_on_other_data(folder: Path, fedbandit_here: Command)
             "(`fedbandit recommend bad.csv` and `fedbandit compare METHOD --dataset bad.csv` take the file with such",
         ),
         (["compare", "no_such:Class", "--dataset", "purchases.csv"], "no_such"),
-        (["compare", "random", "--dataset", "purchases.csv", "--jobs", "0"], "--jobs must be at least 1, got 0"),
+        (["compare", "random", "--dataset", "purchases.csv", "--jobs", "0"], "--jobs must be an integer from 1, got 0"),
         (["run", "tiny.toml", "--on", "shopp"], "unknown data set 'shopp'"),
         (["new", "method", "json"], "must not be that of an installed module, got 'json'"),
         (["new", "method", "my-method"], "without -, got 'my-method'"),

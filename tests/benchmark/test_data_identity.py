@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.commands.run import runs_on_other_data
 from benchmark.plan.plan import Run
 from benchmark.records.data_identity import fingerprints_prepared_now, left_out_sentences, split_by_data
 from benchmark.records.record import RunRecord
-from benchmark.terminal.summary import runs_on_other_data
 from data_pipelines.stream_spec import DatasetSpec
 from tests.records import run_record
 from tests.reports.hand_made import write_data

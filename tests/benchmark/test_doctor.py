@@ -7,8 +7,8 @@ import pytest
 
 from algorithms import AsyncLinUCBAM
 from benchmark.__main__ import main
+from benchmark.commands import doctor
 from benchmark.execution import compilation
-from benchmark.terminal import check_up
 from data_pipelines.prepare.readiness import PreparationOptions, make_ready
 from tests.readme import DOCS
 
@@ -20,8 +20,8 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
 
 
-def checks(scheduler: str | None = None) -> dict[str, check_up.Check]:
-    return {check.subject: check for check in check_up.check_all(scheduler)}
+def checks(scheduler: str | None = None) -> dict[str, doctor.Check]:
+    return {check.subject: check for check in doctor.check_all(scheduler)}
 
 
 def test_doctor_accepts_an_empty_folder_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -42,7 +42,7 @@ def test_a_stand_in_gives_a_warning(tmp_path: Path):
 
 
 def test_a_full_disk_fails_and_sets_the_exit_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setattr(check_up, "MIN_DISK", 2**70)
+    monkeypatch.setattr(doctor, "MIN_DISK", 2**70)
     assert main(["doctor"]) == 1
     assert "FAIL  disk (results)" in capsys.readouterr().out
 

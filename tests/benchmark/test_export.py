@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmark.answers.stored import results
+from benchmark.results.stored import results
 from tests.benchmark.conftest import Command
 from tests.benchmark.tiny_sweeps import RUNS, rows, sweep, write_tiny
 

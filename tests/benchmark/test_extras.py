@@ -12,9 +12,9 @@ import pytest
 
 from benchmark import extras
 from benchmark.__main__ import main
+from benchmark.commands.doctor import check_all
 from benchmark.execution.dask_cluster import DaskExecutor
 from benchmark.records.provenance import _provenance, provenance
-from benchmark.terminal.check_up import check_all
 from tests.benchmark.tiny_sweeps import environment, write_tiny
 from tests.readme import ROOT
 

@@ -85,7 +85,7 @@ def test_the_error_names_a_file_that_already_hides_a_package(tmp_path: Path, mon
         ("colorsys.py", "colorsys:Mine"),  # in the standard library
         ("threadpoolctl.py", "threadpoolctl:Mine"),  # an installed package
         ("algorithms.py", "algorithms:RandomChoice"),  # our package has this class too
-        ("algorithms/__init__.py", "algorithms.literal.random_choice:LiteralRandomChoice"),
+        ("algorithms/__init__.py", "algorithms.literal.rules:LiteralRandomChoice"),
         ("reports/mine.py", "reports.mine:Mine"),
     ],
 )
@@ -113,7 +113,7 @@ def test_the_error_names_a_helper_that_is_hidden_by_another_module(folder: Path)
 
 def test_an_empty_folder_with_the_same_name_hides_nothing(folder: Path):
     (folder / "algorithms").mkdir()
-    assert find_algorithm("algorithms.literal.random_choice:LiteralRandomChoice").__name__ == "LiteralRandomChoice"
+    assert find_algorithm("algorithms.literal.rules:LiteralRandomChoice").__name__ == "LiteralRandomChoice"
 
 
 def test_a_class_in_a_folder_without_an_init_file_is_found(folder: Path):

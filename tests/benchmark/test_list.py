@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.answers.tables import run_table, setting_table
+from benchmark.budget_table import budget_lines
+from benchmark.commands.run import failure_lines, numbers_by_size
 from benchmark.execution.local import LocalExecutor
+from benchmark.results.frames import run_table, setting_table
 from benchmark.session import Failure
-from benchmark.terminal.budget_table import budget_lines
-from benchmark.terminal.summary import failure_lines, numbers_by_size
-from benchmark.terminal.text import BOLD, coloured
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import read_manifest
 from data_pipelines.prepare.readiness import make_ready
 from data_pipelines.stream_spec import SimulatedSpec
+from data_pipelines.support.text import BOLD, coloured
 from tests.benchmark.tiny_sweeps import RUNS, sweep, write_tiny
 from tests.records import run_record
 
@@ -128,8 +128,8 @@ def test_the_summary_sorts_stream_names_numerically():
 
 
 def test_equal_failures_are_one_line():
-    failures = [Failure("tiny", f"own seed {seed}", "lastfm", "ValueError: no") for seed in range(3)]
-    other = Failure("tiny", "own seed 3", "lastfm", "TypeError: yes")
+    failures = [Failure("tiny", f"own seed {seed}", "lastfm", "ValueError: no", str(seed)) for seed in range(3)]
+    other = Failure("tiny", "own seed 3", "lastfm", "TypeError: yes", "3")
     first, second = failure_lines([*failures, other])
     assert first == "FAILED tiny: own seed 0 on lastfm: ValueError: no (and 2 other runs with this error)"
     assert second == "FAILED tiny: own seed 3 on lastfm: TypeError: yes"

@@ -9,11 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark.answers.archive import Filters, archive_runs, restore_runs, select_runs
-from benchmark.pages import curves, update
-from benchmark.pages.chart import TAG_PREFIX, VIEW_KEY
-from benchmark.pages.settings import setting_key, settings_of
-from benchmark.pages.update import are_current, plain, update_pages
 from benchmark.records.content import local_folder
 from benchmark.records.reader import (
     experiments_with_runs,
@@ -25,7 +20,13 @@ from benchmark.records.reader import (
 )
 from benchmark.records.store import Store
 from benchmark.records.tags import PARENT
+from benchmark.results.stored import Filters, archive_runs, restore_runs, select_runs
 from benchmark.statistics.intervals import mean_interval
+from benchmark.ui import curves
+from benchmark.ui import pages as update
+from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY
+from benchmark.ui.pages import are_current, plain, update_pages
+from benchmark.ui.settings import setting_key, settings_of
 from tests.benchmark.recorded import SETTINGS, planned, record_all, result_of, store_in, tiny
 from tests.records import run_record
 

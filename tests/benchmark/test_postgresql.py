@@ -9,10 +9,10 @@ import pytest
 from mlflow.entities import Run as MlflowRun
 from selenium.webdriver.support.ui import WebDriverWait
 
-from benchmark.answers.archive import archive_runs
-from benchmark.pages.update import update_pages
 from benchmark.records.reader import finished_runs
 from benchmark.records.store import Store
+from benchmark.results.stored import archive_runs
+from benchmark.ui.pages import update_pages
 from benchmark.ui.server import find_experiment, landing_link
 from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.postgresql import postgresql

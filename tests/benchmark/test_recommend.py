@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.answers.data import leak_notices, profile_stream
-from benchmark.answers.recommend import recommend, small_protocol, task_from
-from benchmark.answers.recommendation import Recommendation, score_text
 from benchmark.commands.recommend import configure
 from benchmark.execution.local import LocalExecutor
+from benchmark.recommend import recommend as recommend_module
+from benchmark.recommend.data import leak_notices, profile_stream
+from benchmark.recommend.recommend import recommend, small_protocol, task_from
+from benchmark.recommend.recommendation import Recommendation, score_text
 from data_pipelines import EventStream
 from data_pipelines.prepare.imported import import_table
 from data_pipelines.stream_spec import simulated_spec
@@ -242,7 +243,7 @@ def test_data_with_too_many_decisions_are_refused_before_they_are_imported(
 ):
     monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
     file = write_purchases(tmp_path)
-    monkeypatch.setattr("benchmark.answers.recommend.MAX_DECISIONS", 100)
+    monkeypatch.setattr(recommend_module, "MAX_DECISIONS", 100)
     with pytest.raises(ValueError, match=r"purchases\.csv must have at most 100 interactions, got \d+; keep those of"):
         recommend(str(file))
     assert not (tmp_path / "data").exists()
@@ -309,7 +310,7 @@ def words_with_every_option(parser: argparse.ArgumentParser) -> list[str]:
 def test_the_command_to_repeat_a_recommendation_has_every_option_that_was_given(
     answer: Recommendation, tmp_path: Path, fedbandit_here: Command, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("benchmark.terminal.recommend_command.recommend", lambda *_, **options: answer)
+    monkeypatch.setattr("benchmark.recommend.recommend.recommend", lambda *_, **options: answer)
     parser = argparse.ArgumentParser()
     configure(parser)
     words = ["recommend", "a 'b' $c.csv", *words_with_every_option(parser)]
@@ -333,7 +334,7 @@ def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_
         (["purchases.csv", "--budget", "-5/client"], "budget must be above 0, got '-5/client'"),
         (["purchases.csv", "--budget", "1e30"], "budget must be at most"),
         (["purchases.csv", "--budget", "many"], "budget must be 10/client"),
-        (["purchases.csv", "--jobs", "0"], "--jobs must be at least 1, got 0"),
+        (["purchases.csv", "--jobs", "0"], "--jobs must be an integer from 1, got 0"),
         (["folder.csv"], "folder.csv"),
         (["empty.csv"], "empty.csv"),
         (["binary.csv"], "binary.csv"),

@@ -11,9 +11,10 @@ import pytest
 
 from algorithms import AsyncLinUCB, RandomChoice, SyncLinUCB, Transfers
 from benchmark import Results, compare, replay, results, simulate
-from benchmark.answers.budget import UNLIMITED, Budget, as_budget, parse_budget
-from benchmark.answers.results import results_of
-from benchmark.answers.tables import COST
+from benchmark.results import stored
+from benchmark.results.budget import UNLIMITED, Budget, as_budget, parse_budget
+from benchmark.results.frames import COST
+from benchmark.results.results import results_of
 from benchmark.statistics.intervals import mean_interval, paired_interval
 from data_pipelines import EventStream
 from data_pipelines.stream_spec import simulated_spec
@@ -165,10 +166,8 @@ def test_a_store_resumes_and_gives_the_same_results(tmp_path: Path, compared: Re
 def test_results_leave_out_other_data_and_choosing_seeds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     old = run_record(seed=0, prepared="old", normalised_reward=9.0, ended=1)
     new = [run_record(seed=seed, prepared="new", normalised_reward=2.0, ended=2) for seed in (0, 10_000)]
-    monkeypatch.setattr("benchmark.answers.stored.read", lambda uri, names: iter([old, *new]))
-    monkeypatch.setattr(
-        "benchmark.answers.stored.fingerprints_prepared_now", lambda names, folder: {"delicious": "new"}
-    )
+    monkeypatch.setattr(stored, "read", lambda uri, names: iter([old, *new]))
+    monkeypatch.setattr(stored, "fingerprints_prepared_now", lambda names, folder: {"delicious": "new"})
     found = results("fig_e", "sqlite:///nowhere.db", tmp_path)
     assert list(found.frame["normalised_reward"]) == [2.0]
     assert any("1 run on other data" in note for note in found.notes)
@@ -242,3 +241,9 @@ def test_a_trace_knows_its_normalised_reward_and_is_short(compared: Results):
     assert list(trace.frame().columns) == ["choices", "rewards", "regret", "uploads", "downloads"]
     assert trace.frame()["rewards"].sum() == trace.rewards.sum()
     assert math.isnan(replay(RandomChoice(), tiny(0), 0).normalised_reward)
+
+
+def test_public_functions_are_found_although_packages_have_their_names():
+    code = "import benchmark.results.stored, benchmark.recommend.compare; from benchmark import recommend, results; "
+    code += "assert callable(recommend) and callable(results)"
+    subprocess.run([sys.executable, "-c", code], check=True)

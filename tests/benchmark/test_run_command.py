@@ -279,7 +279,7 @@ def test_on_a_terminal_a_bar_shows_what_is_done_and_the_time_left(tmp_path: Path
         (["fig_a", "--algorithm", "async-linucb[gamma=0]"], "gamma must be a number from 1 to inf, got 0"),
         (["fig_d", "--dataset", "lastfn"], "unknown dataset 'lastfn' (did you mean lastfm?)"),
         (["fig_a", "--seeds", "x"], "at most 100,000 seeds, got 'x'"),
-        (["fig_a", "--jobs", "0"], "--jobs must be a positive integer, got 0"),
+        (["fig_a", "--jobs", "0"], "--jobs must be an integer from 1, got 0"),
         (["fig_a", "--executor", "dask"], "--executor dask requires --scheduler ADDRESS"),
         (
             ["fig_a", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9", "--jobs", "2"],

@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult, failed_result
-from benchmark.observer import Silent
+from benchmark.observer import Observer
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.plan import Run
 from benchmark.records.store import Store
@@ -29,7 +29,7 @@ FAILING = (parse_filter("tests.benchmark.failing:First[fail_at=[-1,7]]"),)
 
 
 @dataclass
-class Notes(Silent):
+class Notes(Observer):
     """An observer that keeps everything."""
 
     calls: list[str] = field(default_factory=list)

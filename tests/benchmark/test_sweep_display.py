@@ -10,10 +10,10 @@ import termios
 
 import pytest
 
+from benchmark import observer as sweep_display
+from benchmark.commands.run import named_streams
+from benchmark.observer import SECONDS_OF_SILENCE, SweepDisplay
 from benchmark.plan.estimate import duration
-from benchmark.terminal import sweep_display
-from benchmark.terminal.summary import named_streams
-from benchmark.terminal.sweep_display import SECONDS_OF_SILENCE, SweepDisplay
 from tests.records import run_record
 
 

@@ -20,13 +20,13 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmark.__main__ import main
+from benchmark.commands.run import print_summary
 from benchmark.metrics import metric
-from benchmark.pages.chart import TAG_PREFIX, VIEW_KEY, chart_link, runs_view, save_chart_views
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import Plan
 from benchmark.records.store import Store
 from benchmark.styles import run_colour
-from benchmark.terminal.summary import print_summary
+from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY, chart_link, runs_view, save_chart_views
 from benchmark.ui.server import (
     LOOPBACK,
     Server,

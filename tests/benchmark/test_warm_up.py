@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB
+from benchmark import observer as sweep_display
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.warm_up import compile_kernels, methods_of
-from benchmark.observer import Observer, silent
+from benchmark.observer import Observer, SweepDisplay, silent
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.plan import Run
-from benchmark.terminal import sweep_display
-from benchmark.terminal.sweep_display import SweepDisplay
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_session import Notes
 from tests.benchmark.test_sweep_display import Clock

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.commands.run import data_lines, print_dry_run
 from benchmark.plan.algorithm_names import make_algorithm
 from benchmark.plan.plan import Run
-from benchmark.terminal.summary import data_lines, print_dry_run
 from data_pipelines import UnofficialDataWarning, data_label, load
 from data_pipelines.data_label import STAND_IN
 from data_pipelines.fetch.sources import PreparationOptions

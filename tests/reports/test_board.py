@@ -15,10 +15,10 @@ from matplotlib.text import Text
 
 from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import experiment_name
+from benchmark.commands.board import board_lines
 from benchmark.execution.local import LocalExecutor
 from benchmark.statistics.comparison import PRIMARY
 from benchmark.statistics.verdicts import Verdict
-from benchmark.terminal.board_table import board_lines
 from reports.analysis.board import (
     cell_text,
     choice_rows,

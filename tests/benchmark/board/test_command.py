@@ -10,12 +10,11 @@ from benchmark.board.board import plan_board
 from benchmark.board.divisions import quick, with_fixed
 from benchmark.board.estimate import estimate, max_runs
 from benchmark.board.task import load_task
+from benchmark.commands import board as board_command
+from benchmark.commands.board import board_lines, find_tasks, summary_lines
 from benchmark.execution.local import LocalExecutor
 from benchmark.protocol import load_protocol
 from benchmark.records.reader import finished_runs
-from benchmark.terminal import board_command
-from benchmark.terminal.board_command import find_tasks
-from benchmark.terminal.board_table import board_lines, summary_lines
 from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
 from tests.benchmark.conftest import Command
 from tests.benchmark.tiny_sweeps import empty_database
@@ -63,9 +62,9 @@ def test_a_task_whose_data_are_missing_is_skipped_and_said(folder: Path, fedband
     [
         (("lastfm",), "unknown task 'lastfm'"),
         (("--seeds", "9990-10005"), "report seeds must be outside 10000 to 10009, got 10000"),
-        (("--configurations", "0"), "--configurations must be a positive integer, got 0"),
+        (("--configurations", "0"), "--configurations must be an integer from 1, got 0"),
         (("--algorithm", "nonsense"), "unknown algorithm 'nonsense'"),
-        (("--jobs", "0"), "--jobs must be a positive integer, got 0"),
+        (("--jobs", "0"), "--jobs must be an integer from 1, got 0"),
     ],
 )
 def test_bad_input_is_one_clear_line(folder: Path, fedbandit_here: Command, arguments: tuple[str, ...], message: str):

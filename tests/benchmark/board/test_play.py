@@ -11,7 +11,7 @@ from benchmark.board.result import evaluate
 from benchmark.board.task import board_fingerprint, experiment_name
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult
-from benchmark.observer import Silent
+from benchmark.observer import Observer
 from benchmark.plan.plan import Run
 from benchmark.records.reader import finished_runs, read
 from benchmark.records.tags import PROTOCOL, TASK
@@ -24,7 +24,7 @@ REFERENCE = small_protocol().comparison.reference
 OWN = "tests.benchmark.epsilon_greedy:EpsilonGreedy"
 
 
-class Counting(Silent):
+class Counting(Observer):
     """Counts the runs that are played, and interrupts after some of them."""
 
     def __init__(self, interrupt_after: int = 0) -> None:

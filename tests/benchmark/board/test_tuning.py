@@ -10,10 +10,9 @@ import benchmark.commands.new
 from algorithms.method import TUNED, Declaration, Method
 from benchmark.board.board import Board, plan_board
 from benchmark.board.entries import make_entry
+from benchmark.commands.board import board_lines, tuning_lines
 from benchmark.plan.algorithm_names import parse_filter
 from benchmark.protocol import load_protocol
-from benchmark.terminal.board_command import tuning_lines
-from benchmark.terminal.board_table import board_lines
 from tests.benchmark.board.test_planning import made_up, played
 from tests.benchmark.board.tiny_boards import small_protocol, tiny_task
 

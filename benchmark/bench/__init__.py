@@ -1,1 +1,0 @@
-"""Measurements behind `fedbandit bench`."""

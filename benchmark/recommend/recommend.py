@@ -1,0 +1,187 @@
+"""Plan and play a small board, to recommend a method and its setting for given data within a budget."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from algorithms.registry import built_in_methods
+from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
+from benchmark.board.play import board_runs, stage_text
+from benchmark.board.play import play as play_recorded
+from benchmark.board.result import BoardResult, evaluate
+from benchmark.board.task import Task, load_task, task_names, task_of
+from benchmark.execution.executors import Executor
+from benchmark.observer import Observer, silent
+from benchmark.plan.algorithm_names import AlgorithmFilter
+from benchmark.protocol import BenchmarkProtocol, load_protocol
+from benchmark.recommend.compare import play, without_the_script
+from benchmark.recommend.data import DataProfile, data_from, import_notes, is_file_name, leak_notices, profile_stream
+from benchmark.recommend.recommendation import Recommendation, plan_text
+from benchmark.results.budget import Budget, as_budget
+from data_pipelines.catalogue import data_set_names
+from data_pipelines.event_stream import EventStream
+from data_pipelines.own_data.options import ImportOptions
+from data_pipelines.prepare.prepared import prepared_names, read_manifest
+from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec
+from data_pipelines.support.messages import unknown_name
+
+OVER_BUDGETS = (0.0, 2.0, 10.0, 100.0, math.inf)
+"""Budgets of the table, in transfers per client, if the user gives none."""
+
+SMALLER_AND_LARGER = (0.1, 1.0, 10.0)
+"""Multiples of the user's budget that are compared."""
+
+FIRST_CHOOSING_SEED = 10_000
+PASSES = [
+    {"seeds": {"first": FIRST_CHOOSING_SEED, "last": FIRST_CHOOSING_SEED}, "keep": 3},
+    {"seeds": {"first": 10_001, "last": 10_002}, "keep": 1},
+]
+REPORT_SEEDS = 10
+MANY_STEPS = 50_000
+CONFIGURATIONS, CONFIGURATIONS_OF_MANY_STEPS = 48, 16
+MAX_DECISIONS = 2_000_000
+"""On more decisions, the plan takes hours, and each stream several GB of disk."""
+
+DEFAULT_BUDGET = 10.0
+"""Transfers per client at which the table names its winner, if the user gives no budget."""
+
+
+def recommend(
+    data: Any,
+    budget: Any = None,
+    jobs: int | None = None,
+    store: Any = None,
+    *,
+    observer: Observer = silent,
+    configurations: int | None = None,
+    options: ImportOptions | None = None,
+) -> Recommendation:
+    """Recommend a method and its setting for data within a communication budget.
+
+    Args:
+        data: a prepared data set, a task, a CSV or Parquet file, or a `StreamSpec`.
+        budget: `"10/client"`, 5000 (transfers in total) or `"1MB"` (bytes in total); None: a table over budgets.
+        jobs: the number of processes; all cores by default.
+        store: an MLflow store (`Store` or its address) to resume from and to record in; in memory without one.
+        observer: receives the progress.
+        configurations: settings per method; by default 48, or 16 for more than 50,000 decisions.
+        options: how to read a file.
+    """
+    from benchmark.execution.local import LocalExecutor
+
+    limit = None if budget is None else as_budget(budget)
+    task = task_from(data, options)
+    _check_size(task)
+    example = task.stream.bound().build(FIRST_CHOOSING_SEED)
+    profile = profile_stream(example, import_notes(task.stream))
+    board, per_client = plan_recommendation(task, limit, profile, configurations, example)
+    observer.note(plan_text(board))
+    with without_the_script(), LocalExecutor(jobs) as executor:
+        result = _played(board, store, executor, observer)
+    if result.is_interrupted:
+        raise KeyboardInterrupt
+    label = task.stream.bound().data_label()
+    return Recommendation(str(data), limit, per_client, profile, result, label, leak_notices(task.stream))
+
+
+def task_from(data: Any, options: ImportOptions | None = None) -> Task:
+    """Return the task of data as a user names them.
+
+    A data set becomes a task as in the benchmark protocol: the other items of a pool are drawn by popularity, so that
+    popularity alone earns little; data with ratings have pools of rated items.
+    """
+    if isinstance(data, Task):
+        return data
+    if isinstance(data, SimulatedSpec | DatasetSpec):
+        return task_of(data)
+    if not isinstance(data, str):
+        data = str(data)
+    if data in task_names() and not (options and options.given()):
+        return load_task(data)
+    known = {*task_names(), *data_set_names(), *prepared_names()}
+    if not is_file_name(data) and data not in known:
+        raise unknown_name("data set or task", data, known)
+    spec = data_from(data, options, max_interactions=MAX_DECISIONS).bound()
+    has_ratings = read_manifest(spec.data.folder / spec.dataset).get("positive_rating") is not None
+    pools = {"pools": "rated"} if has_ratings else {"negatives": "popularity"}
+    changed = {**spec.model_dump(exclude_defaults=True), **pools, "dataset": spec.dataset}
+    return task_of(DatasetSpec.model_validate(changed))
+
+
+def _check_size(task: Task) -> None:
+    """Refuse a data set with more decisions than a small plan can handle."""
+    stream = task.stream.bound()
+    if not isinstance(stream, DatasetSpec):
+        return
+    count = read_manifest(stream.data.folder / stream.dataset)["counts"]["observed"]["interactions"]
+    decisions = count // stream.arms if stream.pools == "rated" else count
+    if decisions > MAX_DECISIONS:
+        raise ValueError(
+            f"{stream.name} must have at most {MAX_DECISIONS:,} decisions for a recommendation, got {decisions:,}; "
+            "import the interactions of some users only, or use `fedbandit compare`"
+        )
+
+
+def plan_recommendation(
+    task: Task,
+    budget: Budget | None,
+    profile: DataProfile,
+    configurations: int | None = None,
+    example: EventStream | None = None,
+) -> tuple[Board, float]:
+    """Return the board to play, and the budget in full transfers per client."""
+    limit = DEFAULT_BUDGET if budget is None else budget.per_client(profile.clients, profile.dimension)
+    protocol = small_protocol(limit, is_table=budget is None)
+    if configurations is None:
+        configurations = CONFIGURATIONS_OF_MANY_STEPS if profile.steps > MANY_STEPS else CONFIGURATIONS
+    methods = contenders(protocol.comparison.reference)
+    board = plan_board(task, methods, protocol, max_configurations=configurations, example=example)
+    return board, limit
+
+
+def small_protocol(limit: float, *, is_table: bool = False) -> BenchmarkProtocol:
+    """Return the protocol of a recommendation: fewer budgets, seeds and passes than the shipped one."""
+    finite = {limit * factor for factor in SMALLER_AND_LARGER}
+    budgets = sorted({0.0, *(OVER_BUDGETS if is_table else finite), math.inf})
+    content = {
+        **load_protocol().model_dump(),
+        "budgets": {"all": budgets, "primary": [limit]},
+        "seeds": {"choosing": {"first": 10_000, "last": 10_002}, "reporting": {"first": 0, "last": REPORT_SEEDS - 1}},
+        "passes": PASSES,
+    }
+    return BenchmarkProtocol.model_validate(content)
+
+
+def contenders(reference: str) -> list[AlgorithmFilter]:
+    """Return all built-in contenders, and the reference method with the threshold of most communication."""
+    declared = built_in_methods()
+    names = [name for name, each in declared.items() if each.role == "contender"]
+    front = declared[reference].front
+    always = [AlgorithmFilter(reference, {front.parameter: (front.grid[-1],)})] if front else []
+    return [*(AlgorithmFilter(name, {}) for name in names), *always]
+
+
+def _played(board: Board, store: Any, executor: Executor, observer: Observer) -> BoardResult:
+    if store is None:
+        return play_in_memory(board, executor, observer)
+    from benchmark.records.store import Store
+
+    return play_recorded(board, store if isinstance(store, Store) else Store(str(store)), executor, observer)
+
+
+def play_in_memory(board: Board, executor: Executor, observer: Observer = silent) -> BoardResult:
+    """Play a board without a store."""
+    outcomes: dict[RunName, Outcome] = {}
+    identities: dict[str, str] = {}
+    while names := wanted(board, outcomes):
+        observer.note(stage_text(board, names))
+        runs = board_runs(board, names, identities)
+        records = {record.key: record for record in play(_distinct(runs), executor, observer)}
+        outcomes |= {
+            name: Outcome(run.key, records[run.key].metrics, error=records[run.key].error) for name, run in runs.items()
+        }
+    return evaluate(board, outcomes)
+
+
+def _distinct(runs: Mapping[RunName, Any]) -> Sequence[Any]:
+    return list({run.key: run for run in runs.values()}.values())

@@ -1,0 +1,190 @@
+"""`Results`: the runs of a comparison, as tables, as a plot, and as the best setting within a budget."""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from benchmark.metrics import metric
+from benchmark.records.record import RunRecord
+from benchmark.results.budget import UNLIMITED, Budget, as_budget
+from benchmark.results.frames import COST, best_within, run_table, setting_table
+from benchmark.styles import distinct_styles
+from data_pipelines.support.messages import unknown_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CHOSEN_HERE = "chosen on these seeds, so its value is slightly too good"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best setting within a budget.
+
+    Its value is the mean of the objective over the seeds, with a 95 % interval; NaN with fewer than three seeds.
+    """
+
+    method: str
+    setting: str
+    algorithm: str
+    parameters: Mapping[str, Any]
+    objective: str
+    value: float
+    low: float
+    high: float
+    transfers_per_client: float
+    seeds: int
+    budget: Budget
+    note: str = CHOSEN_HERE
+
+    def __str__(self) -> str:
+        """Return the answer in one sentence."""
+        name = f"{self.method} {self.setting}".strip()
+        seeds = f"{self.seeds} seed{'s' * (self.seeds != 1)}"
+        return (
+            f"{name}: {metric(self.objective).label} {value_text(self.value, self.low, self.high)} over {seeds}, "
+            f"{self.transfers_per_client:,.4g} transfers per client (budget: {self.budget}); {self.note}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Finished runs, one record each.
+
+    Attributes:
+        records: the runs.
+        budget: the budget that `best` and `plot` use by default.
+        notes: sentences on data that are generated or reconstructed, and on runs that are left out.
+        failures: one line per run that failed.
+    """
+
+    records: tuple[RunRecord, ...]
+    budget: Budget = UNLIMITED
+    notes: tuple[str, ...] = ()
+    failures: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row per run: data set, method, setting, seed, hyper-parameters and metrics."""
+        return run_table(self.records)
+
+    @cached_property
+    def _settings(self) -> pd.DataFrame:
+        return setting_table(self.frame)
+
+    def summary(self) -> pd.DataFrame:
+        """Return one row per setting: means over seeds with 95 % intervals, and paired differences to a reference.
+
+        The reference, marked by `is_reference`, is the first setting without communication, or the first setting.
+        """
+        return self._settings.copy()
+
+    def only(self, *, dataset: str | None = None, method: str | None = None) -> "Results":
+        """Return the results on one data set, or of one method (its name or its label)."""
+        records = [
+            record
+            for record in self.records
+            if dataset in (None, record.stream.name) and method in (None, record.method.name, record.method.card.label)
+        ]
+        if not records:
+            names = {record.stream.name for record in self.records}
+            if dataset is not None and dataset not in names:
+                raise unknown_name("dataset", dataset, names)
+            raise unknown_name("method", str(method), {record.method.name for record in self.records})
+        return Results(tuple(records), self.budget, self.notes, self.failures)
+
+    def best(self, budget: Any = None) -> Best:
+        """Return the best setting within a budget: `"10/client"`, 5000 transfers in total, `"1MB"`; None: no limit.
+
+        It is chosen on the seeds whose mean it has; `recommend` chooses on other seeds than it reports.
+        """
+        limit = self.budget if budget is None else as_budget(budget)
+        record = self._one_data_set()
+        allowed = limit.per_client(record.stream.size("clients"), record.stream.size("dimension"))
+        settings = best_within(self._settings, allowed)
+        if settings.empty:
+            least = self._settings[COST].min()
+            raise ValueError(f"no setting stays within {limit}; the lowest is {least:,.4g} transfers per client")
+        row = settings.iloc[0]
+        return Best(
+            method=row["method"],
+            setting=row["setting"],
+            algorithm=row["algorithm"],
+            parameters=self._parameters(row),
+            objective=row["objective"],
+            value=float(row["mean"]),
+            low=float(row["low"]),
+            high=float(row["high"]),
+            transfers_per_client=float(row[COST]),
+            seeds=int(row["seeds"]),
+            budget=limit,
+        )
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Plot the objective against the transfers per client, one line per method; return matplotlib's axes."""
+        import matplotlib.pyplot as plt
+
+        record = self._one_data_set()
+        axes = plt.subplots(figsize=(7, 4.5))[1] if ax is None else ax
+        styles = distinct_styles((each.method.name, each.method.card.style) for each in self.records)
+        for algorithm, part in self._settings.sort_values(COST).groupby("algorithm", sort=False):
+            style = styles[str(algorithm)]
+            error = np.vstack([part["mean"] - part["low"], part["high"] - part["mean"]])
+            options = {"color": style.colour, "marker": style.marker, "label": part["method"].iloc[0]}
+            axes.errorbar(part[COST], part["mean"], yerr=np.nan_to_num(error), capsize=2, **options)
+        limit = self.budget.per_client(record.stream.size("clients"), record.stream.size("dimension"))
+        if np.isfinite(limit):
+            axes.axvline(limit, color="0.5", linestyle="--", linewidth=1, label=f"budget: {self.budget}")
+        axes.set_xscale("symlog", linthresh=1)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("transfers per client")
+        axes.set_ylabel(metric(self._settings["objective"].iloc[0]).label)
+        axes.set_title(record.stream.name)
+        axes.legend()
+        return axes
+
+    def __repr__(self) -> str:
+        """Return the counts, and the notes on the data."""
+        names = (self.frame[column].nunique() for column in ("dataset", "method", "setting", "seed"))
+        nouns = ("data set", "method", "setting", "seed")
+        counts = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in zip(names, nouns, strict=True)]
+        runs = f"{len(self.records)} run{'s' * (len(self.records) != 1)}"
+        return f"<Results: {runs}; {', '.join(counts)}>" + "".join(f"\n{note}" for note in self._all_notes())
+
+    def _repr_html_(self) -> str:
+        settings = self._settings.drop(columns=["dataset"] if self._settings["dataset"].nunique() == 1 else [])
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._all_notes())
+        return f"{notes}{settings.to_html(index=False, float_format='{:.4g}'.format, na_rep='–', border=0)}"
+
+    def _all_notes(self) -> list[str]:
+        return [*self.notes, *(f"FAILED {failure}" for failure in self.failures)]
+
+    def _one_data_set(self) -> RunRecord:
+        """Return a run of the only data set."""
+        names = sorted({record.stream.name for record in self.records})
+        if len(names) != 1:
+            count = f"{len(names)} ({', '.join(names)}); choose one with only(dataset=…)" if names else "no runs"
+            raise ValueError(f"results must be of one data set, got {count}")
+        return self.records[0]
+
+    def _parameters(self, row: "pd.Series[Any]") -> dict[str, Any]:
+        is_row = (self.frame["algorithm"] == row["algorithm"]) & (self.frame["setting"] == row["setting"])
+        return dict(self.records[int(np.flatnonzero(is_row)[0])].method.parameters)
+
+
+def results_of(records: Sequence[RunRecord], budget: Any = None, notes: Sequence[str] = ()) -> Results:
+    """Return the results of records: the finished ones, and one line per run that failed."""
+    finished = tuple(record for record in records if record.status == "FINISHED")
+    failed = tuple(f"{record.name}: {record.error}" for record in records if record.status == "FAILED")
+    return Results(finished, as_budget(budget), tuple(notes), failed)
+
+
+def value_text(mean: float, low: float, high: float) -> str:
+    """Write a mean with its interval, if there is one."""
+    number = "{:,.0f}".format if abs(mean) >= 1000 else "{:.4g}".format
+    return number(mean) if np.isnan(low) else f"{number(mean)} [{number(low)}; {number(high)}]"

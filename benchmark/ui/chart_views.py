@@ -1,0 +1,184 @@
+"""Saved views, with which the MLflow UI opens on reward against communication.
+
+MLflow stores a view of an experiment's runs page as a tag of the experiment, `mlflow.sharedViewState.<key>`: JSON with
+a name, two times and the state of the page. A link contains the key. The view also appears in the page's menu of views.
+
+The page (MLflow 3.17 and 3.18) supports neither a logarithmic axis in a scatter chart, nor titles of axes other than
+the names of metrics, nor colours by a parameter. Therefore the runs that show settings have metrics with readable
+names, among them the logarithm of the communication, and the colour of their method as a tag.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from benchmark.metrics import Metric, objective
+from benchmark.records.search import ONLY_RUNS, sources_of
+from benchmark.records.tags import KIND
+from benchmark.ui.settings import (
+    COMMUNICATION,
+    LOG_COMMUNICATION,
+    PER_CLIENT,
+    SEEDS,
+    Setting,
+    metric_name,
+)
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Experiment
+
+TAG_PREFIX = "mlflow.sharedViewState."
+VIEW_KEY = "fedbandit-communication"
+ONLY_SETTINGS = f"tags.`{KIND}` = 'setting'"
+MAX_VIEWS = 12
+"""Saved views per experiment, one per stream."""
+
+NEWEST_FIRST = "attributes.start_time"
+
+
+def save_chart_views(client: "MlflowClient", experiment: "Experiment", settings: Sequence[Setting]) -> None:
+    """Save or update the views of an experiment: one per stream, the first with the key that links use.
+
+    `settings` are those to show. An experiment without any, from an older version, has one view of its runs.
+    """
+    streams = dict.fromkeys(setting.data for setting in sorted(settings, key=_by_size(settings)))
+    if not streams:
+        metric = objective(sources_of(client, experiment.experiment_id))
+        _save(client, experiment, VIEW_KEY, _title(metric.label), runs_view(metric))
+    for number, data in enumerate(list(streams)[:MAX_VIEWS]):
+        goal = objective([setting.first.stream.source for setting in settings if setting.data == data])
+        key = VIEW_KEY if number == 0 else f"{VIEW_KEY}-{number + 1}"
+        _save(client, experiment, key, f"{data}: {_title(goal.label).lower()}", settings_view(goal, data))
+
+
+def _by_size(settings: Sequence[Setting]) -> Any:
+    """Return a key that sorts streams with many settings first."""
+    counts: dict[str, int] = {}
+    for setting in settings:
+        counts[setting.data] = counts.get(setting.data, 0) + 1
+    return lambda setting: (-counts[setting.data], setting.data)
+
+
+def save_overview_view(client: "MlflowClient", experiment_id: str) -> None:
+    """Save the view of the overview: a table with one line per experiment."""
+    experiment = client.get_experiment(experiment_id)
+    columns = [
+        *("tags.`Data`", "tags.`Best`"),
+        *("metrics.`finished runs`", "metrics.`settings`", f"metrics.`{SEEDS}`"),
+        *(f"metrics.`best {metric_name(objective([source]))}`" for source in ("real", "simulated")),
+        f"metrics.`{PER_CLIENT} of the best`",
+    ]
+    state = _state("", "attributes.start_time", is_ascending=False, columns=columns)
+    _save(client, experiment, VIEW_KEY, "All experiments", state)
+
+
+def _title(label: str) -> str:
+    return f"{label.capitalize()} against communication"
+
+
+def _save(client: "MlflowClient", experiment: "Experiment", key: str, name: str, state: dict[str, Any]) -> None:
+    """Save a view, unless it is saved already."""
+    text = json.dumps(state, sort_keys=True)
+    previous = _saved_view(experiment, key)
+    if (previous.get("name"), previous.get("state")) != (name, text):
+        now = int(time.time() * 1000)
+        view = {"name": name, "createdAt": previous.get("createdAt", now), "updatedAt": now, "state": text}
+        client.set_experiment_tag(experiment.experiment_id, TAG_PREFIX + key, json.dumps(view))
+
+
+def chart_link(base_url: str, experiment_id: str, *, mode: str = "CHART") -> str:
+    """Return the address of a saved view under an MLflow server's address, in its mode for model training.
+
+    Otherwise MLflow opens in its mode for language models, which shows traces, and there are none.
+    """
+    return f"{base_url.rstrip('/')}/{chart_fragment(experiment_id, mode=mode)}"
+
+
+def chart_fragment(experiment_id: str, *, mode: str = "CHART") -> str:
+    """Return the part of that address after the server's: a link between pages of one server."""
+    query = urlencode({"viewStateShareKey": VIEW_KEY, "compareRunsMode": mode, "workflowType": "machine_learning"})
+    return f"#/experiments/{experiment_id}/runs?{query}"
+
+
+def settings_view(metric: Metric, data: str) -> dict[str, Any]:
+    """Return the state of the runs page: a scatter chart of the settings on a stream, in the colours of methods."""
+    goal = metric_name(metric)
+    quoted = data.replace("'", "")
+    state = _state(
+        f"{ONLY_SETTINGS} and tags.Data = '{quoted}'",
+        f"metrics.`{LOG_COMMUNICATION}`",
+        is_ascending=True,
+        columns=[
+            *(f"tags.`{name}`" for name in ("Method", "Setting")),
+            *(f"metrics.`{name}`" for name in (goal, f"{goal} low", f"{goal} high", PER_CLIENT, COMMUNICATION, SEEDS)),
+        ],
+    )
+    title = f"{data}: {goal} against communication (log10 of 1 + C_T), one point per setting"
+    return state | _charts(title, LOG_COMMUNICATION, goal) | _groups("tag", "Method")
+
+
+def runs_view(metric: Metric) -> dict[str, Any]:
+    """Return the same for an experiment of an older version: a scatter chart of its runs."""
+    # The page loads 100 runs at first: sorted by seed, complete seeds; sorted by reward, only the best runs.
+    # In every order except by time, it also leaves out the sweeps above the runs.
+    columns = [*(f"params.`{name}`" for name in ("algorithm", "threshold", "dataset", "seed"))]
+    columns += [f"metrics.`{name}`" for name in (metric.name, "communication")]
+    state = _state(ONLY_RUNS, "params.`seed`", is_ascending=True, columns=columns)
+    title = f"{_title(metric.label)} (log10 of 1 + C_T)"
+    return state | _charts(title, "log10_communication", metric.name) | _groups("param", "algorithm")
+
+
+def _state(search: str, order: str, *, is_ascending: bool, columns: Sequence[str]) -> dict[str, Any]:
+    return {
+        "searchFilter": search,
+        "orderByKey": order,
+        "orderByAsc": is_ascending,
+        "startTime": "ALL",
+        "lifecycleFilter": "Active",
+        "datasetsFilter": [],
+        "modelVersionFilter": "All Runs",
+        "selectedColumns": list(columns),
+        "runsHiddenMode": "SHOW_ALL",
+        "isAccordionReordered": True,
+        "groupsExpanded": {},
+        "useGroupedValuesInCharts": False,
+        "hideEmptyCharts": True,
+    }
+
+
+def _groups(mode: str, name: str) -> dict[str, Any]:
+    return {"groupBy": {"aggregateFunction": "average", "groupByKeys": [{"mode": mode, "groupByData": name}]}}
+
+
+def _charts(title: str, horizontal: str, vertical: str) -> dict[str, Any]:
+    scatter = {
+        "uuid": "fedbandit-scatter",
+        "type": "SCATTER",
+        "runsCountToCompare": 1000,
+        "metricSectionId": "fedbandit-comparison",
+        "deleted": False,
+        "isGenerated": False,
+        "xaxis": {"key": horizontal, "type": "METRIC"},
+        "yaxis": {"key": vertical, "type": "METRIC"},
+    }
+    sections = [
+        _section("fedbandit-comparison", title, is_open=True),
+        _section("fedbandit-metrics", "Model metrics", is_open=False),
+    ]
+    return {"compareRunCharts": [scatter], "compareRunSections": sections}
+
+
+def _section(key: str, name: str, *, is_open: bool) -> dict[str, Any]:
+    size = {"columns": 1, "cardHeight": 400} if is_open else {}
+    return {"uuid": key, "name": name, "display": is_open, "isReordered": is_open, "deleted": False, **size}
+
+
+def _saved_view(experiment: "Experiment", key: str) -> dict[str, Any]:
+    try:
+        view = json.loads(experiment.tags.get(TAG_PREFIX + key, "{}"))
+    except ValueError:
+        return {}
+    return view if isinstance(view, dict) else {}

@@ -1,0 +1,72 @@
+"""The measurements of `make bench`: every method is measured, and exceeded limits are reported."""
+
+import re
+
+import numpy as np
+import pytest
+
+from algorithms import AsyncLinUCB
+from data_pipelines import simulate
+from tests.performance import bench, speed
+from tests.performance.first_compilation import compile_methods
+from tests.performance.floor import floor
+from tests.performance.scale import million_client_stream, run_at_scale
+
+
+def test_each_of_the_papers_methods_is_compiled_once() -> None:
+    seconds = compile_methods()
+    assert sorted(seconds) == ["async-linucb", "async-linucb-am", "sync-linucb"]
+    assert all(value > 0 for value in seconds.values())
+
+
+def test_the_floor_learns() -> None:
+    stream = simulate(seed=0, steps=2_000, clients=1, arms=5, dimension=4)
+    reward = floor(stream.items, stream.pools, stream.rewards, stream.noise, 0.1, 0.3)
+    assert reward > 0.8 * stream.rewards.max(axis=1).sum()
+
+
+def test_bench_measures_every_method_and_reports_exceeded_limits(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = simulate(seed=0, steps=300, clients=10, table=50)
+    monkeypatch.setattr(speed, "use_one_core", lambda: None)
+    monkeypatch.setattr(speed, "lastfm_shaped", lambda: tiny)
+    monkeypatch.setattr(speed, "measure_growth", lambda repeats: iter([speed.GrowthRow("a method", 1.0, 2.0, 1.3)]))
+    monkeypatch.setattr(speed, "REPEATS", 1)
+    monkeypatch.setattr(speed, "PREFIX", 20)
+    assert bench.main(["--repeats", "1"]) == 1  # the growth row exceeds its limit
+    table = capsys.readouterr().out
+    measured = [method for method in speed.methods() if method.limits().floor_multiple is not None]
+    assert len(measured) > 20
+    for method in measured:
+        assert speed.label(method) in table
+    assert len({method.order for method in measured if hasattr(method, "order")}) == 2
+    assert len(re.findall(r"^\S+ (?:global|local), median +[\d.]+ +2\.1", table, re.MULTILINE)) == 2
+    assert "2.00      1.3  MISSED" in table
+    assert "of this machine's dgemm" in table
+
+
+def test_the_median_of_each_form_of_a_method_has_its_own_limit() -> None:
+    rows = [
+        speed.SpeedRow(f"{form} γ={number}", form, multiple, 1.0, 2.3, limit, None)
+        for form, limit in (("a", 2.1), ("b", 2.1), ("c", None))
+        for number, multiple in enumerate((1.0, 2.0 if form == "a" else 2.2, 2.25))
+    ]
+    assert [*speed.medians(rows)] == [("a", 2.0, 2.1), ("b", 2.2, 2.1)]
+
+
+def test_bench_measures_at_least_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        bench.main(["--repeats", "0"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.endswith("error: --repeats must be an integer from 1, got 0\n")
+
+
+def test_every_client_of_the_scale_stream_acts_and_the_run_reports_its_memory() -> None:
+    stream = million_client_stream(500, 1_200)
+    assert len(stream.client_ids) == 500
+    row = run_at_scale(AsyncLinUCB(gamma=5.0), 500, 1_200, 6.0)
+    assert row.label == "async-linucb γ=5"
+    assert row.communication > 0
+    assert 0 < row.peak_gib < 24
+    assert np.isfinite(row.microseconds)
