@@ -125,3 +125,10 @@ def normalise_confidence(algorithm: Any) -> None:
         ("delta", delta(algorithm.delta)),
     ):
         object.__setattr__(algorithm, name, checked)
+
+
+def number_text(value: Any) -> str:
+    """Write a value in its short form: 5, 1.01, inf."""
+    if isinstance(value, float):
+        return f"{value:g}" if math.isclose(value, float(f"{value:g}"), rel_tol=1e-12) else repr(value)
+    return str(value)

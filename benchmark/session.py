@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from benchmark.execution.compilation import compile_kernels
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
-from benchmark.execution.warm_up import compile_kernels
 from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import experiment_names
@@ -26,8 +26,7 @@ from benchmark.records.reader import finished_runs
 from benchmark.records.record import RunRecord
 from benchmark.records.recovery import mark_dead_runs, mark_strays, single_writer_lock
 from benchmark.records.store import Store
-from benchmark.ui.curves import Curves, as_curves
-from benchmark.ui.pages import update_pages
+from benchmark.ui.pages import Curves, as_curves, update_pages
 from data_pipelines.support.messages import one_line
 from data_pipelines.support.secrets import without_secrets
 

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from algorithms.method import Declaration
+from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, Outcome, Outcomes, RunName
-from benchmark.board.entries import Entry
+from benchmark.board.entries import MethodRow
 from benchmark.board.task import Task, board_fingerprint
 from benchmark.plan.experiment import Experiment
 from benchmark.protocol import BenchmarkProtocol
@@ -92,15 +92,15 @@ def load_board(store: Store, experiment: str) -> str | None:
         return Path(path).read_text(encoding="utf-8")
 
 
-def _entry(fields: Mapping[str, Any], version: int | None) -> Entry:
+def _entry(fields: Mapping[str, Any], version: int | None) -> MethodRow:
     """Return a row; `version` is that of its method in the records of the board."""
     grids = {name: tuple(values) for name, values in fields["grids"].items()}
     fixed = {name: tuple(values) for name, values in fields["fixed"].items()}
     notes = (*fields["notes"], *_outdated(built_in_methods().get(fields["method"]), version))
-    return Entry(**{**fields, "grids": grids, "fixed": fixed, "notes": notes})
+    return MethodRow(**{**fields, "grids": grids, "fixed": fixed, "notes": notes})
 
 
-def _outdated(method: Declaration | None, version: int | None) -> list[str]:
+def _outdated(method: MethodInfo | None, version: int | None) -> list[str]:
     """Return a note if a built-in method has changed since a version."""
     if method is None or version is None or version >= method.version:
         return []

@@ -15,8 +15,8 @@ from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import Task, experiment_name, task_of
 from benchmark.execution.executors import Executor
 from benchmark.observer import Observer, silent
-from benchmark.plan.algorithm_names import AlgorithmFilter
 from benchmark.plan.experiment import Experiment
+from benchmark.plan.method_names import MethodFilter
 from benchmark.plan.plan import Plan, Run, make_run
 from benchmark.protocol import BenchmarkProtocol
 from benchmark.records.data_identity import earlier_code_sentences
@@ -42,7 +42,7 @@ class BoardExperiment(Experiment):
 
 def play_board(
     task: Task | StreamSpec,
-    methods: Sequence[AlgorithmFilter],
+    methods: Sequence[MethodFilter],
     protocol: BenchmarkProtocol,
     store: Store,
     executor: Executor,

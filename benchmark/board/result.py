@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from benchmark.board.board import Board, Outcomes, chosen_by, run_table, selection_of
-from benchmark.board.entries import Entry
+from benchmark.board.entries import MethodRow
 from benchmark.statistics.budgets import Overruns, Scores, overruns, report_scores, score_table
 from benchmark.statistics.comparison import (
     NO_COMMUNICATION,
@@ -62,12 +62,12 @@ class BoardResult:
         return list(self.board.protocol.budgets.all)
 
     @property
-    def contenders(self) -> list[Entry]:
+    def contenders(self) -> list[MethodRow]:
         """The rows that have scores and are compared."""
         return [entry for entry in self.board.entries if entry.name in self.selections]
 
     @property
-    def references(self) -> list[Entry]:
+    def references(self) -> list[MethodRow]:
         """The reference lines that have scores."""
         return [entry for entry in self.board.entries if entry.name in self.lines]
 
@@ -155,7 +155,7 @@ class BoardResult:
         values = self._line(name)
         return mean_interval(values if np.isfinite(values).all() else [])
 
-    def notes(self, entry: Entry) -> list[str]:
+    def notes(self, entry: MethodRow) -> list[str]:
         """Return the notes on a row: how it was tuned, failed runs, references that are better."""
         if entry.name in self.problems:
             return [self.problems[entry.name]]
@@ -163,7 +163,7 @@ class BoardResult:
         notes += [*self._failures(entry), *self._over(entry)]
         return notes + [f"below {label}" for label in self.below(entry.name)]
 
-    def _over(self, entry: Entry) -> list[str]:
+    def _over(self, entry: MethodRow) -> list[str]:
         """Return the finite budgets that the mean over the report seeds exceeds: choices limit choosing seeds only."""
         budgets = self.budgets if entry.name in self.selections else []
         factors = {budget: self.overruns(entry.name, budget).factor for budget in budgets}
@@ -173,7 +173,7 @@ class BoardResult:
             if factor is not None
         ]
 
-    def _failures(self, entry: Entry) -> list[str]:
+    def _failures(self, entry: MethodRow) -> list[str]:
         own = {run: outcome for run, outcome in self.outcomes.items() if run[0] in entry.configurations}
         table = run_table(self.board, self.outcomes)
         invalid = table[table["configuration"].isin(list(entry.configurations)) & ~np.isfinite(table["score"])]
@@ -187,7 +187,7 @@ class BoardResult:
     def _line(self, name: str) -> Floats:
         return np.array([self.lines[name].get(seed, math.nan) for seed in self.board.seeds])
 
-    def _entry(self, name: str) -> Entry:
+    def _entry(self, name: str) -> MethodRow:
         return next(entry for entry in self.board.entries if entry.name == name)
 
 
@@ -244,7 +244,7 @@ def _pairs_not_tuned(result: BoardResult, ranked: list[str]) -> list[tuple[str, 
     return pairs
 
 
-def _line_scores(board: Board, entry: Entry, runs: pd.DataFrame) -> dict[int, float]:
+def _line_scores(board: Board, entry: MethodRow, runs: pd.DataFrame) -> dict[int, float]:
     chosen, _ = chosen_by(board, entry, runs)
     table = score_table(runs[runs["seed"].isin(list(board.seeds))])
     return table.get(chosen[0], {}) if chosen else {}

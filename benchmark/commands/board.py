@@ -137,7 +137,7 @@ def plan_boards(arguments: argparse.Namespace) -> "tuple[list[Board], list[str]]
     """
     from benchmark.board.board import plan_board
     from benchmark.board.divisions import QUICK_CONFIGURATIONS, QUICK_SEEDS, quick, with_fixed
-    from benchmark.plan.algorithm_names import parse_filter
+    from benchmark.plan.method_names import parse_filter
     from benchmark.plan.options import parse_seeds
     from benchmark.plan.plan import bound_or_missing
     from benchmark.protocol import load_protocol

@@ -51,14 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
     from benchmark.plan.options import parse_seeds
     from benchmark.recommend.compare import compare, seed_list
     from benchmark.recommend.data import data_from
-    from benchmark.recommend.methods import candidates_of
+    from benchmark.recommend.methods import settings_of
     from benchmark.records.store import Store
     from benchmark.results.budget import as_budget
 
     check_minimum(arguments, jobs=1, points=2)
     budget = as_budget(arguments.budget)
     seeds = seed_list(parse_seeds(arguments.seeds))
-    candidates_of(arguments.methods, points=arguments.points)  # bad methods are refused before a file is imported
+    settings_of(arguments.methods, points=arguments.points)  # bad methods are refused before a file is imported
     spec = data_from(arguments.dataset, import_options(arguments))
     try:
         comparison = compare(

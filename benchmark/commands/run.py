@@ -155,7 +155,7 @@ def on_data(experiments: "Sequence[Experiment]", data: str) -> "list[Experiment]
 
 def options_of(arguments: argparse.Namespace) -> "RunOptions":
     """Read the filters."""
-    from benchmark.plan.algorithm_names import parse_filter
+    from benchmark.plan.method_names import parse_filter
     from benchmark.plan.options import RunOptions, parse_seeds
 
     return RunOptions(
@@ -207,21 +207,20 @@ def _table_lines(records: "Sequence[RunRecord]") -> list[str]:
     References and baselines are not ranked, so they are left out unless there is nothing else.
     """
     from benchmark.budget_table import budget_lines, generated_in
-    from benchmark.method_card import is_rule
 
     distinct: dict[str, RunRecord] = {}
     for record in records:
         distinct.setdefault(record.key, record)
     named = sorted(named_streams([*distinct.values()]), key=lambda record: numbers_by_size(record.stream.name))
-    ranked = [record for record in named if record.method.card.role == "contender"]
-    rules = [record for record in named if is_rule(record.method.card.role, record.method.parameters)]
+    ranked = [record for record in named if record.method.info.role == "contender"]
+    rules = [record for record in named if record.method.info.is_rule(record.method.parameters)]
     return budget_lines(_settings(ranked or named), rules=_settings(rules), generated=generated_in(named))
 
 
 def _settings(records: "Sequence[RunRecord]") -> "pd.DataFrame":
-    from benchmark.results.frames import run_table, setting_table
+    from benchmark.results.frames import run_frame, setting_frame
 
-    return setting_table(run_table(records))
+    return setting_frame(run_frame(records))
 
 
 def named_streams(records: "Sequence[RunRecord]") -> "list[RunRecord]":

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from algorithms.method import Front
-from benchmark.plan.algorithm_names import declaration_of, make_algorithm
+from benchmark.plan.method_names import make_method, method_info
 from data_pipelines.prepare.prepared import MAX_DIMENSION, NotPreparedError
 from data_pipelines.stream_spec import DATASET, SIMULATED, SPECS, DatasetSpec, StreamSpec, Strict, TaggedSpec
 from data_pipelines.support.messages import did_you_mean, one_line, unknown_name
@@ -174,7 +174,7 @@ def _has_real_data(stream: StreamSpec) -> bool:
         return False
 
 
-class AlgorithmEntry(BaseModel):
+class MethodEntry(BaseModel):
     """The name of an algorithm, and its hyper-parameters: each a value, a list of values, or the word `grid`."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
@@ -188,16 +188,16 @@ class AlgorithmEntry(BaseModel):
     @property
     def front(self) -> Front | None:
         """The parameter that a grid of the algorithm varies."""
-        return declaration_of(self.name).front
+        return method_info(self.name).front
 
     @model_validator(mode="after")
-    def _known(self) -> "AlgorithmEntry":
+    def _known(self) -> "MethodEntry":
         if ":" in self.name:
             raise ValueError(
                 f"name must be an installed algorithm, got {self.name!r}; "
                 "load your own class with --algorithm module:Class"
             )
-        known_parameters = declaration_of(self.name).parameters
+        known_parameters = method_info(self.name).parameters
         for name, value in self.parameters.items():
             if name not in known_parameters:
                 raise unknown_name(f"parameter of {self.name}", name, known_parameters)
@@ -226,7 +226,7 @@ class Experiment(Strict):
         list[StreamEntry],
         Field(min_length=1, max_length=1000, alias="streams"),
     ]
-    algorithms: Annotated[list[AlgorithmEntry], Field(min_length=1, max_length=1000)]
+    algorithms: Annotated[list[MethodEntry], Field(min_length=1, max_length=1000)]
     profiles: Annotated[dict[str, Profile], Field(min_length=1, max_length=100)]
     effects_of: Annotated[list[str], Field(max_length=10)] = Field(default_factory=list)
     words: Annotated[dict[str, dict[str, Words]], Field(max_length=10)] = Field(default_factory=dict)
@@ -308,11 +308,11 @@ class Experiment(Strict):
         )
 
 
-def _check_values(entry: AlgorithmEntry, profile: Profile) -> None:
+def _check_values(entry: MethodEntry, profile: Profile) -> None:
     for values in expanded(entry.parameters, profile, entry.front):
         if values.get("global_dim") == OF_STREAM:
             values["global_dim"] = 1
-        make_algorithm(entry.name, values)
+        make_method(entry.name, values)
 
 
 def combinations(parameters: Mapping[str, Any], profile: Profile, front: Front | None) -> int:

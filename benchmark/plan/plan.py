@@ -9,19 +9,19 @@ from inspect import Parameter, signature
 from itertools import product
 from typing import Any
 
-from algorithms.method import Declaration, Front, usual_front
+from algorithms.hyperparameters import number_text
+from algorithms.method import Front, MethodInfo
 from algorithms.stream import StreamOutline
-from benchmark.plan.algorithm_names import (
-    AlgorithmFilter,
-    declaration_of,
+from benchmark.plan.experiment import GRID, OF_STREAM, Experiment, MethodEntry, Profile, StreamEntry, expanded
+from benchmark.plan.method_names import (
+    MethodFilter,
     hyper_parameters,
     identified_files,
     identity,
-    make_algorithm,
-    number_text,
+    make_method,
+    method_info,
     source_hash,
 )
-from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, StreamEntry, expanded
 from benchmark.plan.options import RunOptions
 from benchmark.plan.own_modules import SourceFiles
 from benchmark.plan.run_key import run_key
@@ -44,7 +44,7 @@ class Run:
     parameters: dict[str, Any]
     seed: int
     key: str
-    declaration: Declaration | None = None
+    info: MethodInfo
     code: str = ""
     """The hash of the source of a class that is not built in."""
     files: SourceFiles = field(default_factory=dict, repr=False)
@@ -53,7 +53,7 @@ class Run:
     @property
     def front(self) -> Front | None:
         """The parameter that a grid of its method varies."""
-        return self.declaration.front if self.declaration else usual_front(self.parameters)
+        return self.info.front
 
     @cached_property
     def fingerprint(self) -> str:
@@ -219,24 +219,24 @@ def make_run(
     algorithm, complete = with_all_parameters(name, parameters, stream)
     if name not in identities:
         identities[name] = identity(name)
-    declaration = declaration_of(name)
+    info = method_info(name)
     key = run_key(
         stream.fingerprint(seed),
         identities[name],
         complete,
         seed,
-        version=declaration.version,
-        added=declaration.added,
+        version=info.version,
+        added=info.added,
     )
     code, files = source_hash(identities[name]), identified_files(identities[name])
-    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration, code, files)
+    return Run(experiment, stream, name, algorithm, complete, seed, key, info, code, files)
 
 
 def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:
     """Make an algorithm for a stream; return it and all its parameters, including those left at their defaults."""
     if parameters.get("global_dim") == OF_STREAM:
         parameters = {**parameters, "global_dim": getattr(stream, "global_dim", None)}
-    algorithm = make_algorithm(name, parameters)
+    algorithm = make_method(name, parameters)
     return algorithm, {**parameters, **hyper_parameters(algorithm)}
 
 
@@ -274,19 +274,19 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _own_values(algorithm: AlgorithmFilter, experiment: Experiment, options: RunOptions) -> dict[str, Any]:
+def _own_values(algorithm: MethodFilter, experiment: Experiment, options: RunOptions) -> dict[str, Any]:
     """Return the values of a class that is not built in: those given, and `grid` for its front.
 
     If the profile has no values of its front, it is run with its default.
     """
-    declaration = declaration_of(algorithm.name)
-    front = declaration.front
+    info = method_info(algorithm.name)
+    front = info.front
     if front is None or front.parameter in algorithm.values:
         return dict(algorithm.values)
     parts = experiment.parts(experiment.profile(options.profile))
     if any(part.thresholds(front) for _, part in parts):
         return {front.parameter: GRID, **algorithm.values}
-    if signature(declaration.method).parameters[front.parameter].default is Parameter.empty:
+    if signature(info.method).parameters[front.parameter].default is Parameter.empty:
         raise ValueError(
             f"profile {options.profile} of {experiment.name} has no values of {front.parameter}, and {algorithm.name} "
             f'has no default; give some: --algorithm "{algorithm.name}[{front.parameter}=[1,10]]"'
@@ -297,7 +297,7 @@ def _own_values(algorithm: AlgorithmFilter, experiment: Experiment, options: Run
 def _at_defaults(experiment: Experiment, options: RunOptions, own: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield a sentence on each class that is run with the default of its front."""
     for name, values in own.items():
-        front = declaration_of(name).front
+        front = method_info(name).front
         if front is not None and front.parameter not in values:
             yield (
                 f"{experiment.name}: {name} is run with its default {front.parameter}, because profile "
@@ -335,7 +335,7 @@ def _without_values(experiment: Experiment, options: RunOptions, own: Mapping[st
                 streams.setdefault(name, []).extend(stream.name for stream in selection)
     for name, without in streams.items():
         if options.algorithms or name not in run_somewhere:
-            front = declaration_of(name).front
+            front = method_info(name).front
             values = f"values of {front.parameter}" if front else "values"
             where = ", ".join(dict.fromkeys(without))
             yield f"{experiment.name}: {name} is not run on {where}: it has no {values} there"
@@ -344,7 +344,7 @@ def _without_values(experiment: Experiment, options: RunOptions, own: Mapping[st
 def _entries(
     experiment: Experiment,
     profile: Profile,
-    filters: Sequence[AlgorithmFilter],
+    filters: Sequence[MethodFilter],
     own: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each algorithm of the experiment with its values, after the filters.
@@ -354,17 +354,17 @@ def _entries(
     """
     by_name = [algorithm for algorithm in filters if not algorithm.is_own]
     for entry in experiment.algorithms:
-        for algorithm in by_name or [AlgorithmFilter(entry.name, {})]:
+        for algorithm in by_name or [MethodFilter(entry.name, {})]:
             if algorithm.name == entry.name:
                 values = {name: _snapped(name, numbers, entry, profile) for name, numbers in algorithm.values.items()}
                 for parameters in expanded({**entry.parameters, **values}, profile, entry.front):
                     yield entry.name, parameters
     for name, own_values in own.items():
-        for parameters in expanded(own_values, profile, declaration_of(name).front):
+        for parameters in expanded(own_values, profile, method_info(name).front):
             yield name, parameters
 
 
-def _snapped(name: str, values: Sequence[Any], entry: AlgorithmEntry, profile: Profile) -> list[Any]:
+def _snapped(name: str, values: Sequence[Any], entry: MethodEntry, profile: Profile) -> list[Any]:
     """Replace numbers typed with the precision of our output by the exact numbers of the grid."""
     grid = {
         number

@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmark.execution.compilation import compile_kernels
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
-from benchmark.execution.warm_up import compile_kernels
 from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import Experiment
 from benchmark.plan.plan import Plan, Run
 from benchmark.protocol import load_protocol
 from benchmark.recommend.data import AnyStream, leak_notices, streams_by_seed
-from benchmark.recommend.methods import candidates_of, is_in_this_session, runs_of
+from benchmark.recommend.methods import is_in_this_session, runs_of, settings_of
 from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.record import RunRecord, record_of
 from benchmark.results.budget import as_budget
@@ -59,7 +59,7 @@ def compare(
     """
     limit = as_budget(budget)
     numbers = seed_list(seeds)
-    candidates = candidates_of(methods, points=points)
+    candidates = settings_of(methods, points=points)
     streams = streams_by_seed(stream, numbers)
     spec = streams[numbers[0]]
     name = experiment or f"compare-{spec.name}"

@@ -145,7 +145,7 @@ def earlier_code_sentences(runs: Iterable[RunRecord]) -> list[str]:
     """Return one sentence per method about its runs by earlier code."""
     by_label: dict[str, Counter[str]] = defaultdict(Counter)
     for run in runs:
-        by_label[run.method.card.label][run.method.code_version] += 1
+        by_label[run.method.info.label][run.method.code_version] += 1
     sentences = []
     for label, counts in sorted(by_label.items()):
         total = counts.total()

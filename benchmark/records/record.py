@@ -14,9 +14,10 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from benchmark.method_card import MethodCard, card_of
+from algorithms.hyperparameters import number_text
+from algorithms.method import MethodInfo
+from algorithms.registry import known_method
 from benchmark.metrics import SIMULATED
-from benchmark.plan.algorithm_names import number_text
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, PARENT, PREPARED, RECORD, SOURCE
 
 if TYPE_CHECKING:
@@ -140,13 +141,13 @@ class MethodRecord:
     """The method of a run.
 
     Args:
-        card: its name, label and style, and the parameter of its front.
+        info: its name, label and style, and the parameter of its front.
         version: the version of the method.
         parameters: all hyper-parameters, each with its type; sequences are tuples.
         code: the hash of the source of a class that is not built in; empty for built-in methods, and in older records.
     """
 
-    card: MethodCard
+    info: MethodInfo
     version: int = 1
     parameters: Mapping[str, Any] = field(default_factory=dict)
     code: str = ""
@@ -154,7 +155,7 @@ class MethodRecord:
     @property
     def name(self) -> str:
         """Its name in experiments."""
-        return self.card.name
+        return self.info.name
 
     @property
     def code_version(self) -> str:
@@ -169,7 +170,7 @@ class MethodRecord:
     @property
     def front_parameter(self) -> str:
         """The hyper-parameter that its front varies, such as `gamma`; empty if there is none."""
-        return self.card.parameter
+        return self.info.parameter
 
     @property
     def front_value(self) -> Any:
@@ -256,7 +257,7 @@ class RunRecord:
         method, stream = self.method, self.stream
         parts = {
             "method": {
-                "card": method.card.to_json(),
+                "card": method.info.to_json(),
                 "version": method.version,
                 "parameters": {name: encoded(value, max_value) for name, value in method.parameters.items()},
                 **({"code": method.code} if method.code else {}),
@@ -285,7 +286,7 @@ class RunRecord:
 
 def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | None = None) -> RunRecord:
     """Return the record of a planned run and its result: the one place where they are turned into a record."""
-    stream, declaration = run.stream, run.declaration
+    stream = run.stream
     sizes = {name: int(result.facts[name]) for name in SIZES if name in result.facts}
     return RunRecord(
         run_id="",
@@ -295,12 +296,7 @@ def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | N
         stream=StreamRecord(
             stream.name, stream.source, run.fingerprint, stream.prepared() or "", stream.settings(), sizes
         ),
-        method=MethodRecord(
-            MethodCard.of(declaration) if declaration else card_of(run.algorithm_name, None, _given(run.parameters)),
-            declaration.version if declaration else 1,
-            dict(run.parameters),
-            run.code,
-        ),
+        method=MethodRecord(run.info.as_recorded(), run.info.version, dict(run.parameters), run.code),
         metrics=result.metrics,
         provenance=dict(provenance or result.provenance or {}),
         status="FAILED" if result.error else "FINISHED",
@@ -395,7 +391,7 @@ def _fields_of_json(text: str) -> dict[str, Any]:
 def _method_of(text: str) -> MethodRecord:
     fields = json.loads(text)
     parameters = {name: decoded(value) for name, value in fields["parameters"].items()}
-    return MethodRecord(MethodCard.from_json(fields["card"]), fields["version"], parameters, fields.get("code", ""))
+    return MethodRecord(MethodInfo.from_json(fields["card"]), fields["version"], parameters, fields.get("code", ""))
 
 
 @lru_cache(maxsize=4096)
@@ -418,9 +414,9 @@ def _fields_of_texts(params: Mapping[str, str], tags: Mapping[str, str], run_id:
         if name not in shared and not name.startswith("stream_")
     }
     name, seed, front_text = (params.get(key, "") for key in ("algorithm", "seed", "threshold"))
-    card = card_of(name, None, _given(parameters) or (["threshold"] if front_text else []))
+    card = known_method(name, None, _given(parameters) or (["threshold"] if front_text else []))
     if front_text and parameters.get(card.parameter) is None:  # a parameter of this name shares its text with the front
-        card = card if card.parameter else card_of(name, None, ["threshold"])
+        card = card if card.parameter else known_method(name, None, ["threshold"])
         parameters[card.parameter] = _text_value(front_text)
     options = {
         name.removeprefix("stream_"): _text_value(text) for name, text in params.items() if name.startswith("stream_")

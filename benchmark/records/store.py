@@ -20,7 +20,7 @@ from benchmark.records.sqlite import write_runs
 from benchmark.records.stream_names import dataset_label, stream_name
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PARENT, PREPARED, PROFILE, RECORD, SOURCE, SWEEP
 from benchmark.records.tracking import Result, make_client, once, patiently, sqlite_file, tracking_uri
-from benchmark.styles import run_colour
+from benchmark.styles import style
 from data_pipelines.support.messages import storable
 from data_pipelines.support.secrets import without_secrets, without_user
 
@@ -226,12 +226,12 @@ class Store:
         stream = record.stream
         source = "" if stream.source in UNREMARKABLE else f" ({stream.source} data)"
         tags = {
-            "Method": record.method.card.label,
+            "Method": record.method.info.label,
             "Setting": run.front_text or "–",
             "Data": f"{dataset_label(stream_name(stream))}{source}",
             "Seed": str(run.seed),
             "mlflow.note.content": f"{run.name} on {run.stream.name} ({run.stream.source} data). {experiment.title}.",
-            "mlflow.runColor": run_colour(run.algorithm_name, run.declaration.style if run.declaration else None),
+            "mlflow.runColor": style(run.info.style).colour,
             PARENT: parent,
             **self._sweep_tags,
             **self._process_tags,

@@ -24,7 +24,7 @@ from benchmark.records.recovery import single_writer_lock
 from benchmark.records.store import Store
 from benchmark.records.tags import KIND
 from benchmark.records.tracking import StoreError, absolute_uri, patiently, sqlite_file, tracking_uri
-from benchmark.results.frames import run_table, setting_table
+from benchmark.results.frames import latest_runs
 from benchmark.results.results import Results, results_of
 from data_pipelines.data_label import data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_manifest
@@ -65,11 +65,7 @@ def shown_records(records: Iterable[RunRecord], folder: Path | None = None) -> t
     if choosing := len(current) - len(reported):
         runs = "run" if choosing == 1 else "runs"
         notes.append(f"{choosing:,} {runs} on seeds that choose settings left out")
-    latest = {
-        (each.experiment, each.stream.name, each.stream.source, each.method.name, each.configuration, each.seed): each
-        for each in reported
-    }
-    return list(latest.values()), notes
+    return latest_runs(reported), notes
 
 
 def _labels(records: Iterable[RunRecord], folder: Path) -> list[str]:
@@ -97,8 +93,8 @@ def exported(names: Sequence[str], per: str = "run", store: str | None = None) -
     records, notes = shown_records(records)
     parts = []
     for experiment in experiments:
-        runs = run_table([record for record in records if record.experiment == experiment])
-        parts.append(runs if per == "run" else setting_table(runs).assign(experiment=experiment))
+        part = Results(tuple(record for record in records if record.experiment == experiment))
+        parts.append(part.frame if per == "run" else part.settings.assign(experiment=experiment))
     table = pd.concat([part for part in parts if len(part)], ignore_index=True) if any(map(len, parts)) else parts[0]
     return table[["experiment", *(name for name in table.columns if name != "experiment")]], notes
 

@@ -9,11 +9,11 @@ import pandas as pd
 
 from benchmark.metrics import metric
 from benchmark.protocol import load_protocol
+from benchmark.results.frames import threshold_text
 from benchmark.statistics.intervals import mean_interval
 from benchmark.statistics.verdicts import (
     ClaimVerdict,
     DirectionTest,
-    Verdict,
     verdict_on_count,
     verdict_on_number,
     verdicts_on_directions,
@@ -21,32 +21,12 @@ from benchmark.statistics.verdicts import (
 from data_pipelines.data_label import LABELS
 from reports.analysis.directions import ABOUT_DATA, Evidence, check_direction, used_settings
 from reports.analysis.users import group_totals
-from reports.drawing.labels import algorithm_label, dataset_label, front_text, threshold_text
+from reports.drawing.labels import algorithm_label, dataset_label, front_text
 from reports.paper import PAPER, paper, stream_of, variant_labels
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of
 from reports.read.results import Results
 from reports.read.tuned import TunedSetting, tuned_experiment, tuned_settings
-
-MEANINGS: dict[ClaimVerdict | Verdict, str] = {
-    Verdict.IDENTICAL: "the same setting was chosen as for the method that it is compared with",
-    Verdict.EQUIVALENT: (
-        f"the difference and its whole interval are within {load_protocol().comparison.margin * 100:g} % of what no "
-        "communication earns more than random choice"
-    ),
-    Verdict.BETTER: "the whole interval of the difference is above 0, and the two are not equivalent",
-    Verdict.WORSE: "the whole interval of the difference is below 0, and the two are not equivalent",
-    ClaimVerdict.REPRODUCED: "our result agrees with the paper's claim, beyond doubt from the seeds",
-    ClaimVerdict.DIFFERENT: "a number of ours whose interval lies outside the margin around the paper's",
-    ClaimVerdict.OPPOSITE: "a direction that is significant against the paper",
-    ClaimVerdict.UNDECIDED: (
-        "the runs decide neither for nor against: there are too few seeds, the interval is too wide, or levels disagree"
-    ),
-    ClaimVerdict.NOT_DETERMINED: "the claim depends on something that the paper does not state",
-    ClaimVerdict.MECHANICAL: "a zero that the paper states and that no run can miss; counted separately",
-    ClaimVerdict.NOT_CHECKABLE: "the claim needs data or runs that this report does not have",
-}
-"""The only definitions of verdicts: legends and the glossary of the page show them."""
 
 STAND_IN, RECONSTRUCTED = "stand-in data", "reconstructed data"
 

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from algorithms.method import NO_COMMUNICATION
 from benchmark.metrics import Metric
+from benchmark.results.frames import threshold_text
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
 from benchmark.styles import Style
 from reports.drawing.communication_axis import CommunicationAxis
 from reports.drawing.label_placement import Array, Bools, LabelBox, Placement, place_labels
-from reports.drawing.labels import algorithm_label, curve_styles, front_text, threshold_text, variant_text
+from reports.drawing.labels import algorithm_label, curve_styles, front_text, variant_text
 from reports.drawing.reference_lines import PlacedLine, ReferenceLine, are_lines, place_lines, reference_lines
 from reports.drawing.style import WIDTH, text_size
 from reports.read.methods import method

@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from benchmark.metrics import metric
+from benchmark.results.frames import over_seeds
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.styles import Style
-from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import plan_front, seeds_note
 from reports.drawing.front_picture import draw_front

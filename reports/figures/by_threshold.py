@@ -10,11 +10,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from benchmark.metrics import metric
+from benchmark.results.frames import over_seeds, threshold_text
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
-from reports.analysis.seeds import over_seeds
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import Stated, seeds_note
-from reports.drawing.labels import algorithm_label, dataset_label, threshold_text
+from reports.drawing.labels import algorithm_label, dataset_label
 from reports.drawing.legend import legend_columns
 from reports.drawing.plotly_parts import AXIS, GREY, hover_lines, layout, numbers, panel_trace, seeds_line
 from reports.drawing.style import CONTRASTS, FAINT, INK, panels, thousands

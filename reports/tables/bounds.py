@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from reports.analysis.seeds import over_seeds
-from reports.drawing.labels import algorithm_label, dataset_label, threshold_text
+from benchmark.results.frames import over_seeds, threshold_text
+from reports.drawing.labels import algorithm_label, dataset_label
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import BOUNDS as SUBJECT

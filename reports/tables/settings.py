@@ -6,11 +6,10 @@ from typing import Any
 import pandas as pd
 
 from benchmark.metrics import objective
-from reports.analysis.seeds import over_seeds
+from benchmark.results.frames import PREFIX, describe, over_seeds
 from reports.drawing.labels import algorithm_label, dataset_label, front_text, variant_text
 from reports.drawing.reference_lines import are_lines, reference_label
 from reports.read.context import Context
-from reports.read.differences import PREFIX, describe
 from reports.read.experiment_files import effects_of
 from reports.read.methods import method
 from reports.read.planned import STREAM_SETTINGS

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from benchmark import session
-from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import Experiment
+from benchmark.plan.method_names import parse_filter
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Plan, Run, make_plan, unfinished
 from benchmark.plan.repeated import repeated_sentences
 from benchmark.recommend.compare import compare, named_experiment
-from benchmark.recommend.methods import candidates_of, runs_of
+from benchmark.recommend.methods import runs_of, settings_of
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs, read_aggregates
 from benchmark.records.record import RunRecord, record_of
@@ -185,7 +185,7 @@ def test_a_comparison_counts_the_runs_by_earlier_code(folder: Folder):
     experiment = named_experiment("compare-small", "Small")
     for text in (CLASS, CLASS + "# edited\n"):
         folder.edit(text)
-        runs, _ = runs_of(candidates_of([NAME]), {0: stream}, experiment.name)
+        runs, _ = runs_of(settings_of([NAME]), {0: stream}, experiment.name)
         folder.record(runs, experiment, regret=float(len(text)))
     answer = compare([NAME], stream, 1, store=folder.store, experiment=experiment.name)
     assert list(answer.frame["regret"]) == [float(len(CLASS + "# edited\n"))]
@@ -194,17 +194,16 @@ def test_a_comparison_counts_the_runs_by_earlier_code(folder: Folder):
 
 def test_two_classes_with_one_name_are_refused():
     twin = type("Twin", (), {"choose": print, "learn": print, "__module__": "__main__", "name": "random"})
-    assert len(candidates_of([twin])) == 1
+    assert len(settings_of([twin])) == 1
     with pytest.raises(ValueError, match="methods must have distinct names, got two classes with the name 'random'"):
-        candidates_of(["random", twin])
+        settings_of(["random", twin])
 
 
 def raised(run: Run, **changes: Any) -> Run:
     """A run of version 2 of its method, which has one parameter more."""
-    assert run.declaration is not None
-    declaration = replace(run.declaration, version=2, **changes)
+    info = replace(run.info, version=2, **changes)
     parameters = {**run.parameters, "order": "new"}
-    return replace(run, declaration=declaration, parameters=parameters, key=f"version 2 of {run.key}")
+    return replace(run, info=info, parameters=parameters, key=f"version 2 of {run.key}")
 
 
 @pytest.fixture

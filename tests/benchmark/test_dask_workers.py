@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from algorithms import RandomChoice
+from algorithms.method import MethodInfo
 from benchmark.execution.dask_cluster import DaskExecutor
 from benchmark.execution.run_result import RunResult, run_algorithm
 from benchmark.execution.sweep import Sweep, jobs_by_stream
@@ -75,7 +76,17 @@ def sweep(executor: DaskExecutor, algorithms: dict[str, Any]) -> dict[str, RunRe
     stream = SimulatedSpec(**SMALL)
     notes = Notes()
     runs = [
-        Run("e", stream, name, algorithm, {}, 0, name, files=own_source(type(algorithm)).files)
+        Run(
+            "e",
+            stream,
+            name,
+            algorithm,
+            {},
+            0,
+            name,
+            MethodInfo(name, name, 0),
+            files=own_source(type(algorithm)).files,
+        )
         for name, algorithm in algorithms.items()
     ]
     never = Never()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from algorithms.registry import built_in_methods
 from benchmark.commands.run import runs_on_other_data
 from benchmark.plan.plan import Run
 from benchmark.records.data_identity import fingerprints_prepared_now, left_out_sentences, split_by_data
@@ -100,7 +101,18 @@ def test_runs_left_out_are_counted_and_described():
 
 def test_the_summary_of_a_sweep_counts_runs_on_other_data(tmp_path: Path):
     new = str(write_data(tmp_path, "shop")["fingerprint"])
-    planned = [Run("mine", DatasetSpec(dataset="shop").bound(tmp_path), "async-linucb", None, {}, 0, "new")]
+    planned = [
+        Run(
+            "mine",
+            DatasetSpec(dataset="shop").bound(tmp_path),
+            "async-linucb",
+            None,
+            {},
+            0,
+            "new",
+            built_in_methods()["async-linucb"],
+        )
+    ]
     finished = [recorded("old", OLD), recorded("new", new), recorded("newer", new, is_tagged=True)]
     (sentence,) = runs_on_other_data(planned, finished)
     assert sentence.startswith("shop: 1 run on other data (imported, 5 clients, 100 steps) left out")

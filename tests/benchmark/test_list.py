@@ -12,7 +12,7 @@ from benchmark.__main__ import main
 from benchmark.budget_table import budget_lines
 from benchmark.commands.run import failure_lines, numbers_by_size
 from benchmark.execution.local import LocalExecutor
-from benchmark.results.frames import run_table, setting_table
+from benchmark.results.frames import run_frame, setting_frame
 from benchmark.session import Failure
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import read_manifest
@@ -68,7 +68,7 @@ def test_the_summary_shows_the_best_setting_within_each_budget():
         run_record(front=gamma, seed=seed, normalised_reward=reward, numbers_per_client=numbers)
         for (gamma, seed), (reward, numbers) in values.items()
     ]
-    header, title, row, caption, few = budget_lines(setting_table(run_table(runs)))
+    header, title, row, caption, few = budget_lines(setting_frame(run_frame(runs)))
     assert header.split() == ["transfers", "per", "client", "none", "≤", "10", "≤", "100", "unlimited"]
     assert title == "delicious: normalised reward, higher is better (2 seeds)"
     assert row.split() == ["Async-LinUCB", "4", "γ=3", *["9", "γ=2"] * 3]
@@ -86,7 +86,7 @@ def test_the_summary_marks_the_best_method_of_each_column_and_fits_80_columns():
             ("sync-linucb", 0.00012345, 13.25, 10_000_000.0),
         ]
     ]
-    lines = budget_lines(setting_table(run_table(runs)))
+    lines = budget_lines(setting_frame(run_frame(runs)))
     assert max(map(len, lines)) <= 80
     assert [line.count("*") for line in lines[2:-2]] == [3, 0, 1]
     assert "–" in lines[4]  # nothing within the smaller budgets
@@ -98,7 +98,7 @@ def settings(*runs: tuple[str, float], **more: Any) -> pd.DataFrame:
         run_record(method, math.nan, normalised_reward=reward, numbers_per_client=0.0, **more)
         for method, reward in runs
     ]
-    return setting_table(run_table(records))
+    return setting_frame(run_frame(records))
 
 
 def test_means_with_the_same_digits_are_both_marked():

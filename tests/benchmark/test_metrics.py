@@ -13,8 +13,8 @@ from benchmark import metrics as registry
 from benchmark import replay
 from benchmark.execution.run_result import run_algorithm
 from benchmark.metrics import METRICS, Metric, curve_names, curves_to_show, metric, metric_values, objective
+from benchmark.results.frames import over_seeds
 from data_pipelines import EventStream, simulate
-from reports.analysis.seeds import over_seeds
 from reports.drawing.front import plan_front
 from reports.drawing.front_picture import draw_front
 from reports.drawing.front_plot import plot_front

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from algorithms.registry import built_in_methods
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult, run_algorithm
 from benchmark.execution.sent_modules import importable
-from benchmark.plan.algorithm_names import identity, make_algorithm, parse_filter
 from benchmark.plan.experiment import load_experiment
+from benchmark.plan.method_names import identity, make_method, parse_filter
 from benchmark.plan.own_modules import SourceFile, own_source
 from benchmark.plan.plan import Run
 from benchmark.records.provenance import ENGINE, SOURCE, difference, provenance
@@ -199,7 +200,7 @@ def test_a_class_that_exits_in_its_constructor_gives_a_one_line_error(folder: Pa
     init = "class Own:\n    def __init__(self):\n        raise SystemExit(5)"
     write(folder, {"quitter": CLASS.replace("class Own:", init)})
     with pytest.raises(ValueError, match=r"quitter:Own with {} cannot be created: SystemExit: 5"):
-        make_algorithm("quitter:Own", {})
+        make_method("quitter:Own", {})
 
 
 @pytest.mark.parametrize(
@@ -243,7 +244,7 @@ def test_recorded_versions_are_those_of_the_worker_even_for_copied_runs(tmp_path
     write_tiny(tmp_path)
     experiment = load_experiment(str(tmp_path / "tiny.toml"))
     store = Store(f"sqlite:///{tmp_path / 'mlflow.db'}")
-    run = Run("tiny", SimulatedSpec(**SMALL), "random", None, {}, 0, "key")
+    run = Run("tiny", SimulatedSpec(**SMALL), "random", None, {}, 0, "key", built_in_methods()["random"])
     theirs = {**provenance(), "fedbandit.version.numpy": "0.0.1", "fedbandit.machine": "theirs"}
     outcome = RunResult(1, 2, "there", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"), provenance=theirs)
     parent = store.begin_sweep(experiment, "quick", 1)

@@ -22,7 +22,6 @@ from benchmark.records.store import Store
 from benchmark.records.tags import PARENT
 from benchmark.results.stored import Filters, archive_runs, restore_runs, select_runs
 from benchmark.statistics.intervals import mean_interval
-from benchmark.ui import curves
 from benchmark.ui import pages as update
 from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY
 from benchmark.ui.pages import are_current, plain, update_pages
@@ -99,11 +98,11 @@ def test_curves_are_a_small_table_and_a_picture(store: Store, tmp_path: Path):
 
 def test_a_picture_shows_regret_only_if_all_seeds_have_it_over_time(monkeypatch: pytest.MonkeyPatch):
     drawn = []
-    monkeypatch.setattr(curves, "picture", lambda bands, title, colour: drawn.append([*bands]) or b"picture")
+    monkeypatch.setattr(update, "picture", lambda bands, title, colour: drawn.append([*bands]) or b"picture")
     earlier = {name: np.array([[1.0, 2.0], [1.0, 3.0]]) for name in ("reward_curve", "communication_curve")}
     recent = {**earlier, "regret_curve": np.array([[1.0, 2.0], [0.5, 0.6]])}
     tables = [
-        curves.curve_files(runs, "a setting", "red")["curve.csv"] for runs in ([recent, recent], [recent, earlier])
+        update.curve_files(runs, "a setting", "red")["curve.csv"] for runs in ([recent, recent], [recent, earlier])
     ]
     assert drawn == [["regret", "communication"], ["reward", "communication"]]
     assert [b"regret" in table for table in tables] == [True, False]

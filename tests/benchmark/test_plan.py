@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import load_experiment
+from benchmark.plan.method_names import parse_filter
 from benchmark.plan.options import RunOptions, parse_seeds
 from benchmark.plan.plan import Plan, fallback_notices, make_plan
 from benchmark.plan.run_key import run_key

@@ -208,7 +208,7 @@ def test_a_store_of_version_0_1_0_is_read_with_types(old_store: Path):
 def test_the_runs_of_a_store_of_version_0_1_0_are_planned_with_the_same_keys_and_configurations(old_store: Path):
     records = {record.key: record for record in finished_runs(Store(f"sqlite:///{old_store / 'mlflow.db'}"), ["tiny"])}
     plan = plan_of(old_store)
-    runs = [run for run in plan.runs if run.declaration is not None and run.declaration.version == 1]
+    runs = [run for run in plan.runs if run.info.version == 1]
     assert {run.key for run in runs} == {key for key, record in records.items() if record.method.name != CHANGED}
     for run in runs:
         sizes = {name: str(size) for name, size in records[run.key].stream.sizes.items()}

@@ -17,9 +17,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from algorithms.hyperparameters import number_text
 from benchmark.execution.local import LocalExecutor
-from benchmark.plan.algorithm_names import number_text, parse_filter
 from benchmark.plan.experiment import FOLDER
+from benchmark.plan.method_names import parse_filter
 from benchmark.records import search, sqlite
 from benchmark.records.reader import finished_runs
 from benchmark.records.store import Store

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmark.execution.run_result import RunResult
-from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import Experiment, load_experiment
+from benchmark.plan.method_names import parse_filter
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan
 from benchmark.records.reader import finished_runs

@@ -19,13 +19,14 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from algorithms.registry import built_in_methods
 from benchmark.__main__ import main
 from benchmark.commands.run import print_summary
 from benchmark.metrics import metric
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import Plan
 from benchmark.records.store import Store
-from benchmark.styles import run_colour
+from benchmark.styles import style
 from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY, chart_link, runs_view, save_chart_views
 from benchmark.ui.server import (
     LOOPBACK,
@@ -106,7 +107,7 @@ def setting_points() -> set[tuple[float, float, str]]:
     for algorithm, threshold in {(algorithm, threshold) for algorithm, threshold, *_ in RUNS}:
         values = [(reward, moved) for a, t, _, reward, moved in RUNS if (a, t) == (algorithm, threshold)]
         reward, moved = (sum(column) / len(values) for column in zip(*values, strict=True))
-        points.add((math.log10(1 + moved), reward, run_colour(algorithm)))
+        points.add((math.log10(1 + moved), reward, style(built_in_methods()[algorithm].style).colour))
     return points
 
 

@@ -4,8 +4,8 @@ import sqlite3
 import uuid
 from pathlib import Path
 
+from algorithms.hyperparameters import number_text
 from benchmark.execution.run_result import RunResult
-from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan

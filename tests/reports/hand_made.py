@@ -13,12 +13,13 @@ import pyarrow.parquet as pq
 from mlflow.entities import Metric, Param
 from scipy.sparse import csr_array
 
-from benchmark.plan.algorithm_names import number_text
+from algorithms.hyperparameters import number_text
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import with_all_parameters
 from benchmark.records.record import RunRecord
 from benchmark.records.store import ARTIFACTS, FILES, Store
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PREPARED, SOURCE
+from benchmark.statistics.budgets import full_transfer
 from data_pipelines.catalogue import data_set_names, find_data_set
 from data_pipelines.data_set import Contents
 from data_pipelines.prepare.prepared import prepare
@@ -133,6 +134,9 @@ class HandMade:
         """Write one run and return its id."""
         client = self.store.client
         given = parameters or {}
+        if "communication" in metrics:
+            numbers = metrics["communication"] * full_transfer(int(SIZES["dimension"])) / int(SIZES["clients"])
+            metrics = {"numbers_per_client": numbers, **metrics}
         fingerprint = fingerprint_of_stream(dataset, source, manifest, seed, given)
         name = f"{experiment} {algorithm} {threshold} {fingerprint} {seed} {parameters}"
         tags = {KIND: "run", KEY: key or name, SOURCE: source, FINGERPRINT: fingerprint}

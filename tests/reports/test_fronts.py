@@ -8,8 +8,8 @@ from matplotlib.collections import LineCollection, PathCollection
 
 from benchmark.metrics import metric
 from benchmark.records.record import RunRecord
+from benchmark.results.frames import over_seeds
 from data_pipelines.data_label import STAND_IN
-from reports.analysis.seeds import over_seeds
 from reports.drawing.front import plan_front
 from reports.drawing.front_picture import draw_front
 from reports.drawing.label_placement import overlap

@@ -9,8 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from benchmark.results.frames import threshold_text
 from data_pipelines.data_label import STAND_IN, data_label
-from reports.drawing.labels import algorithm_label, seeds_text, threshold_text
+from reports.drawing.labels import algorithm_label, seeds_text
 from reports.write.latex import escaped
 from reports.write.table import CUT, Table, cell_text, csv_text, interval_text, with_cut_intervals
 

@@ -9,9 +9,9 @@ from algorithms.method import GAMMA, THRESHOLD
 from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, Outcome, RunName, plan_board, run_table, selection_of, wanted
 from benchmark.board.document import from_json, to_json
-from benchmark.board.entries import Entry, board_filters, make_entry, thinned
+from benchmark.board.entries import MethodRow, board_filters, make_entry, thinned
 from benchmark.board.result import BoardResult, evaluate
-from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.method_names import parse_filter
 from benchmark.protocol import load_protocol
 from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.selection import Result, select
@@ -23,7 +23,7 @@ OWN = "tests.benchmark.epsilon_greedy:EpsilonGreedy"
 Play = Callable[[str, int], Outcome]
 
 
-def entry(text: str, squared_norm: float = 25.0, **options: int) -> Entry:
+def entry(text: str, squared_norm: float = 25.0, **options: int) -> MethodRow:
     return make_entry(parse_filter(text), load_protocol(), squared_norm, **options)
 
 

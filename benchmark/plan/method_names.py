@@ -1,7 +1,6 @@
 """Algorithms by name: built-in ones, entry points, users' own classes, and filters such as `name[gamma=5]`."""
 
 import importlib
-import math
 import re
 import signal
 import threading
@@ -14,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from algorithms.method import Declaration
+from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
 from benchmark.import_order import PACKAGES, hidden_file, search_last
 from benchmark.plan.own_modules import SourceFiles, own_source
@@ -27,7 +26,7 @@ VALUE_OR_LIST = re.compile(r"\[\s*([^\[\],\s][^\[\],]*(?:,\s*[^\[\],\s][^\[\],]*
 
 
 @dataclass(frozen=True)
-class AlgorithmFilter:
+class MethodFilter:
     """The value of `--algorithm`: a name, and parameter values that replace those of the experiment."""
 
     name: str
@@ -39,23 +38,23 @@ class AlgorithmFilter:
         return self.name not in built_in_methods()
 
 
-def algorithm_names() -> list[str]:
+def method_names() -> list[str]:
     """Return the names of all installed algorithms."""
     return sorted([*built_in_methods(), *(point.name for point in entry_points(group=ENTRY_POINTS))])
 
 
-def broken_algorithms() -> dict[str, str]:
+def broken_methods() -> dict[str, str]:
     """Return the algorithms of other packages that fail to load, each with a one-line error that names the package."""
     broken = {}
-    for name in algorithm_names():
+    for name in method_names():
         try:
-            find_algorithm(name)
+            find_method(name)
         except ValueError as error:
             broken[name] = str(error)
     return broken
 
 
-def find_algorithm(name: str) -> type:
+def find_method(name: str) -> type:
     """Return the class behind a name, or behind `module:Class`."""
     if ":" in name:
         return _own_class(name)
@@ -63,7 +62,7 @@ def find_algorithm(name: str) -> type:
         return built_in_methods()[name].method
     loaded = _installed(name)
     if loaded is None:
-        raise unknown_name("algorithm", name, algorithm_names())
+        raise unknown_name("algorithm", name, method_names())
     return loaded
 
 
@@ -89,21 +88,21 @@ def _broken(point: EntryPoint, reason: str) -> ValueError:
     return ValueError(one_line(f"algorithm {point.name} of {package} cannot be loaded from {point.value}: {reason}"))
 
 
-def declaration_of(name: str) -> Declaration:
-    """Return the declaration of the class behind a name."""
-    return built_in_methods().get(name) or _declaration(find_algorithm(name), name)
+def method_info(name: str) -> MethodInfo:
+    """Return what the class behind a name declares."""
+    return built_in_methods().get(name) or _inspected(find_method(name), name)
 
 
 @lru_cache(maxsize=256)
-def _declaration(algorithm: type, name: str) -> Declaration:
+def _inspected(algorithm: type, name: str) -> MethodInfo:
     """Inspect each class once: a plan of 10,000 runs asks 20,000 times."""
-    return Declaration.of(algorithm, name)
+    return MethodInfo.of(algorithm, name)
 
 
-def make_algorithm(name: str, parameters: Mapping[str, Any]) -> Any:
+def make_method(name: str, parameters: Mapping[str, Any]) -> Any:
     """Create an algorithm; a wrong parameter raises a ValueError with its name, its value and what is expected."""
-    declaration = declaration_of(name)
-    algorithm, known_parameters = declaration.method, declaration.parameters
+    info = method_info(name)
+    algorithm, known_parameters = info.method, info.parameters
     for parameter in parameters:
         if parameter not in known_parameters:
             raise unknown_name(f"parameter of {name}", parameter, known_parameters)
@@ -118,7 +117,7 @@ def make_algorithm(name: str, parameters: Mapping[str, Any]) -> Any:
 
 def hyper_parameters(algorithm: Any) -> dict[str, Any]:
     """Return the hyper-parameters of an algorithm, including those left at their defaults."""
-    names = _declaration(algorithm.__class__, algorithm.__class__.__name__).parameters
+    names = _inspected(algorithm.__class__, algorithm.__class__.__name__).parameters
     return {name: getattr(algorithm, name) for name in names if hasattr(algorithm, name)}
 
 
@@ -129,7 +128,7 @@ def identity(name: str) -> str:
     """
     if name in built_in_methods():
         return name
-    source = own_source(find_algorithm(name))
+    source = own_source(find_method(name))
     text = f"{name}@{source.hash}"
     _files[text] = source.files
     return text
@@ -149,13 +148,13 @@ def source_hash(identity: str) -> str:
     return identity.partition("@")[2]
 
 
-def parse_filter(text: str) -> AlgorithmFilter:
+def parse_filter(text: str) -> MethodFilter:
     """Read `name`, `name[gamma=5]`, `name[gamma=[1,5,inf],alpha=theory]` or `module:Class[…]`."""
     match = re.fullmatch(r"\s*([^\[\]\s]+)\s*(?:\[(.*)\])?\s*", text) if len(text) <= MAX_FILTER_LENGTH else None
     if match is None:
         raise ValueError(f"--algorithm must be NAME, NAME[parameter=value,…] or module:Class, got {text[:100]!r}")
     name, settings = match.group(1), match.group(2)
-    known_parameters = declaration_of(name).parameters
+    known_parameters = method_info(name).parameters
     values: dict[str, tuple[Any, ...]] = {}
     # A comma inside brackets separates values, any other comma separates settings.
     for setting in [] if settings is None else re.split(r",(?![^\[\]]*\])", settings):
@@ -170,14 +169,7 @@ def parse_filter(text: str) -> AlgorithmFilter:
         values[key] = tuple(_value(part) for part in (value_match.group(1) or value).split(","))
         if "" in values[key]:
             raise ValueError(f"--algorithm {text!r}: parameter {key} has no value")
-    return AlgorithmFilter(name, values)
-
-
-def number_text(value: Any) -> str:
-    """Write a value in its short form: 5, 1.01, inf."""
-    if isinstance(value, float):
-        return f"{value:g}" if math.isclose(value, float(f"{value:g}"), rel_tol=1e-12) else repr(value)
-    return str(value)
+    return MethodFilter(name, values)
 
 
 def _value(text: str) -> Any:
