@@ -16,7 +16,7 @@ from benchmark.board.board import plan_board, wanted
 from benchmark.board.divisions import with_fixed
 from benchmark.board.entries import board_filters
 from benchmark.board.task import experiment_name, load_task, task_names
-from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.method_names import parse_filter
 from benchmark.protocol import FILE, load_protocol
 from benchmark.statistics.budgets import Scores
 from benchmark.statistics.comparison import NO_COMMUNICATION, compare
