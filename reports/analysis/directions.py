@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmark.metrics import metric as declared_metric
-from benchmark.statistics.equal_regret import Front, at_equal_regret
-from benchmark.statistics.paired import kendall_tau, mean_interval
+from benchmark.statistics.budgets import Front, at_equal_regret
+from benchmark.statistics.intervals import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict
 from data_pipelines.prepare.prepared import Prepared
 from reports.analysis.users import ASSIGNMENTS, by_chance_of, distances, item_features, totals_of

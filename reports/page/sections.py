@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from benchmark.plan.experiment import experiment_names
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.intervals import number_of_seeds
 from data_pipelines.data_label import is_about_different_data
 from reports.drawing.figure import Figure
 from reports.drawing.labels import dataset_label
