@@ -250,9 +250,10 @@ class Experiment(Strict):
     @property
     def is_tuned(self) -> bool:
         """Whether a profile lists seeds for choosing: settings are compared only after they have been chosen."""
-        from benchmark.statistics.seeds import purpose  # imports pandas, which takes half a second
+        from benchmark.protocol import load_protocol  # imports pandas, which takes half a second
 
         lists = [profile.seeds for profile in self.profiles.values() if isinstance(profile.seeds, list)]
+        purpose = load_protocol().seeds.purpose
         return any(purpose(seed) == "choose" for seeds in lists for seed in seeds)
 
     def profile(self, name: str) -> Profile:

@@ -8,7 +8,7 @@ import pytest
 
 from benchmark.plan.experiment import FOLDER, expanded, experiment_names, load_experiment
 from benchmark.plan.plan import make_plan
-from benchmark.statistics.seeds import split_by_purpose
+from benchmark.protocol import load_protocol
 
 
 def values(experiment: str, profile: str, algorithm: str, parameter: str) -> list[float]:
@@ -34,7 +34,7 @@ def test_the_papers_figures_and_the_studies_are_shipped():
 @pytest.mark.parametrize("name", experiment_names())
 def test_every_experiment_has_both_profiles_and_paper_has_ten_seeds(name: str):
     experiment = load_experiment(name)
-    _, reporting = split_by_purpose(pd.DataFrame({"seed": experiment.profile("paper").seed_list()}))
+    _, reporting = load_protocol().seeds.split(pd.DataFrame({"seed": experiment.profile("paper").seed_list()}))
     assert reporting["seed"].tolist() == list(range(10))
     assert experiment.is_tuned or len(experiment.profile("quick").seed_list()) in (1, 2)
 

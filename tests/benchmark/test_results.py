@@ -15,7 +15,7 @@ from benchmark.results import stored
 from benchmark.results.budget import UNLIMITED, Budget, as_budget, parse_budget
 from benchmark.results.frames import COST
 from benchmark.results.results import results_of
-from benchmark.statistics.paired import mean_interval, paired_interval
+from benchmark.statistics.intervals import mean_interval, paired_interval
 from data_pipelines import EventStream
 from data_pipelines.stream_spec import simulated_spec
 from tests.benchmark.tiny_sweeps import environment, write_tiny
