@@ -10,10 +10,10 @@ import pytest
 
 from benchmark.__main__ import main
 from benchmark.budget_table import budget_lines
-from benchmark.commands.run import failure_lines, numbers_by_size
+from benchmark.commands.run import numbers_by_size
 from benchmark.execution.local import LocalExecutor
 from benchmark.results.frames import run_frame, setting_frame
-from benchmark.session import Failure
+from benchmark.session import Failure, failure_lines
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import read_manifest
 from data_pipelines.prepare.readiness import make_ready
@@ -131,8 +131,8 @@ def test_equal_failures_are_one_line():
     failures = [Failure("tiny", f"own seed {seed}", "lastfm", "ValueError: no", str(seed)) for seed in range(3)]
     other = Failure("tiny", "own seed 3", "lastfm", "TypeError: yes", "3")
     first, second = failure_lines([*failures, other])
-    assert first == "FAILED tiny: own seed 0 on lastfm: ValueError: no (and 2 other runs with this error)"
-    assert second == "FAILED tiny: own seed 3 on lastfm: TypeError: yes"
+    assert first == "tiny: own seed 0 on lastfm: ValueError: no (and 2 other runs with this error)"
+    assert second == "tiny: own seed 3 on lastfm: TypeError: yes"
 
 
 def test_colour_needs_a_terminal_and_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
