@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Rectangle
 
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import ClaimVerdict
 from reports.analysis.claims import DIRECTION, judged_claims
 from reports.drawing.figure import Figure, make_figure

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmark.results.frames import over_seeds
-from benchmark.statistics.paired import kendall_tau, mean_interval
+from benchmark.statistics.intervals import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict, count_verdicts
 from data_pipelines.support.files import write_whole
 from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, TUNED, judged_cells, judged_claims
