@@ -117,6 +117,11 @@ def is_announced(method: object) -> TypeGuard[CompiledMethod]:
     return owner is type(method) or "name" not in vars(owner)
 
 
+def kernel_name(method: CompiledMethod) -> str:
+    """Return the name of the kernel of a method; methods with the same name of their kernel share it."""
+    return getattr(method, "kernel", "") or method.name
+
+
 def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
     """Return the settings that select the kernels of a method, as its class lists them in `kernel_settings`."""
     return {name: getattr(method, name) for name in getattr(method, "kernel_settings", ())}
@@ -149,7 +154,7 @@ def compile_once(method: CompiledMethod, short: Stream) -> None:
     if not OPTIONS["cache"]:
         compile_method(method, short)
         return
-    name = "-".join([method.name, *(setting for setting, value in kernel_settings(method).items() if value)])
+    name = "-".join([kernel_name(method), *(setting for setting, value in kernel_settings(method).items() if value)])
     lock = FileLock(CACHE_FOLDER / f"{quote(name, safe='')}.lock")
     with suppress(OSError, NotImplementedError):  # on a file system without locks, both compile
         lock.acquire()

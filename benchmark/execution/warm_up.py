@@ -5,7 +5,14 @@ from collections.abc import Iterable
 from concurrent.futures import BrokenExecutor, Future, wait
 from typing import Any
 
-from benchmark.execution.compilation import CompiledMethod, announcement, is_announced, kernel_settings, with_defaults
+from benchmark.execution.compilation import (
+    CompiledMethod,
+    announcement,
+    is_announced,
+    kernel_name,
+    kernel_settings,
+    with_defaults,
+)
 from benchmark.execution.executors import Compiler
 from benchmark.observer import Observer
 from benchmark.plan.plan import Run
@@ -41,8 +48,9 @@ def methods_of(runs: Iterable[Run]) -> list[CompiledMethod]:
 def one_per_kernel(candidates: Iterable[object]) -> list[CompiledMethod]:
     """Return the methods among these that declare how long they take to compile, as `methods_of` does."""
     algorithms = [candidate for candidate in candidates if is_announced(candidate)]
-    kernels = {(type(algorithm), tuple(kernel_settings(algorithm).items())) for algorithm in algorithms}
-    methods = [with_defaults(method, **dict(settings)) for method, settings in kernels]
+    settings = [(algorithm, kernel_settings(algorithm)) for algorithm in sorted(algorithms, key=announcement)]
+    kernels = {(kernel_name(each), *values.items()): with_defaults(type(each), **values) for each, values in settings}
+    methods = kernels.values()
     return sorted(methods, key=lambda method: (-method.compile_seconds, announcement(method)))
 
 
