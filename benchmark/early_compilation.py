@@ -41,8 +41,7 @@ def main() -> None:
     from filelock import FileLock, Timeout
 
     from algorithms.numerics.jit import OPTIONS
-    from benchmark.execution.compilation import compile_once
-    from benchmark.execution.warm_up import SHORT, one_per_kernel
+    from benchmark.execution.compilation import SHORT, compile_once, one_per_kernel
 
     if not OPTIONS["cache"]:
         return

@@ -5,17 +5,21 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from benchmark.plan.run_key import canonical
 from benchmark.statistics import budgets, selection
+from benchmark.statistics.budgets import require_reporting
 from benchmark.statistics.comparison import Rules
-from benchmark.statistics.seeds import require_choosing, require_reporting
 from data_pipelines.stream_spec import Strict
 from data_pipelines.support.messages import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FILE = Path(__file__).with_name("protocol.toml")
 MAX_BYTES = 100_000
@@ -28,6 +32,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 TaskName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
 Budget = Annotated[float, Field(ge=0)]
+Purpose = Literal["choose", "report"]
 
 
 class SeedRange(Strict):
@@ -69,10 +74,18 @@ class Seeds(Strict):
     choosing: SeedRange
     reporting: SeedRange
 
+    def purpose(self, seed: int) -> Purpose:
+        """Return the purpose of runs on a seed: those for choosing choose, all others report."""
+        return "choose" if self.choosing.first <= seed <= self.choosing.last else "report"
+
+    def split(self, runs: "pd.DataFrame") -> tuple["pd.DataFrame", "pd.DataFrame"]:
+        """Split a table of runs, by its column seed, into those that choose and those that report."""
+        chooses = runs["seed"].between(self.choosing.first, self.choosing.last)
+        return runs[chooses], runs[~chooses]
+
     @model_validator(mode="after")
     def _separate(self) -> "Seeds":
-        require_choosing(self.choosing.seeds)
-        require_reporting(self.reporting.seeds)
+        require_reporting(self.reporting.seeds, self.choosing.seeds)
         return self
 
 
@@ -107,7 +120,7 @@ class Fixed(Strict):
 
     alpha: NotNegative
     ridge: Positive
-    simulated_alpha: Literal["theory"]
+    simulated_alpha: NotNegative | Literal["theory"]
     simulated_ridge: Positive
 
 
@@ -190,8 +203,18 @@ class BenchmarkProtocol(Strict):
         )
 
 
-def load_protocol(path: Path = FILE) -> BenchmarkProtocol:
-    """Read a protocol; a file that is not valid raises ValueError with one line."""
+def load_protocol(path: Path | None = None) -> BenchmarkProtocol:
+    """Read a protocol, by default the shipped one; a file that is not valid raises ValueError with one line."""
+    return _shipped(FILE) if path is None else _read(path)
+
+
+@cache
+def _shipped(path: Path) -> BenchmarkProtocol:
+    """Read the shipped protocol once: every record asks for the purpose of its seed."""
+    return _read(path)
+
+
+def _read(path: Path) -> BenchmarkProtocol:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ValueError(f"it must have at most {MAX_BYTES:,} bytes, got {path.stat().st_size:,}")

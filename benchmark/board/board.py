@@ -14,9 +14,8 @@ from benchmark.board.task import Task
 from benchmark.metrics import objective
 from benchmark.plan.method_names import MethodFilter
 from benchmark.plan.plan import outline_of
-from benchmark.protocol import BenchmarkProtocol
-from benchmark.statistics.budgets import Scale, regret_score
-from benchmark.statistics.seeds import CHOOSING_SEEDS, require_reporting
+from benchmark.protocol import BenchmarkProtocol, load_protocol
+from benchmark.statistics.budgets import Scale, regret_score, require_reporting
 from benchmark.statistics.selection import Selection, results_by_seed, select
 from data_pipelines.event_stream import EventStream
 
@@ -126,7 +125,8 @@ def plan_board(
         example: its stream of the first choosing seed, if it is already built.
     """
     report_seeds = tuple(protocol.seeds.reporting.seeds if seeds is None else seeds)
-    require_reporting(report_seeds)
+    for each in (load_protocol(), protocol):  # records of any board are told apart by the shipped protocol
+        require_reporting(report_seeds, each.seeds.choosing.seeds)
     stream = task.stream.bound()
     example = stream.build(protocol.seeds.choosing.first) if example is None else example
     norm = mean_squared_norm(example.items)
@@ -165,7 +165,8 @@ def score(board: Board, outcomes: Outcomes, run: RunName) -> float:
 
 def selection_of(board: Board, entry: MethodRow, runs: pd.DataFrame) -> Selection:
     """Return the state of the selection among a row's configurations; a reference line has no budgets."""
-    own = runs[runs["configuration"].isin(list(entry.configurations)) & runs["seed"].isin(list(CHOOSING_SEEDS))]
+    choosing, _ = board.protocol.seeds.split(runs)
+    own = choosing[choosing["configuration"].isin(list(entry.configurations))]
     limits = board.limits if entry.is_contender else UNLIMITED
     return select(list(entry.configurations), results_by_seed(own), limits, board.protocol.halving())
 

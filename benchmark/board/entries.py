@@ -120,8 +120,9 @@ def make_entry(
         fixed=dict(algorithm.values),
         is_measured=algorithm.name in built_in_methods(),
     )
-    grids = {**declared_grids(info, protocol, squared_norm), **algorithm.values}
-    size, allowed = math.prod(len(values) for values in grids.values()), protocol.tuning.max_configurations
+    declared = {**declared_grids(info, protocol, squared_norm), **algorithm.values}
+    grids = {**declared, **_front_values(info, protocol), **algorithm.values}
+    size, allowed = number_of_combinations(grids), protocol.tuning.max_configurations
     if max_configurations is None and size > allowed:
         return replace(entry, problem=f"must have at most {allowed:,} configurations, got {size:,}")
     thin = thinned(grids, info.parameter, max_configurations or allowed)
@@ -130,7 +131,7 @@ def make_entry(
         made = [make_method(algorithm.name, values) for values in configurations.values()]
     except ValueError as error:
         return replace(entry, problem=one_line(str(error)))
-    notes = (*_notes(entry, size, len(configurations), info),)
+    notes = (*_notes(entry, number_of_combinations(declared), len(configurations), info),)
     reasons = [reason for method in made if outline is not None and (reason := reason_to_skip(method, outline))]
     return replace(entry, grids=thin, configurations=configurations, notes=notes, problem=reasons[0] if reasons else "")
 
@@ -144,6 +145,20 @@ def declared_grids(info: MethodInfo, protocol: BenchmarkProtocol, squared_norm: 
     for name, values in {**{name: protocol_values[name] for name in info.tuned}, **info.tuning}.items():
         grids[name] = tuple(scaled(value, squared_norm) for value in values) if name == RIDGE else tuple(values)
     return grids
+
+
+def _front_values(info: MethodInfo, protocol: BenchmarkProtocol) -> Grids:
+    """Return as many values of the front as the protocol has, evenly spread over those that the method declares."""
+    front = info.front
+    if front is None:
+        return {}
+    count = min(len(front.grid), protocol.tuning.front_values)
+    return {front.parameter: _spread(front.grid, count, with_ends=True)}
+
+
+def number_of_combinations(grids: Grids) -> int:
+    """Return the number of combinations of values."""
+    return math.prod(len(values) for values in grids.values())
 
 
 def scaled(value: float, squared_norm: float) -> float:
@@ -179,7 +194,7 @@ def combinations(grids: Grids) -> list[dict[str, Any]]:
 
 
 def configuration_name(method: str, values: Mapping[str, Any]) -> str:
-    """Return a name as `--algorithm` takes it: `name[gamma=5,alpha=0.3]`."""
+    """Return a name as `--method` takes it: `name[gamma=5,alpha=0.3]`."""
     return f"{method}[{_values_text({name: (value,) for name, value in values.items()})}]" if values else method
 
 

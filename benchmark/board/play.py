@@ -22,7 +22,6 @@ from benchmark.protocol import BenchmarkProtocol
 from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.store import Store
 from benchmark.records.tags import PROTOCOL, TASK
-from benchmark.statistics.seeds import purpose
 from data_pipelines.stream_spec import StreamSpec
 
 PROFILE = "board"
@@ -127,7 +126,7 @@ def board_runs(board: Board, names: Sequence[RunName], identities: dict[str, str
 def stage_text(board: Board, names: Sequence[RunName]) -> str:
     """Return a line about the runs that come next."""
     passes = board.protocol.halving()
-    choosing = {seed for _, seed in names if purpose(seed) == "choose"}
-    numbers = [number for number, each in enumerate(passes, start=1) if choosing & {*each.seeds}]
+    seeds = {seed for _, seed in names}
+    numbers = [number for number, each in enumerate(passes, start=1) if seeds & {*each.seeds}]
     part = f"choosing, pass {numbers[0]} of {len(passes)}" if numbers else "reporting"
     return f"{board.task.name}: {part}, {len(names):,} runs"

@@ -22,11 +22,9 @@ from benchmark.statistics.comparison import (
     with_ends,
     with_primary,
 )
-from benchmark.statistics.paired import Floats, Interval, mean_interval, paired_interval
-from benchmark.statistics.ranks import Rank, verdict_on
-from benchmark.statistics.seeds import CHOOSING_SEEDS
+from benchmark.statistics.intervals import Floats, Interval, mean_interval, paired_interval
 from benchmark.statistics.selection import Choice, Selection, edges
-from benchmark.statistics.verdicts import Verdict
+from benchmark.statistics.verdicts import Rank, Verdict, verdict_on
 
 Budget = float | str
 """A budget in full transfers per client, or `primary`."""
@@ -179,10 +177,12 @@ class BoardResult:
         own = {run: outcome for run, outcome in self.outcomes.items() if run[0] in entry.configurations}
         table = run_table(self.board, self.outcomes)
         invalid = table[table["configuration"].isin(list(entry.configurations)) & ~np.isfinite(table["score"])]
-        invalid_seeds = Counter("choosing" if seed in CHOOSING_SEEDS else "report" for seed in invalid["seed"])
+        seeds = self.board.protocol.seeds
+        invalid_seeds = Counter(seeds.purpose(seed) for seed in invalid["seed"])
         errors = [outcome.error for outcome in own.values() if outcome.error]
         reason = f" ({errors[0]})" if errors else " (no score)"
-        return [f"{count} {kind} runs failed{reason}" for kind, count in invalid_seeds.items()]
+        words = {"choose": "choosing", "report": "report"}
+        return [f"{count} {words[purpose]} runs failed{reason}" for purpose, count in invalid_seeds.items()]
 
     def _line(self, name: str) -> Floats:
         return np.array([self.lines[name].get(seed, math.nan) for seed in self.board.seeds])
@@ -215,7 +215,8 @@ def _compared(result: BoardResult, runs: pd.DataFrame) -> BoardResult:
     if reference not in result.selections:
         return result
     choices = {name: selection.configurations for name, selection in result.selections.items()}
-    scores = report_scores(runs, with_ends(choices, reference), board.seeds, board.scale)
+    choosing = board.protocol.seeds.choosing.seeds
+    scores = report_scores(runs, with_ends(choices, reference), board.seeds, board.scale, choosing=choosing)
     ranked = [entry.name for entry in result.contenders if entry.is_ranked]
     families = [board_pairs(ranked, reference), _pairs_not_tuned(result, ranked)]
     # Two families of bands, so that a row with fixed values changes no verdict on the tuned methods.

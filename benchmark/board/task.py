@@ -80,6 +80,11 @@ def is_shipped(task: Task, protocol: BenchmarkProtocol) -> bool:
     return is_same_task and protocol.fingerprint == load_protocol().fingerprint
 
 
+def is_board(experiment: str) -> bool:
+    """Whether an experiment in MLflow has the name of a board, as `experiment_name` makes it."""
+    return experiment.startswith("board_")
+
+
 def experiment_name(task: Task, protocol: BenchmarkProtocol) -> str:
     """Return the name of the MLflow experiment; another task or protocol has another one."""
     versions = (("", task.version), ("protocol", protocol.version))

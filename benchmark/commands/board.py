@@ -274,7 +274,7 @@ def _verdict_lines(result: "BoardResult") -> list[str]:
 
 
 def _ranks(result: "BoardResult") -> str:
-    from benchmark.statistics.ranks import rank_text
+    from benchmark.statistics.verdicts import rank_text
 
     labels = {entry.name: entry.label for entry in result.contenders}
     return ", ".join(f"{labels[name]} {rank_text(rank)}" for name, rank in result.ranks.items())

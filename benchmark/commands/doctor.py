@@ -87,8 +87,7 @@ def _kernels() -> Iterator[Check]:
     from algorithms.kernel_cache import CACHE_FOLDER
     from algorithms.numerics.jit import OPTIONS
     from algorithms.registry import built_in_methods
-    from benchmark.execution.compilation import is_compiled, with_defaults
-    from benchmark.execution.warm_up import SHORT
+    from benchmark.execution.compilation import SHORT, is_compiled, with_defaults
 
     if not OPTIONS["cache"]:
         advice = "every process recompiles the kernels (over a minute); set NUMBA_CACHE_DIR to a writable folder"

@@ -1,4 +1,4 @@
-"""Compilation by Numba: announced before a long wait, and not part of the recorded time of a run.
+"""Compilation by Numba: announced before a long wait, once and in parallel, not part of the recorded time of a run.
 
 Numba itself reports every compilation (`numba.core.event`), so we need not guess from files on disk.
 """
@@ -6,9 +6,10 @@ Numba itself reports every compilation (`numba.core.event`), so we need not gues
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Future, wait
 from contextlib import contextmanager, suppress
-from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 from urllib.parse import quote
 
 from filelock import FileLock
@@ -19,6 +20,15 @@ from algorithms.kernel_cache import CACHE_FOLDER
 from algorithms.method import MethodInfo
 from algorithms.numerics.jit import OPTIONS
 from algorithms.stream import Stream
+from data_pipelines.stream_spec import SimulatedSpec
+
+if TYPE_CHECKING:
+    from benchmark.execution.executors import Compiler
+    from benchmark.observer import Observer
+    from benchmark.plan.plan import Run
+
+SHORT = SimulatedSpec(steps=30, clients=3)
+"""The stream over which kernels are compiled."""
 
 BUSY = "numba:compiler_lock"
 """Numba compiles a kernel, or loads it from disk."""
@@ -169,3 +179,47 @@ def compile_method(method: CompiledMethod, short: Stream) -> None:
     run = method.start(short, 0)
     run.advance()
     run.trace()
+
+
+def compile_kernels(compiler: "Compiler", runs: "Iterable[Run]", observer: "Observer", stop: threading.Event) -> None:
+    """Let workers compile each method whose kernels are not on disk, and announce it; `stop` ends the wait."""
+    methods = methods_of(runs)
+    if not methods:
+        return
+    try:
+        (stream,) = _results([compiler.open_stream(SHORT, 0)], observer, stop)
+        checks = _results([compiler.is_compiled(stream, method) for method in methods], observer, stop)
+        missing = [method for method, is_compiled in zip(methods, checks, strict=True) if not is_compiled]
+        for method in missing:
+            observer.note(announcement(method))
+        _results([compiler.compile(stream, method) for method in missing], observer, stop)
+        compiler.close_stream(stream)
+    except BrokenExecutor:
+        pass  # the run that needs the kernel will kill its worker too, and is reported then
+    except _StoppedError:
+        pass  # the sweep checks the same event
+
+
+def methods_of(runs: "Iterable[Run]") -> list[CompiledMethod]:
+    """Return the methods that declare how long they take to compile, one per set of kernels, the longest first."""
+    return one_per_kernel(run.algorithm for run in runs)
+
+
+def one_per_kernel(candidates: Iterable[object]) -> list[CompiledMethod]:
+    """Return the methods among these that declare how long they take to compile, as `methods_of` does."""
+    algorithms = [candidate for candidate in candidates if is_announced(candidate)]
+    settings = [(algorithm, kernel_settings(algorithm)) for algorithm in sorted(algorithms, key=announcement)]
+    kernels = {(kernel_name(each), *values.items()): with_defaults(type(each), **values) for each, values in settings}
+    return sorted(kernels.values(), key=lambda method: (-method.compile_seconds, announcement(method)))
+
+
+class _StoppedError(Exception):
+    """The sweep was asked to stop."""
+
+
+def _results(futures: "list[Future[Any]]", observer: "Observer", stop: threading.Event) -> list[Any]:
+    while wait(futures, timeout=0.2).not_done:
+        if stop.is_set():
+            raise _StoppedError
+        observer.tick()
+    return [future.result() for future in futures]

@@ -222,10 +222,10 @@ class RunRecord:
 
     @property
     def purpose(self) -> str:
-        """`choose` for seeds on which settings are chosen, otherwise `report`; it follows from the seed alone."""
-        from benchmark.statistics.seeds import purpose
+        """`choose` for seeds on which settings are chosen, otherwise `report`, by the shipped protocol."""
+        from benchmark.protocol import load_protocol
 
-        return purpose(self.seed)
+        return load_protocol().seeds.purpose(self.seed)
 
     @cached_property
     def configuration(self) -> Configuration:

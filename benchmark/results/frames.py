@@ -19,7 +19,7 @@ from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.records.record import SIZES, Configuration, RunRecord
 from benchmark.records.stream_names import TASK_OPTIONS, stream_name
 from benchmark.statistics.budgets import full_transfers, is_within
-from benchmark.statistics.paired import mean_interval, paired_interval
+from benchmark.statistics.intervals import mean_interval, paired_interval
 
 COST = "full_transfers_per_client"
 """The numbers moved per client, in full transfers {V, b}."""

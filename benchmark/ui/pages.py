@@ -27,7 +27,7 @@ from benchmark.records.record import RunRecord
 from benchmark.records.store import MAX_PARAMETER, Store, storable_texts
 from benchmark.records.tags import AGGREGATE, CONTENT, KIND, SOURCE
 from benchmark.records.tracking import patiently, sqlite_file
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, t_quantile
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, t_quantile
 from benchmark.styles import style
 from benchmark.ui.chart_views import chart_fragment, save_chart_views, save_overview_view
 from benchmark.ui.settings import Line, Setting, settings_of

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from benchmark.board.board import run_table
 from benchmark.board.entries import RIDGE, MethodRow
 from benchmark.board.result import BoardResult
-from benchmark.statistics.budgets import PRIMARY_BUDGETS, Overruns, full_transfers, random_score
+from benchmark.statistics.budgets import Overruns, full_transfers, random_score
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY, own_end
-from benchmark.statistics.ranks import rank_text
 from benchmark.statistics.selection import Result, best_within, merge_equal
 from benchmark.statistics.users import GroupShares, bootstrap_over_users, shares_by_group
-from benchmark.statistics.verdicts import Verdict
+from benchmark.statistics.verdicts import Verdict, rank_text
 from data_pipelines.stream_spec import DatasetSpec
 from reports.analysis.users import group_of_each, groups_of
 from reports.read.boards import StoredBoard
@@ -37,7 +36,7 @@ def budget_text(budget: float) -> str:
     return "unlimited" if math.isinf(budget) else f"{budget:,.0f}"
 
 
-def primary_text(budgets: Sequence[float] = PRIMARY_BUDGETS) -> str:
+def primary_text(budgets: Sequence[float]) -> str:
     """Return the name of the primary endpoint wherever readers see it: the mean over these budgets."""
     first, last = budget_text(min(budgets)), budget_text(max(budgets))
     return f"mean of {first} to {last}" if first != last else f"mean of {first}"

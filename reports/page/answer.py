@@ -12,7 +12,7 @@ from benchmark.board.result import BoardResult
 from benchmark.metrics import objective
 from benchmark.plan.experiment import experiment_names
 from benchmark.results.frames import best_within
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import Verdict, no_statement
 from reports.analysis.board import (
     FAILED,

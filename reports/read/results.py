@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 
 from benchmark.plan.experiment import experiment_names
+from benchmark.protocol import load_protocol
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
@@ -32,7 +33,6 @@ from benchmark.records.reader import read, read_curves, read_sweeps
 from benchmark.records.record import COMMIT, RunRecord
 from benchmark.records.tracking import tracking_uri
 from benchmark.results.frames import columns, latest_runs, run_frame
-from benchmark.statistics.seeds import split_by_purpose
 from data_pipelines.prepare.prepared import data_folder
 from reports.read.boards import StoredBoard, of_boards, read_boards
 from reports.read.experiment_files import About, about_experiment, about_from_note
@@ -110,7 +110,7 @@ class Results:
     @cached_property
     def all_runs(self) -> pd.DataFrame:
         """The runs, those of boards and those with a tuned α, all on report seeds."""
-        _, tuned = split_by_purpose(self.tuning)
+        _, tuned = load_protocol().seeds.split(self.tuning)
         further = [frame for frame in (self.board_runs, tuned) if len(frame)]
         return pd.concat([self.runs, *further], ignore_index=True) if further else self.runs
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from benchmark.results.frames import describe, threshold_text
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
 from data_pipelines.data_label import is_data_label
 from reports.subjects import FURTHER, Subject

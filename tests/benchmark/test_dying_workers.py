@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from algorithms.method import MethodInfo
-from benchmark.execution.local import LocalExecutor
-from benchmark.execution.pool import Pool
+from benchmark.execution.local import LocalExecutor, Pool
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import MAX_ATTEMPTS, Sweep, jobs_by_stream
 from benchmark.plan.plan import Run

@@ -21,7 +21,7 @@ from benchmark.records.reader import (
 from benchmark.records.store import Store
 from benchmark.records.tags import PARENT
 from benchmark.results.stored import Filters, archive_runs, restore_runs, select_runs
-from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.intervals import mean_interval
 from benchmark.ui import pages as update
 from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY
 from benchmark.ui.pages import are_current, plain, update_pages

@@ -11,8 +11,8 @@ import pytest
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB
 from algorithms.method import MethodInfo
 from benchmark import observer as sweep_display
+from benchmark.execution.compilation import compile_kernels, methods_of
 from benchmark.execution.local import LocalExecutor
-from benchmark.execution.warm_up import compile_kernels, methods_of
 from benchmark.observer import Observer, SweepDisplay, silent
 from benchmark.plan.method_names import parse_filter
 from benchmark.plan.plan import Run
