@@ -194,7 +194,7 @@ def combinations(grids: Grids) -> list[dict[str, Any]]:
 
 
 def configuration_name(method: str, values: Mapping[str, Any]) -> str:
-    """Return a name as `--algorithm` takes it: `name[gamma=5,alpha=0.3]`."""
+    """Return a name as `--method` takes it: `name[gamma=5,alpha=0.3]`."""
     return f"{method}[{_values_text({name: (value,) for name, value in values.items()})}]" if values else method
 
 

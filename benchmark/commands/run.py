@@ -172,6 +172,7 @@ def print_summary(
 ) -> None:
     """Print one table (methods × budgets), the failures, where the results are, and how to view and report them."""
     from benchmark.records.tracking import sqlite_file
+    from benchmark.session import failure_lines
     from data_pipelines.support.secrets import without_user
 
     print()
@@ -188,7 +189,7 @@ def print_summary(
     for line in (*data_lines(plan.runs), *runs_on_other_data(plan.runs, finished)):
         print(coloured(wrapped(line), YELLOW))
     for line in failure_lines(failures):
-        print(coloured(wrapped(line), RED))
+        print(coloured(wrapped(f"FAILED {line}"), RED))
     file = sqlite_file(store.uri)
     print(f"results  {without_user(store.uri)}" + (f"\n         {file.parent / 'mlartifacts'}" if file else ""))
     names = [experiment.name for experiment in plan.experiments]
@@ -236,17 +237,6 @@ def named_streams(records: "Sequence[RunRecord]") -> "list[RunRecord]":
         name = stream.name if is_plain else f"{stream.name} ({', '.join(options)})"
         named.append(replace(record, stream=replace(stream, name=name)))
     return named
-
-
-def failure_lines(failures: "Sequence[Failure]") -> list[str]:
-    """Return a line per failure; failures with the same error share one."""
-    by_error: dict[str, list[Failure]] = defaultdict(list)
-    for failure in failures:
-        by_error[failure.error].append(failure)
-    return [
-        f"FAILED {group[0]}" + (f" (and {number_of(len(group) - 1, 'other run')} with this error)" * (len(group) > 1))
-        for group in by_error.values()
-    ]
 
 
 def data_lines(runs: "Sequence[Run]") -> list[str]:

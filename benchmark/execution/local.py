@@ -22,7 +22,7 @@ import cloudpickle
 
 from benchmark.execution.compilation import CompiledMethod, compile_once, is_compiled
 from benchmark.execution.executors import one_thread_each, usable_cores
-from benchmark.execution.run_result import RunResult, run_algorithm
+from benchmark.execution.run_result import RunResult, run_method
 from benchmark.execution.sent_modules import importable
 from benchmark.import_order import folder_searched_last, search_last
 from benchmark.plan.own_modules import SourceFiles
@@ -129,9 +129,9 @@ class LocalExecutor:
         """Let a worker build the stream and write its arrays."""
         return self._submit(_write_stream, spec, seed, self._folder / spec.fingerprint(seed))
 
-    def submit(self, stream: Path, algorithm: Any, seed: int, files: SourceFiles) -> "Future[RunResult]":
-        """Run an algorithm in a worker."""
-        return self._submit(_run_algorithm, stream, files, _Packed(algorithm), seed)
+    def submit(self, stream: Path, method: Any, seed: int, files: SourceFiles) -> "Future[RunResult]":
+        """Run a method in a worker."""
+        return self._submit(_run_method, stream, files, _Packed(method), seed)
 
     def is_compiled(self, stream: Path, method: CompiledMethod) -> "Future[bool]":
         """Let a worker tell whether the kernels of a method are on disk."""
@@ -210,29 +210,29 @@ def _read_stream(folder: Path) -> EventStream:
 
 
 class _Packed:
-    """An algorithm that reaches a worker as bytes: an error in unpacking fails the run, not the worker.
+    """A method that reaches a worker as bytes: an error in unpacking fails the run, not the worker.
 
     A class that is defined in a notebook or a script is sent with its code.
     """
 
-    def __init__(self, algorithm: Any) -> None:
-        self._algorithm = algorithm
+    def __init__(self, method: Any) -> None:
+        self._method = method
 
     def __reduce__(self) -> tuple[Any, ...]:
-        in_a_session = type(self._algorithm).__module__ == "__main__"
-        return bytes, ((cloudpickle if in_a_session else pickle).dumps(self._algorithm),)
+        in_a_session = type(self._method).__module__ == "__main__"
+        return bytes, ((cloudpickle if in_a_session else pickle).dumps(self._method),)
 
 
-def _run_algorithm(folder: Path, files: SourceFiles, packed: bytes, seed: int) -> RunResult:
+def _run_method(folder: Path, files: SourceFiles, packed: bytes, seed: int) -> RunResult:
     with importable(files):
-        return run_algorithm(_read_stream(folder), _unpacked(packed), seed)
+        return run_method(_read_stream(folder), _unpacked(packed), seed)
 
 
 def _unpacked(packed: bytes) -> Any:
     try:
         return pickle.loads(packed)
     except BaseException as error:  # a user's module may end with SystemExit, too
-        raise ImportError(f"a worker cannot import the algorithm: {type(error).__name__}: {error}") from None
+        raise ImportError(f"a worker cannot import the method: {type(error).__name__}: {error}") from None
 
 
 def _is_compiled(folder: Path, method: CompiledMethod) -> bool:

@@ -1,4 +1,4 @@
-"""An experiment: a TOML file that declares streams × algorithms × threshold grid × seeds."""
+"""An experiment: a TOML file that declares streams × methods × threshold grid × seeds."""
 
 import math
 import re
@@ -176,7 +176,7 @@ def _has_real_data(stream: StreamSpec) -> bool:
 
 
 class MethodEntry(BaseModel):
-    """The name of an algorithm, and its hyper-parameters: each a value, a list of values, or the word `grid`."""
+    """The name of a method, and its hyper-parameters: each a value, a list of values, or the word `grid`."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
     name: str
@@ -188,15 +188,14 @@ class MethodEntry(BaseModel):
 
     @property
     def front(self) -> Front | None:
-        """The parameter that a grid of the algorithm varies."""
+        """The parameter that a grid of the method varies."""
         return method_info(self.name).front
 
     @model_validator(mode="after")
     def _known(self) -> "MethodEntry":
         if ":" in self.name:
             raise ValueError(
-                f"name must be an installed algorithm, got {self.name!r}; "
-                "load your own class with --algorithm module:Class"
+                f"name must be an installed method, got {self.name!r}; load your own class with --method module:Class"
             )
         known_parameters = method_info(self.name).parameters
         for name, value in self.parameters.items():

@@ -82,14 +82,14 @@ class Run:
 
     @property
     def setting(self) -> str:
-        """A name for all its seeds: algorithm and threshold."""
+        """A name for all its seeds: method and threshold."""
         if self.front_text:
             return f"{self.algorithm_name} {self.front_text}"
         return " ".join([self.algorithm_name, *(f"{name}={value}" for name, value in self.parameters.items())])
 
     @property
     def name(self) -> str:
-        """The name to display: algorithm, threshold and seed."""
+        """The name to display: method, threshold and seed."""
         return f"{self.setting} seed {self.seed}"
 
 
@@ -211,7 +211,7 @@ def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> No
     used = {entry.name for experiment in experiments for entry in experiment.algorithms}
     for algorithm in options.algorithms:
         if not algorithm.is_own and algorithm.name not in used:
-            raise unknown_name("algorithm of these experiments", algorithm.name, used)
+            raise unknown_name("method of these experiments", algorithm.name, used)
 
 
 def make_run(
@@ -222,7 +222,7 @@ def make_run(
     parameters: dict[str, Any],
     identities: dict[str, str],
 ) -> Run:
-    """Make one run; `identities` caches the identity of each algorithm of this plan."""
+    """Make one run; `identities` caches the identity of each method of this plan."""
     algorithm, complete = with_all_parameters(name, parameters, stream)
     if name not in identities:
         identities[name] = identity(name)
@@ -240,7 +240,7 @@ def make_run(
 
 
 def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:
-    """Make an algorithm for a stream; return it and all its parameters, including those left at their defaults."""
+    """Make a method for a stream; return it and all its parameters, including those left at their defaults."""
     if parameters.get("global_dim") == OF_STREAM:
         parameters = {**parameters, "global_dim": getattr(stream, "global_dim", None)}
     algorithm = make_method(name, parameters)
@@ -296,7 +296,7 @@ def _own_values(algorithm: MethodFilter, experiment: Experiment, options: RunOpt
     if signature(info.method).parameters[front.parameter].default is Parameter.empty:
         raise ValueError(
             f"profile {options.profile} of {experiment.name} has no values of {front.parameter}, and {algorithm.name} "
-            f'has no default; give some: --algorithm "{algorithm.name}[{front.parameter}=[1,10]]"'
+            f'has no default; give some: --method "{algorithm.name}[{front.parameter}=[1,10]]"'
         )
     return dict(algorithm.values)
 
@@ -325,7 +325,7 @@ def _left_out_by_filters(experiments: Sequence[Experiment], options: RunOptions)
     if named and not any(algorithm.is_own for algorithm in options.algorithms):
         names = [each.name for each in experiments if named.isdisjoint(entry.name for entry in each.algorithms)]
         if names:
-            yield f"LEFT OUT (no algorithm {' or '.join(sorted(named))}): {', '.join(names)}"
+            yield f"LEFT OUT (no method {' or '.join(sorted(named))}): {', '.join(names)}"
 
 
 def _without_values(experiment: Experiment, options: RunOptions, own: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -354,7 +354,7 @@ def _entries(
     filters: Sequence[MethodFilter],
     own: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each algorithm of the experiment with its values, after the filters.
+    """Yield each method of the experiment with its values, after the filters.
 
     A filter by name keeps that algorithm and replaces the values it gives. A class that is not built in is added
     to the others, so that it can be compared with them; `own` are the values of these classes.

@@ -154,7 +154,7 @@ def _recorded(
     keys = {run.key: index for index, run in enumerate(runs)}
     latest = {record.key: record for record in (*result.skipped, *result.finished)}
     in_order = sorted(latest.values(), key=lambda record: keys[record.key])
-    failures = [f"{failure.run}: {failure.error}" for failure in result.failed]
+    failures = session.failure_lines(result.failed, lambda failure: f"{failure.run}: {failure.error}")
     return in_order, failures, earlier_code_sentences(result.earlier_code)
 
 

@@ -60,7 +60,7 @@ class Results:
         records: the runs.
         budget: the budget that `best` and `plot` use by default.
         notes: sentences on data that are generated or reconstructed, and on runs that are left out.
-        failures: one line per run that failed.
+        failures: one line per error, with the number of runs that failed with it.
     """
 
     records: tuple[RunRecord, ...]

@@ -94,7 +94,7 @@ def test_a_dask_worker_executes_the_planned_source_too(user: Path):
     run = planned()
     packed = cloudpickle.dumps(make_method("mine.own:Own", {}))
     write(user, first=1, arm=1)
-    assert chosen(dask_cluster._run_algorithm(STREAM.build(0), run.files, packed, 0)) == {0}
+    assert chosen(dask_cluster._run_method(STREAM.build(0), run.files, packed, 0)) == {0}
 
 
 def test_a_worker_with_other_built_in_code_gets_no_run_recorded(user: Path, monkeypatch: pytest.MonkeyPatch):

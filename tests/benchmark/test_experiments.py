@@ -119,7 +119,7 @@ def test_a_method_whose_parameter_is_not_among_a_streams_thresholds_is_not_run_o
         ("ridge = 0.1", "ridge = -1", "ridge must be a number above 0 (from 1e-50 to 1e+50), got -1"),
         ("ridge = 0.1", "rigde = 1", "unknown parameter of async-linucb 'rigde' (did you mean ridge?)"),
         ('gamma = "grid"', "gamma = 0.9", "gamma must be a number from 1 to inf, got 0.9"),
-        ("async-linucb", "async-lincub", "unknown algorithm 'async-lincub' (did you mean async-linucb?)"),
+        ("async-linucb", "async-lincub", "unknown method 'async-lincub' (did you mean async-linucb?)"),
         (
             "title",
             "titel",

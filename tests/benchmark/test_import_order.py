@@ -51,7 +51,7 @@ def test_files_named_like_our_packages_do_not_affect_a_class_next_to_them(tmp_pa
     tiny = write_tiny(tmp_path, steps=50, seeds=1)
     script = Path(sysconfig.get_path("scripts")) / "fedbandit"
     done = subprocess.run(
-        [script, "run", tiny, "--algorithm", "gossip:Gossip", "--algorithm", "sync-linucb", "--jobs", "1"],
+        [script, "run", tiny, "--method", "gossip:Gossip", "--method", "sync-linucb", "--jobs", "1"],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
@@ -137,7 +137,7 @@ def test_a_class_that_a_worker_cannot_import_fails_its_run_with_the_reason(folde
         stream = executor.open_stream(STREAM, 0).result(timeout=120)
         error = executor.submit(stream, only_here(), 0, {}).exception(timeout=120)
         assert isinstance(error, ImportError)
-        assert str(error) == "a worker cannot import the algorithm: SystemExit: not in a worker"
+        assert str(error) == "a worker cannot import the method: SystemExit: not in a worker"
         assert executor.submit(stream, anywhere(), 0, {}).result(timeout=120).error == ""
     finally:
         executor.close()

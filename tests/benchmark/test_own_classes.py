@@ -13,7 +13,7 @@ import pytest
 
 from algorithms.registry import built_in_methods
 from benchmark.execution.local import LocalExecutor
-from benchmark.execution.run_result import RunResult, run_algorithm
+from benchmark.execution.run_result import RunResult, run_method
 from benchmark.execution.sent_modules import importable
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.method_names import identity, make_method, parse_filter
@@ -174,7 +174,7 @@ def test_an_exception_in_a_class_fails_only_its_own_run(error: BaseException, te
 
         def learn(self, client: int, context: Any, reward: float) -> Any: ...
 
-    outcome = run_algorithm(simulate(seed=0, **SMALL), Raises(), 0)  # type: ignore[arg-type]
+    outcome = run_method(simulate(seed=0, **SMALL), Raises(), 0)  # type: ignore[arg-type]
     assert outcome.error.startswith(text)
     assert type(error).__name__ in outcome.details
     assert outcome.provenance == provenance()
@@ -215,15 +215,15 @@ def test_a_module_that_exits_at_its_import_gives_one_line_and_exit_code_2(
     folder: Path, fedbandit_here: Command, line: str, reason: str
 ):
     write(folder, {"exits": f"{line}\n{CLASS}"})
-    done = fedbandit_here(folder, "run", write_tiny(folder), "--algorithm", "exits:Own")
+    done = fedbandit_here(folder, "run", write_tiny(folder), "--method", "exits:Own")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"fedbandit: error: algorithm 'exits:Own': exits cannot be imported: {reason}\n"
+    assert done.stderr == f"fedbandit: error: method 'exits:Own': exits cannot be imported: {reason}\n"
 
 
 def test_ctrl_c_during_the_import_of_a_module_is_not_an_error_of_the_module(folder: Path, fedbandit_here: Command):
     write(folder, {"slow": f"import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n{CLASS}"})
     handler = signal.getsignal(signal.SIGINT)
-    done = fedbandit_here(folder, "run", write_tiny(folder), "--algorithm", "slow:Own")
+    done = fedbandit_here(folder, "run", write_tiny(folder), "--method", "slow:Own")
     assert (done.returncode, done.stderr) == (130, "fedbandit: interrupted\n")
     assert signal.getsignal(signal.SIGINT) is handler
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.execution.run_result import run_algorithm
+from benchmark.execution.run_result import run_method
 from benchmark.plan.experiment import load_experiment
 from benchmark.records import recovery
 from benchmark.records.processes import process_is_alive, started
@@ -38,7 +38,7 @@ def test_a_run_never_ends_before_it_begins(monkeypatch: pytest.MonkeyPatch):
 
     clock = iter(range(1_000_000, 0, -3_600))
     monkeypatch.setattr(time, "time", lambda: float(next(clock)))
-    outcome = run_algorithm(simulate(seed=0, **SMALL), RandomChoice(), 0)
+    outcome = run_method(simulate(seed=0, **SMALL), RandomChoice(), 0)
     assert not outcome.error
     assert outcome.started <= outcome.ended < outcome.started + 60
 

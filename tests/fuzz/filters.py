@@ -1,4 +1,4 @@
-"""Values of the options --algorithm, --seeds, --dataset and --set."""
+"""Values of the options --method, --seeds, --dataset and --set."""
 
 import random
 from collections.abc import Sequence
