@@ -14,7 +14,7 @@ from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
 from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.plan import Plan, Run
 from benchmark.protocol import load_protocol
 from benchmark.recommend.data import AnyStream, leak_notices, streams_by_seed
@@ -84,13 +84,6 @@ def seed_list(seeds: int | Sequence[int]) -> list[int]:
     return numbers
 
 
-def named_experiment(name: str, title: str, description: str = "") -> Experiment:
-    """Return an experiment without a file, under whose name runs are recorded."""
-    return Experiment.model_construct(
-        name=name, title=title, description=description, stream_entries=[], algorithms=[], profiles={}, effects_of=[]
-    )
-
-
 def in_memory(runs: Sequence[Run], jobs: int | None = None, observer: Observer = silent) -> list[RunRecord]:
     """Execute runs in processes on this machine and return their records, in the order of the runs."""
     from benchmark.execution.local import LocalExecutor
@@ -152,7 +145,7 @@ def _recorded(
         if is_in_this_session(run.algorithm):
             raise ValueError(f"{run.algorithm_name} must be in a module to be recorded; move the class to a file")
     name = runs[0].experiment
-    plan = Plan((named_experiment(name, f"Methods compared on {runs[0].stream.name}"),), "compare", tuple(runs))
+    plan = Plan((ExperimentInfo(name, f"Methods compared on {runs[0].stream.name}"),), "compare", tuple(runs))
     target = store if isinstance(store, Store) else Store(str(store))
     with without_the_script(), LocalExecutor(jobs) as executor:
         result = session.run(plan, target, executor, observer)

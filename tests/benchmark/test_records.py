@@ -103,10 +103,10 @@ def test_a_shortened_record_is_an_artifact_as_a_whole(tmp_path: Path):
     experiment = load_experiment(str(tmp_path / "tiny.toml"))
     run = make_plan([experiment]).runs[0]
     store = Store(f"sqlite:///{tmp_path / 'mlflow.db'}")
-    parent = store.begin_sweep(experiment, "quick", 2)
+    parent = store.begin_sweep(experiment.info, "quick", 2)
     result = RunResult(0, 1, "host", {"regret": 1.0}, {}, dict.fromkeys(FILES, b"x"))
     for parameters in (run.parameters, {**run.parameters, "gamma": None, "gamma_upload": gammas}):
-        store.record(parent, experiment, replace(run, parameters=parameters), result)
+        store.record(parent, experiment.info, replace(run, parameters=parameters), result)
     plain, shortened = sorted(read(store.uri), key=lambda record: record.method.front_value is None)
     names = [
         {path.name for path in (tmp_path / "mlartifacts/tiny" / each.run_id).rglob("*.*")}
