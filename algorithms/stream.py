@@ -52,11 +52,11 @@ class Stream(Protocol):
         """For each step the position of its client in `client_ids`."""
 
 
-def pair_numbers(stream: Stream) -> tuple[NDArray[np.int64], int]:
+def pair_numbers(stream: Stream) -> tuple[NDArray[np.int32], int]:
     """Return for each offered arm the number of its pair (client, item), and the number of distinct pairs."""
     keys = stream.client_numbers[:, None].astype(np.int64) * len(stream.items) + stream.pools
     distinct, numbers = np.unique(keys.ravel(), return_inverse=True)
-    return numbers.reshape(keys.shape).astype(np.int64, copy=False), len(distinct)
+    return numbers.reshape(keys.shape).astype(np.int32), len(distinct)
 
 
 def trace_of(

@@ -9,14 +9,13 @@ import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from benchmark.plan.experiment import experiment_names
-from benchmark.plan.unknown_name import unknown_name
 from data_pipelines.support.files import locked, sha256_of, write_whole
+from data_pipelines.support.messages import matching_names
 from data_pipelines.support.progress import counted
 from data_pipelines.support.secrets import without_user
 from reports.read.context import Context, make_context
@@ -197,14 +196,7 @@ def folder_of(names: Sequence[str]) -> Path:
 
 def find_names(names: Sequence[str], results: Results) -> list[str]:
     """Return the experiments that the names and patterns select, including those without runs."""
-    experiments = sorted({*experiment_names(), *results.experiments()})
-    selection: list[str] = [] if names else experiments
-    for name in names:
-        matches = [experiment for experiment in experiments if fnmatchcase(experiment, name)]
-        if not matches:
-            raise unknown_name("experiment", name, experiments)
-        selection += matches
-    return list(dict.fromkeys(selection))
+    return matching_names("experiment", names, sorted({*experiment_names(), *results.experiments()}))
 
 
 class Builder:

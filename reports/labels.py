@@ -1,15 +1,14 @@
 """Names, texts and colours shared by all tables, figures and the page."""
 
 import itertools
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from benchmark.records.stream_names import dataset_label as dataset_label
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.results import frames
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
 from benchmark.styles import Style, distinct_styles
 from reports.read.methods import method
 
@@ -40,8 +39,7 @@ def reference_label(algorithm: str, variant: str) -> str:
 
 def front_text(algorithm: str, value: float) -> str:
     """Return a value on the front of a method with its symbol, such as γ=5; empty if there is none."""
-    text = threshold_text(value)
-    return f"{method(algorithm).symbol}={text}" if text else ""
+    return frames.front_text(method(algorithm).symbol, value)
 
 
 def styles_of(algorithms: Iterable[str]) -> dict[str, Style]:
@@ -60,18 +58,6 @@ def curve_styles(algorithms: Sequence[str]) -> list[Style]:
         replace(styles[name], colour=next(further)) if name in algorithms[:number] else styles[name]
         for number, name in enumerate(algorithms)
     ]
-
-
-def threshold_text(threshold: float) -> str:
-    """Return a threshold as readable text: ∞, 6,001, 1.01, 1e20; empty if there is none."""
-    if math.isnan(threshold):
-        return ""
-    if math.isinf(threshold):
-        return "∞"
-    if threshold >= 1e6:
-        return f"{threshold:.4g}".replace("e+0", "e").replace("e+", "e")
-    rounded = round(threshold) if threshold >= 1000 or math.isclose(threshold, round(threshold)) else threshold
-    return f"{rounded:,}" if isinstance(rounded, int) else f"{rounded:.4g}"
 
 
 def seeds_text(seeds: Iterable[int]) -> str:

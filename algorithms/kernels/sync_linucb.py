@@ -1,15 +1,17 @@
-"""Sync-LinUCB, Algorithm 4, compiled: whenever one client has waited long enough, all known clients synchronise."""
+"""Sync-LinUCB, Algorithm 4, compiled; and with a single client that acts at all steps, one LinUCB for all."""
 
+import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.compiled_run import CompiledRun, Events
+from algorithms.compiled_run import CompiledRun, Events, SilentRun
 from algorithms.exchange.pending import Pending, condense, forget, new_pending, record, write_model
 from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
-from algorithms.methods.sync_linucb import SyncLinUCB
-from algorithms.numerics.confidence import Confidence, confidence_of
+from algorithms.hyperparameters import Confidence, confidence_of
+from algorithms.methods.sync_linucb import CentralisedLinUCB, SyncLinUCB
 from algorithms.numerics.elimination import System, new_system, place_arms, score
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.small_loops import add_rank_one, copy
@@ -158,3 +160,35 @@ def synchronise(server: Synchronisation, step: int) -> None:
     server.synchronisations[0] += 1
     server.transfers[step] = server.known_clients[0]
     copy(server.server_V, server.server_b, server.all_V, server.all_b)
+
+
+@dataclass(frozen=True, eq=False)
+class OneClient:
+    """A stream as if one client acted at all steps."""
+
+    items: NDArray[np.float64]
+    pools: NDArray[np.int32]
+    rewards: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    client_ids: NDArray[np.int64]
+    client_numbers: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, stream: Stream) -> "OneClient":
+        """Replace all clients of a stream by one."""
+        client = np.zeros(1, dtype=np.int64), np.zeros(len(stream.pools), dtype=np.int32)
+        return cls(stream.items, stream.pools, stream.rewards, stream.noise, *client)
+
+
+class CentralisedLinUCBRun(SilentRun):
+    """One run of CentralisedLinUCB: Sync-LinUCB without synchronisation on a stream with a single client."""
+
+    def __init__(self, method: CentralisedLinUCB, problem: Stream, seed: int) -> None:
+        super().__init__(problem)
+        confidence = {name: getattr(method, name) for name in ("alpha", "ridge", "sigma", "delta")}
+        self._single = SyncLinUCBRun(SyncLinUCB(threshold=math.inf, **confidence), OneClient.of(problem), seed)
+        self.choices = self._single.choices
+
+    def _advance(self, start: int, stop: int) -> int:
+        self._single.advance(stop)
+        return stop

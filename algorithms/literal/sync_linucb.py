@@ -1,9 +1,9 @@
-"""Algorithm 4, Sync-LinUCB, line by line."""
+"""Algorithm 4, Sync-LinUCB, line by line, and one LinUCB for all steps."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.methods.sync_linucb import SyncLinUCB
+from algorithms.methods.sync_linucb import CentralisedLinUCB, SyncLinUCB
 from algorithms.numerics.literal_statistics import Array, Statistics, confidence_width, minus, upper_bounds
 from algorithms.numerics.ties import pick
 from algorithms.numerics.tolerances import TRIGGER
@@ -53,3 +53,25 @@ class LiteralSyncLinUCB:
             self.model[other].clear()
             self.model[other].add(self.server)
         return Transfers(uploads=list(self.model), downloads=list(self.model))
+
+
+class LiteralCentralisedLinUCB:
+    """LinUCB with one {V, b} for all clients."""
+
+    def __init__(self, parameters: CentralisedLinUCB) -> None:
+        self.parameters = parameters
+
+    def start(self, client_ids: NDArray[np.int64], dimension: int) -> None:
+        """Start without observations."""
+        self.model = Statistics(dimension)
+
+    def choose(self, client: int, contexts: Array, rng: np.random.Generator) -> int:
+        """Choose by Eq. 5."""
+        p = self.parameters
+        alpha = confidence_width(self.model, p.alpha, p.ridge, p.sigma, p.delta)
+        return pick(upper_bounds(contexts, self.model, alpha, p.ridge), rng)
+
+    def learn(self, client: int, context: Array, reward: float) -> Transfers:
+        """Learn; send nothing, because all clients are one."""
+        self.model.observe(context, reward)
+        return Transfers()

@@ -1,1 +1,1 @@
-"""The declarations of the methods, one module each. Its kernel and its literal form are imported when needed."""
+"""The declarations of the methods, one or several per module. Kernels and literal forms are imported when needed."""

@@ -1,22 +1,17 @@
-"""Async-LinUCB, Algorithm 2: LinUCB on the event-triggered protocol of Algorithm 1."""
+"""Async-LinUCB, Algorithm 2: LinUCB on the event-triggered protocol of Algorithm 1; and as its script was published."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha, Threshold
-from algorithms.method import EVERYTHING_SHARED, GAMMA, NO_COMMUNICATION, Front, Limits, Method
-from algorithms.stream import Stream
-
-if TYPE_CHECKING:
-    from algorithms.kernels.async_linucb import AsyncLinUCBRun
-    from algorithms.literal.async_linucb import LiteralAsyncLinUCB
+from algorithms.method import EVERYTHING_SHARED, GAMMA, NO_COMMUNICATION, BuiltInMethod, Front, Limits, Role
 
 
 @dataclass(frozen=True, kw_only=True)
-class AsyncLinUCB(Method):
+class AsyncLinUCB(BuiltInMethod):
     """Hyper-parameters of Async-LinUCB.
 
     Give `gamma` (γ), or `gamma_upload` (γ_U) and `gamma_download` (γ_D) where they differ; each is a number
@@ -43,18 +38,6 @@ class AsyncLinUCB(Method):
         check.normalise_thresholds(self)
         check.normalise_confidence(self)
 
-    def start(self, stream: Stream, seed: int) -> "AsyncLinUCBRun":
-        """Prepare a run over a stream."""
-        from algorithms.kernels.async_linucb import AsyncLinUCBRun
-
-        return AsyncLinUCBRun(self, stream, seed)
-
-    def literal(self) -> "LiteralAsyncLinUCB[Any]":
-        """Return Algorithm 2 line by line."""
-        from algorithms.literal.async_linucb import LiteralAsyncLinUCB
-
-        return LiteralAsyncLinUCB(self)
-
     @classmethod
     def examples(cls) -> Iterable["AsyncLinUCB"]:
         """Return both extremes, thresholds in between, and different thresholds for uploads and downloads."""
@@ -65,3 +48,40 @@ class AsyncLinUCB(Method):
     def limits(self) -> Limits:
         """Return the limits that `make bench` checks."""
         return Limits(floor_multiple=0.9, growth=1.3, memory=6.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsyncLinUCBAsPublished(AsyncLinUCB):
+    """Async-LinUCB with two peculiarities of the published script, to measure their effect.
+
+    Not a method of the paper: each departs from Algorithm 2 and has its own study in `benchmark/experiments`.
+    `stale_models`: a client chooses with the model it had after its last observation; later downloads take effect
+    only after its next observation. `first_maximum`: the first of several equal scores wins, instead of a random one;
+    scores are equal if the methods of the paper treat them as a tie, so that rounding does not decide.
+    """
+
+    name: ClassVar[str] = "async-linucb-as-published"
+    label: ClassVar[str] = "Async-LinUCB as published"
+    reference: ClassVar[str] = "the paper's published script"
+    role: ClassVar[Role] = "reference"
+    style: ClassVar[int | None] = 4
+    microseconds_per_step: ClassVar[float] = 9.0
+    compile_seconds: ClassVar[int | None] = 8
+    stale_models: bool = False
+    first_maximum: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("stale_models", "first_maximum"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+
+    @classmethod
+    def examples(cls) -> Iterable["AsyncLinUCBAsPublished"]:
+        """Return one method per peculiarity."""
+        yield AsyncLinUCBAsPublished(gamma=1.5, stale_models=True)
+        yield AsyncLinUCBAsPublished(gamma=1.5, first_maximum=True)
+
+    def limits(self) -> Limits:
+        """Return no limits: the speed of a method that only a study uses does not matter."""
+        return Limits()

@@ -3,23 +3,18 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha, Threshold
-from algorithms.method import GAMMA, Front, Limits, Method
-from algorithms.stream import Stream
-
-if TYPE_CHECKING:
-    from algorithms.kernels.async_linucb_am import AsyncLinUCBAMRun
-    from algorithms.literal.async_linucb_am import LiteralAsyncLinUCBAM
+from algorithms.method import GAMMA, BuiltInMethod, Front, Limits
 
 Order = Literal["global", "local"]
 Width = Literal["lemma", "noise"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AsyncLinUCBAM(Method):
+class AsyncLinUCBAM(BuiltInMethod):
     """Hyper-parameters of Async-LinUCB-AM, in addition to those of Async-LinUCB.
 
     `global_dim` is d_g: the first d_g features are global, the others local; with `None` all features are both.
@@ -75,18 +70,6 @@ class AsyncLinUCBAM(Method):
             return slice(0, dimension), slice(0, dimension)
         check.integer("global_dim", self.global_dim, 1, dimension)
         return slice(0, self.global_dim), slice(self.global_dim, dimension)
-
-    def start(self, stream: Stream, seed: int) -> "AsyncLinUCBAMRun":
-        """Prepare a run over a stream."""
-        from algorithms.kernels.async_linucb_am import AsyncLinUCBAMRun
-
-        return AsyncLinUCBAMRun(self, stream, seed)
-
-    def literal(self) -> "LiteralAsyncLinUCBAM":
-        """Return Algorithm 3, or Algorithm 5, line by line."""
-        from algorithms.literal.async_linucb_am import LiteralAsyncLinUCBAM
-
-        return LiteralAsyncLinUCBAM(self)
 
     @classmethod
     def examples(cls) -> Iterable["AsyncLinUCBAM"]:

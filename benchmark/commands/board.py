@@ -26,8 +26,6 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from benchmark.commands import (
@@ -40,6 +38,7 @@ from benchmark.commands import (
     jobs_of,
 )
 from benchmark.observer import SweepDisplay
+from data_pipelines.support.messages import matching_names
 from data_pipelines.support.text import WIDTH, cut, number_of, wrapped
 
 if TYPE_CHECKING:
@@ -48,10 +47,7 @@ if TYPE_CHECKING:
     from benchmark.board.result import BoardResult
     from benchmark.board.task import Task
     from benchmark.execution.run_result import RunResult
-    from benchmark.plan.algorithm_names import AlgorithmFilter
     from benchmark.plan.plan import Run
-    from benchmark.protocol import BenchmarkProtocol
-    from benchmark.records.store import Store
 
 NAME_WIDTH, CELL_WIDTH = 26, 9
 MARKS = {"better": "+", "worse": "-", "equivalent": "=", "identical": "=", "undecided": "?"}
@@ -85,17 +81,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print the number of runs and the estimated time")
 
 
-@dataclass(frozen=True)
-class BoardOptions:
-    """The user's options."""
-
-    methods: "tuple[AlgorithmFilter, ...]"
-    protocol: "BenchmarkProtocol"
-    seeds: tuple[int, ...] | None
-    max_configurations: int | None
-    has_fixed: bool
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Play the boards, print their tables, and return the exit code."""
     from benchmark.board.divisions import NOT_THE_PROTOCOL
@@ -105,8 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
     from benchmark.records.store import Store
 
     check_executor(arguments)
-    options = options_of(arguments)
-    boards, missing = plan_boards(find_tasks(arguments.tasks), options, only_first=arguments.quick)
+    check_minimum(arguments, configurations=1)
+    boards, missing = plan_boards(arguments)
     for message in missing:
         print(f"MISSING: {message}", file=sys.stderr)
     if arguments.quick and boards and len(arguments.tasks) > 1:
@@ -121,103 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     if arguments.dry_run:
         print_estimates(boards, estimates, jobs_of(arguments))
-    elif boards:
-        return _play(boards, estimates, store, arguments, is_incomplete=bool(missing))
-    return 1 if missing else 0
-
-
-def options_of(arguments: argparse.Namespace) -> BoardOptions:
-    """Read the options."""
-    from benchmark.board.divisions import QUICK_CONFIGURATIONS, QUICK_SEEDS, quick
-    from benchmark.plan.algorithm_names import parse_filter
-    from benchmark.plan.options import parse_seeds
-    from benchmark.protocol import load_protocol
-
-    check_minimum(arguments, configurations=1)
-    protocol = load_protocol()
-    seeds = parse_seeds(arguments.seeds) if arguments.seeds is not None else None
-    configurations = arguments.configurations
-    if arguments.quick:
-        protocol, seeds, configurations = quick(protocol), seeds or QUICK_SEEDS, configurations or QUICK_CONFIGURATIONS
-    methods = tuple(parse_filter(text) for text in arguments.method)
-    return BoardOptions(methods, protocol, seeds, configurations, arguments.fixed)
-
-
-def find_tasks(names: Sequence[str]) -> "list[Task]":
-    """Return tasks by name or pattern; without names, all tasks."""
-    from benchmark.board.task import load_task, task_names
-    from benchmark.plan.unknown_name import unknown_name
-
-    known = task_names()
-    selection: list[str] = [] if names else known
-    for name in names:
-        matches = [candidate for candidate in known if fnmatchcase(candidate, name)]
-        if not matches:
-            raise unknown_name("task", name, known)
-        selection += matches
-    return [load_task(name) for name in dict.fromkeys(selection)]
-
-
-def plan_boards(
-    tasks: "Sequence[Task]", options: BoardOptions, *, only_first: bool = False
-) -> "tuple[list[Board], list[str]]":
-    """Plan the boards of the tasks whose data are prepared; return them, and a line per task that is skipped.
-
-    With `only_first`, the first of them is enough, and tasks are skipped only if there is none.
-    """
-    from benchmark.board.board import plan_board
-    from benchmark.board.divisions import with_fixed
-    from benchmark.plan.plan import bound_or_missing
-    from data_pipelines.stream_spec import SimulatedSpec
-
-    boards: list[Board] = []
-    missing: dict[str, str] = {}
-    for task in tasks:
-        reasons: dict[str, str] = {}
-        if bound_or_missing(task.stream, reasons) is None:
-            missing[task.name] = f"task {task.name} is skipped: {next(iter(reasons.values()))}"
-            continue
-        methods = options.methods
-        if options.has_fixed:
-            is_simulated = isinstance(task.stream, SimulatedSpec)
-            methods = tuple(with_fixed(methods, options.protocol, is_simulated=is_simulated))
-        boards.append(
-            plan_board(
-                task, methods, options.protocol, seeds=options.seeds, max_configurations=options.max_configurations
-            )
-        )
-        if only_first:
-            return boards, []
-    return boards, list(missing.values())
-
-
-def tuning_lines(boards: "Sequence[Board]") -> list[str]:
-    """Return a line for each method that is tuned over fewer configurations than the others, and what to do."""
-    notes = [(entry, note) for board in boards for entry in board.entries if (note := board.tuning_note(entry))]
-    return list(dict.fromkeys(f"{entry.label}: {note}; declare `tuning` to add some" for entry, note in notes))
-
-
-def print_estimates(boards: "Sequence[Board]", estimates: "Sequence[Estimate]", jobs: int) -> None:
-    """Print the runs of each board, and how long all of them take."""
-    from benchmark.plan.estimate import duration
-
-    for board, each in zip(boards, estimates, strict=True):
-        rows = f"{sum(entry.is_contender for entry in board.entries)} methods"
-        time = f"at most {each.to_do:,} to do, {duration(each.seconds / jobs)}" if each.to_do else "complete"
-        print(f"{board.task.name:<24} {rows}, {each.done:,} runs done, {time}")
-    runs, seconds = sum(each.to_do for each in estimates), sum(each.seconds for each in estimates) / jobs
-    print(f"\nat most {runs:,} runs to do, {duration(seconds)} with {number_of(jobs, 'job')}")
-
-
-def _play(
-    boards: "Sequence[Board]",
-    estimates: "Sequence[Estimate]",
-    store: "Store",
-    arguments: argparse.Namespace,
-    *,
-    is_incomplete: bool,
-) -> int:
-    from benchmark.board.divisions import NOT_THE_PROTOCOL
+        return 1 if missing else 0
+    if not boards:
+        return 1
     from benchmark.board.play import play
 
     display, results = BoardDisplay([each.seconds for each in estimates]), []
@@ -236,7 +127,66 @@ def _play(
     has_failed = any(
         result.problems or any(outcome.error for outcome in result.outcomes.values()) for result in results
     )
-    return 1 if is_incomplete or has_failed else 0
+    return 1 if missing or has_failed else 0
+
+
+def plan_boards(arguments: argparse.Namespace) -> "tuple[list[Board], list[str]]":
+    """Plan the boards of the tasks whose data are prepared; return them, and a line per task that is skipped.
+
+    With `--quick`, the first of them is enough, and tasks are skipped only if there is none.
+    """
+    from benchmark.board.board import plan_board
+    from benchmark.board.divisions import QUICK_CONFIGURATIONS, QUICK_SEEDS, quick, with_fixed
+    from benchmark.plan.method_names import parse_filter
+    from benchmark.plan.options import parse_seeds
+    from benchmark.plan.plan import bound_or_missing
+    from benchmark.protocol import load_protocol
+    from data_pipelines.stream_spec import SimulatedSpec
+
+    protocol, configurations = load_protocol(), arguments.configurations
+    seeds = parse_seeds(arguments.seeds) if arguments.seeds is not None else None
+    if arguments.quick:
+        protocol, seeds, configurations = quick(protocol), seeds or QUICK_SEEDS, configurations or QUICK_CONFIGURATIONS
+    filters = tuple(parse_filter(text) for text in arguments.method)
+    boards: list[Board] = []
+    missing: list[str] = []
+    for task in find_tasks(arguments.tasks):
+        reasons: dict[str, str] = {}
+        if bound_or_missing(task.stream, reasons) is None:
+            missing.append(f"task {task.name} is skipped: {next(iter(reasons.values()))}")
+            continue
+        methods = filters
+        if arguments.fixed:
+            methods = tuple(with_fixed(filters, protocol, is_simulated=isinstance(task.stream, SimulatedSpec)))
+        boards.append(plan_board(task, methods, protocol, seeds=seeds, max_configurations=configurations))
+        if arguments.quick:
+            return boards, []
+    return boards, missing
+
+
+def find_tasks(names: Sequence[str]) -> "list[Task]":
+    """Return tasks by name or pattern; without names, all tasks."""
+    from benchmark.board.task import load_task, task_names
+
+    return [load_task(name) for name in matching_names("task", names, task_names())]
+
+
+def tuning_lines(boards: "Sequence[Board]") -> list[str]:
+    """Return a line for each method that is tuned over fewer configurations than the others, and what to do."""
+    notes = [(entry, note) for board in boards for entry in board.entries if (note := board.tuning_note(entry))]
+    return list(dict.fromkeys(f"{entry.label}: {note}; declare `tuning` to add some" for entry, note in notes))
+
+
+def print_estimates(boards: "Sequence[Board]", estimates: "Sequence[Estimate]", jobs: int) -> None:
+    """Print the runs of each board, and how long all of them take."""
+    from benchmark.plan.estimate import duration
+
+    for board, each in zip(boards, estimates, strict=True):
+        rows = f"{sum(entry.is_contender for entry in board.entries)} methods"
+        time = f"at most {each.to_do:,} to do, {duration(each.seconds / jobs)}" if each.to_do else "complete"
+        print(f"{board.task.name:<24} {rows}, {each.done:,} runs done, {time}")
+    runs, seconds = sum(each.to_do for each in estimates), sum(each.seconds for each in estimates) / jobs
+    print(f"\nat most {runs:,} runs to do, {duration(seconds)} with {number_of(jobs, 'job')}")
 
 
 class BoardDisplay(SweepDisplay):
@@ -324,7 +274,7 @@ def _verdict_lines(result: "BoardResult") -> list[str]:
 
 
 def _ranks(result: "BoardResult") -> str:
-    from benchmark.statistics.ranks import rank_text
+    from benchmark.statistics.verdicts import rank_text
 
     labels = {entry.name: entry.label for entry in result.contenders}
     return ", ".join(f"{labels[name]} {rank_text(rank)}" for name, rank in result.ranks.items())

@@ -26,10 +26,11 @@ Environment:
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from data_pipelines.support.text import number_of
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from data_pipelines.own_data.options import ImportOptions
     from data_pipelines.prepare.readiness import PreparationResult
 
-SHOW_HELP = "Print a summary of a prepared data set, and plot it."
 IMPORT_HELP = """Import your own data: a CSV or Parquet file with one row per interaction.
 
 Columns, separator, encoding, decimal mark and date format are detected and
@@ -60,12 +60,7 @@ COLUMNS = {
     "id": "id column of the items (default: item, or a similar name)",
     "rating": "column of the interactions with ratings (default: none)",
 }
-WORDS_HELP = "column with text that describes the items; repeatable (default: words, or a similar name)"
-OPTIONS = (
-    *(f"{role}_column" for role in COLUMNS),
-    *("words_column", "positive_from", "features", "repeats", "skip_bad_rows"),
-    *("encoding", "separator", "decimal", "date_format", "dimension"),
-)
+DIMENSION_HELP = "number of principal components (default: 25)"
 
 
 def with_sub_command(arguments: Sequence[str]) -> list[str]:
@@ -76,124 +71,109 @@ def with_sub_command(arguments: Sequence[str]) -> list[str]:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the sub-commands."""
     sub_commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    raw = argparse.RawDescriptionHelpFormatter
+    also = "See also `fedbandit data show -h` and `fedbandit data import -h`."
     prepare = sub_commands.add_parser(
-        "prepare",
-        prog="fedbandit data",
-        description=__doc__,
-        epilog="See also `fedbandit data show -h` and `fedbandit data import -h`.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "prepare", prog="fedbandit data", description=__doc__, epilog=also, formatter_class=raw
     )
-    _configure_prepare(prepare)
-    _configure_show(sub_commands.add_parser("show", description=SHOW_HELP))
-    importer = sub_commands.add_parser(
-        "import", description=IMPORT_HELP, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    _configure_import(importer)
-
-
-def _configure_prepare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    prepare.set_defaults(action=_prepare)
+    prepare.add_argument(
         "names", nargs="*", metavar="NAME", help="data sets (default: those of the shipped experiments)"
     )
-    parser.add_argument("--mirror", metavar="DIR_OR_URL", help="folder or https URL with the official archives")
-    parser.add_argument(
+    prepare.add_argument("--mirror", metavar="DIR_OR_URL", help="folder or https URL with the official archives")
+    prepare.add_argument(
         "--stand-in", action="store_true", help="generate data in the official format (no network needed)"
     )
-    parser.add_argument(
+    prepare.add_argument(
         "--or-stand-in",
         action="store_true",
         help="generate data only for data sets that cannot be downloaded (movielens: size small)",
     )
-    parser.add_argument(
+    prepare.add_argument(
         "--size", choices=("full", "small"), help="size of the data that --stand-in generates (default: full)"
     )
-    parser.add_argument("--force", action="store_true", help="prepare data sets even if they are ready")
-    parser.add_argument("--offline", action="store_true", help="no network access, neither ours nor pip's")
-    _add_dimension(parser)
-    parser.add_argument(
+    prepare.add_argument("--force", action="store_true", help="prepare data sets even if they are ready")
+    prepare.add_argument("--offline", action="store_true", help="no network access, neither ours nor pip's")
+    prepare.add_argument("--dimension", type=int, metavar="D", help=DIMENSION_HELP)
+    prepare.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=NUMBER",
         help="change a filter of one data set (docs/data.md lists them); repeatable",
     )
-    parser.set_defaults(action=_prepare)
-
-
-def _configure_show(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="a prepared data set")
-    parser.add_argument(
+    show = sub_commands.add_parser("show", description="Print a summary of a prepared data set, and plot it.")
+    show.set_defaults(action=_show)
+    show.add_argument("name", metavar="NAME", help="a prepared data set")
+    show.add_argument(
         "--picture",
         metavar="FILE",
         help="where to save the plot: .png, .svg or .pdf (default: pictures/NAME.png in the data folder)",
     )
-    parser.set_defaults(action=_show)
-
-
-def _configure_import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--name", help="name of the new data set (default: that of the file)")
-    parser.add_argument(
+    importer = sub_commands.add_parser("import", description=IMPORT_HELP, formatter_class=raw)
+    importer.set_defaults(action=_import)
+    importer.add_argument("--name", help="name of the new data set (default: that of the file)")
+    importer.add_argument(
         "--interactions", required=True, metavar="FILE", help="CSV or Parquet file with one row per interaction"
     )
-    parser.add_argument("--dry-run", action="store_true", help="print a profile of the data; write nothing")
-    add_import_options(parser)
-    parser.set_defaults(action=_import)
+    importer.add_argument("--dry-run", action="store_true", help="print a profile of the data; write nothing")
+    add_import_options(importer)
 
 
 def add_import_options(parser: argparse.ArgumentParser) -> None:
     """Declare how a file is read, for every command that imports one."""
-    _add_columns(parser.add_argument_group("columns of a file"))
-    _add_content(parser.add_argument_group("content of a file"))
-    _add_formats(parser.add_argument_group("format of CSV files (default: detected)"))
-
-
-def _add_columns(group: Any) -> None:
+    columns = parser.add_argument_group("columns of a file")
     for role, text in COLUMNS.items():
-        group.add_argument(f"--{role}-column", metavar="NAME", help=text)
-    group.add_argument("--words-column", metavar="NAME", action="append", help=WORDS_HELP)
-
-
-def _add_content(group: Any) -> None:
-    group.add_argument(
+        columns.add_argument(f"--{role}-column", metavar="NAME", help=text)
+    columns.add_argument(
+        "--words-column",
+        metavar="NAME",
+        action="append",
+        help="column with text that describes the items; repeatable (default: words, or a similar name)",
+    )
+    content = parser.add_argument_group("content of a file")
+    content.add_argument(
         "--items",
+        type=Path,
         metavar="FILE",
         help="CSV or Parquet file with one row per item (default: the items of the interactions)",
     )
-    group.add_argument(
+    content.add_argument(
         "--skip-bad-rows",
         action="store_true",
         help="leave out rows with missing or unknown ids, invalid times or ratings, or too few or many fields, "
         "and show how many (default: refuse the file)",
     )
-    group.add_argument(
+    content.add_argument(
         "--repeats", choices=("once", "keep"), default="once", help="repeats of a (user, item) pair (default: once)"
     )
-    group.add_argument(
+    content.add_argument(
         "--features",
         choices=("words", "co-occurrence", "one-hot"),
         help="how items are described (default: words if there is such a column, else co-occurrence)",
     )
-    group.add_argument(
+    content.add_argument(
         "--positive-from", type=float, metavar="RATING", help="the lowest rating that counts as reward 1"
     )
-    group.add_argument("--dimension", type=int, metavar="D", help="number of principal components (default: 25)")
-
-
-def _add_formats(group: Any) -> None:
-    group.add_argument("--separator", metavar="CHAR", help="a character, or comma, semicolon, tab, vertical-bar")
-    group.add_argument("--encoding", metavar="NAME", help="for example utf-8, utf-16, cp1252, latin-1")
-    group.add_argument(
+    content.add_argument("--dimension", type=int, metavar="D", help=DIMENSION_HELP)
+    formats = parser.add_argument_group("format of CSV files (default: detected)")
+    formats.add_argument("--separator", metavar="CHAR", help="a character, or comma, semicolon, tab, vertical-bar")
+    formats.add_argument("--encoding", metavar="NAME", help="for example utf-8, utf-16, cp1252, latin-1")
+    formats.add_argument(
         "--decimal", choices=(".", ","), metavar="MARK", help="decimal mark of ratings and times: . or ,"
     )
-    group.add_argument(
+    formats.add_argument(
         "--date-format",
         metavar="FORMAT",
         help="day-first, month-first, year-first, iso, number, or a pattern such as %%d.%%m.%%Y",
     )
 
 
-def _add_dimension(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dimension", type=int, metavar="D", help="number of principal components (default: 25)")
+def import_options(arguments: argparse.Namespace) -> "ImportOptions":
+    """Return how the user wants a file to be read."""
+    from data_pipelines.own_data.options import ImportOptions
+
+    return ImportOptions(**{field.name: getattr(arguments, field.name) for field in fields(ImportOptions)})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -204,7 +184,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _prepare(arguments: argparse.Namespace) -> int:
     from benchmark.early_compilation import start_in_background
-    from benchmark.plan.experiment import optional_data_sets, shipped_data_sets
+    from benchmark.plan.experiment import optional_data_sets, shipped_data_sets, shipped_fallbacks
     from data_pipelines.catalogue import find_data_set
     from data_pipelines.fetch.sources import PreparationOptions, mirror_from_environment, offline_from_environment
     from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, data_folder
@@ -228,15 +208,18 @@ def _prepare(arguments: argparse.Namespace) -> int:
     parameters = dict(parse_parameter(text) for text in arguments.set)
     if not arguments.names:  # experiments usually follow
         start_in_background()
-    dead_hosts: dict[str, str] = {}
-    results = [
-        make_ready(name, options, parameters=parameters, dimension=dimension, dead_hosts=dead_hosts) for name in names
-    ]
-    replaced = {} if arguments.names else _replaced(results, options, dimension, dead_hosts)
+    make = partial(make_ready, dimension=dimension, dead_hosts={})
+    results = [make(name, options, parameters=parameters) for name in names]
+    missing = [result.data_set.name for result in results if result.manifest is None]
+    fallbacks = {} if arguments.names or arguments.stand_in else shipped_fallbacks()
+    fallback_results = {name: make(fallbacks[name], options) for name in missing if name in fallbacks}
+    replaced = {name: result for name, result in fallback_results.items() if result.manifest is not None}
     attempts = [*results, *replaced.values()]
     if arguments.or_stand_in:
         results = [
-            result if result.data_set.name in replaced else _ready_or_stand_in(result, options, parameters, dimension)
+            result
+            if result.manifest is not None or result.data_set.name in replaced
+            else _stand_in(result, partial(make, parameters=parameters), options)
             for result in results
         ]
     results += [each for each in replaced.values() if each.data_set.name not in names]
@@ -244,8 +227,8 @@ def _prepare(arguments: argparse.Namespace) -> int:
     unavailable = dict.fromkeys(optional, "that use it leave it out")
     unavailable |= {name: f"use {result.data_set.name} instead" for name, result in replaced.items()}
     failures = [result for result in results if result.manifest is None and result.data_set.name not in unavailable]
-    missing = {failure.data_set.name for failure in failures}
-    for line in tried_lines(each for each in attempts if each.data_set.name not in missing):
+    failed = {failure.data_set.name for failure in failures}
+    for line in tried_lines(each for each in attempts if each.data_set.name not in failed):
         print(line, file=sys.stderr)
     print(status_table(results, unavailable))
     for failure in failures:
@@ -253,38 +236,16 @@ def _prepare(arguments: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def _replaced(
-    results: "Sequence[PreparationResult]", options: "PreparationOptions", dimension: int, dead_hosts: dict[str, str]
-) -> "dict[str, PreparationResult]":
-    """Return, for data sets that are not available, the data sets that shipped experiments use instead, if ready."""
-    from benchmark.plan.experiment import shipped_fallbacks
-    from data_pipelines.prepare.readiness import make_ready
-
-    fallbacks = shipped_fallbacks()
-    missing = [result.data_set.name for result in results if result.manifest is None]
-    instead = {
-        name: make_ready(fallbacks[name], options, dimension=dimension, dead_hosts=dead_hosts)
-        for name in missing
-        if name in fallbacks and options.stand_in is None
-    }
-    return {name: result for name, result in instead.items() if result.manifest is not None}
-
-
-def _ready_or_stand_in(
-    result: "PreparationResult", options: "PreparationOptions", parameters: Mapping[str, float], dimension: int
+def _stand_in(
+    result: "PreparationResult", make: "Callable[..., PreparationResult]", options: "PreparationOptions"
 ) -> "PreparationResult":
-    """Return the result, or a stand-in if the data set could not be downloaded."""
-    from data_pipelines.prepare.readiness import make_ready
-
+    """Return a stand-in for a data set that could not be downloaded, or the result if it has none."""
     data_set = result.data_set
-    if result.manifest is not None:
-        return result
     if data_set.stand_in is None:
         print(f"{data_set.name} could not be downloaded, and {data_set.name} has no stand-in.", file=sys.stderr)
         return result
     print(f"{data_set.name} could not be downloaded; using generated stand-in data instead.", file=sys.stderr)
-    stand_in_options = replace(options, stand_in=data_set.fallback_size)
-    return make_ready(data_set.name, stand_in_options, parameters=parameters, dimension=dimension)
+    return make(data_set.name, replace(options, stand_in=data_set.fallback_size))
 
 
 def parse_parameter(text: str) -> tuple[str, float]:
@@ -321,14 +282,6 @@ def _import(arguments: argparse.Namespace) -> int:
             raise
         print("\n".join([f"fedbandit: error: {error.lines()[0]}", *error.lines()[1:]]), file=sys.stderr)
         return 2
-
-
-def import_options(arguments: argparse.Namespace) -> "ImportOptions":
-    """Return how the user wants a file to be read."""
-    from data_pipelines.own_data.options import ImportOptions
-
-    items = None if arguments.items is None else Path(arguments.items)
-    return ImportOptions(items=items, **{key: getattr(arguments, key) for key in OPTIONS})
 
 
 def _print_profile(arguments: argparse.Namespace) -> int:

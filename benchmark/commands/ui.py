@@ -28,7 +28,6 @@ import webbrowser
 from pathlib import Path
 
 from benchmark.extras import require
-from benchmark.ui.hosts import WARNING, check_host, is_loopback
 from data_pipelines.support.secrets import without_user
 
 
@@ -46,10 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Print and open the URL of the chart view, and serve it until Ctrl-C."""
     if not 1 <= arguments.port <= 65_535:
         raise ValueError(f"--port must be an integer from 1 to 65535, got {arguments.port}")
-    check_host(arguments.host)
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
     from benchmark.records.tracking import as_store_error, tracking_uri
+    from benchmark.ui.server import check_host
 
+    check_host(arguments.host)
     try:
         browse = not arguments.no_browser and sys.stdout.isatty()
         return _open(arguments.experiment, arguments.host, arguments.port, browse=browse)
@@ -62,33 +62,33 @@ def run(arguments: argparse.Namespace) -> int:
 def _open(name: str | None, host: str, port: int, *, browse: bool) -> int:
     from benchmark.records.sqlite import refresh_statistics
     from benchmark.records.tracking import sqlite_file, tracking_uri
-    from benchmark.ui.server import find_experiment, free_port, is_server, landing_link, prepare_pages, running_server
+    from benchmark.ui import server as ui
+
+    def show(address: str) -> None:
+        link = ui.landing_link(experiment, address)
+        print(link, flush=True)
+        if browse:
+            webbrowser.open(link)
 
     store = tracking_uri()
-    if not is_server(store):
+    if not ui.is_server(store):
         require("mlflow", extra="ui", purpose="fedbandit ui")
-    find_experiment(store, name)  # a wrong name is refused before anything is written
-    prepare_pages(store)
-    experiment = find_experiment(store, name)
-    if is_server(store):
-        _show(landing_link(experiment, without_user(store)), browse=browse)
+    ui.find_experiment(store, name)  # a wrong name is refused before anything is written
+    ui.prepare_pages(store)
+    experiment = ui.find_experiment(store, name)
+    if ui.is_server(store):
+        show(without_user(store))
         return 0
     if (file := sqlite_file(store)) is not None:
         refresh_statistics(file)
-    if not is_loopback(host):
-        print(WARNING.format(host=host), file=sys.stderr, flush=True)
+    if not ui.is_loopback(host):
+        print(ui.WARNING.format(host=host), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="fedbandit-ui-") as folder:
         try:
-            with running_server(store, free_port(port, host), Path(folder) / "server.log", host) as server:
-                _show(landing_link(experiment, server.address), browse=browse)
+            with ui.running_server(store, ui.free_port(port, host), Path(folder) / "server.log", host) as server:
+                show(server.address)
                 print("Press Ctrl-C to stop the server.", flush=True)
                 server.wait()
         except KeyboardInterrupt:
             print("\nServer stopped.")
     return 0
-
-
-def _show(link: str, *, browse: bool) -> None:
-    print(link, flush=True)
-    if browse:
-        webbrowser.open(link)

@@ -1,153 +1,356 @@
-"""Tables of runs: one row per run, one row per setting, and the best setting of each method within budgets."""
+"""One table of runs, one of settings with means over seeds, and the best setting of each method within a budget.
+
+A setting is named here only, and a mean over seeds is computed here only.
+"""
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from benchmark.metrics import metric, objective
-from benchmark.plan.algorithm_names import number_text
-from benchmark.records.record import RunRecord
+from algorithms.hyperparameters import number_text
+from benchmark.metrics import metric, metric_names, objective
+from benchmark.plan.experiment import experiment_names, load_experiment
+from benchmark.records.record import SIZES, Configuration, RunRecord
+from benchmark.records.stream_names import TASK_OPTIONS, stream_name
 from benchmark.statistics.budgets import full_transfers, is_within
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, mean_interval, paired_interval
+from benchmark.statistics.intervals import mean_interval, paired_interval
 
 COST = "full_transfers_per_client"
 """The numbers moved per client, in full transfers {V, b}."""
 
-IDENTITY = ("experiment", "dataset", "source", "algorithm", "method", "setting")
+FAMILY = ("experiment", "dataset", "stream", "source", "algorithm", "family")
+"""Columns that are equal in runs that differ only in their seed and in the values on an axis: a curve."""
+
+GROUP = (*FAMILY, "threshold", "global_dim")
+"""Columns that are equal in runs that differ only in their seed: means over seeds are grouped by them."""
+
 SETTING = ("dataset", "algorithm", "setting")
+"""The same for the runs of one experiment, in the words of `setting`."""
+
+IDENTITY = (
+    *("run_id", "experiment", "key", "algorithm", "method", "setting", "configuration", "family", "variant"),
+    *("threshold", "dataset", "stream", "source", "seed", "global_dim", *SIZES),
+    *("fingerprint", "prepared", "artifact_uri", COST),
+)
+"""Columns of the table of runs that do not depend on the registry of metrics.
+
+`stream` is the name of the data set, with the options that change its task, see `stream_name`. `method` is the label of
+the algorithm, and `setting` names its hyper-parameters. `configuration` is everything but the seed. `family` is the
+configuration without the values that are on an axis or in the name of the stream. `variant` is for display only: how
+the families of an algorithm on a stream differ.
+"""
+
+SHOWN_ELSEWHERE = (
+    "global_dim",
+    "stream_global_dim",
+    "stream_client_distribution",
+    "stream_clients_drawn",
+    "stream_exponent",
+    *(f"stream_{name}" for name, _ in TASK_OPTIONS),
+)
+"""Values on an axis, or in the name of the stream."""
+
 EQUAL_TO_GAMMA = ("gamma_upload", "gamma_download")
 """Left out where they are simply γ."""
 
+PREFIX = "stream_"
+"""Prefix of stream options in configurations, so that they do not collide with hyper-parameters."""
 
-def run_table(records: Sequence[RunRecord]) -> pd.DataFrame:
-    """Return one row per run: its identity, hyper-parameters and metrics; the objective's name is in `attrs`."""
-    names = _settings(records)
-    rows = [_row(record, name) for record, name in zip(records, names, strict=True)]
-    first = [*IDENTITY, "seed", COST]
-    table = pd.DataFrame(rows, columns=None if rows else first)
-    columns = [*first, *(name for name in table.columns if name not in first)]
-    return table[columns].reset_index(drop=True)
+MAX_TEXT = 120
+"""Characters of the text of a setting."""
+
+Words = Mapping[str, Mapping[str, str]]
+"""The words for values, as they are written in TOML, by option."""
+
+NO_WORDS: Words = {}
 
 
-def _row(record: RunRecord, setting: str) -> dict[str, Any]:
-    method, stream = record.method, record.stream
-    return {
-        **{name: value for name, value in method.parameters.items() if name not in record.metrics},
-        **stream.sizes,
-        **record.metrics,
-        "experiment": record.experiment,
-        "dataset": stream.name,
-        "source": stream.source,
-        "algorithm": method.name,
-        "method": method.card.label,
-        "setting": setting,
-        "seed": record.seed,
-        COST: cost(record),
-    }
+def columns() -> list[str]:
+    """Return the columns of the table of runs: those that identify a run, and one for each metric."""
+    return [*IDENTITY, *metric_names()]
+
+
+def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
+    """Return one row per run, in the order of the records, with the columns `columns()`."""
+    metrics, families = metric_names(), dict[Configuration, Configuration]()
+    settings = setting_texts(records, [record.stream.name for record in records])
+    rows = []
+    for record, setting in zip(records, settings, strict=True):
+        configuration, stream = record.configuration, record.stream
+        if configuration not in families:
+            families[configuration] = family_of(record)
+        row: dict[str, object] = {
+            "run_id": record.run_id,
+            "experiment": record.experiment,
+            "key": record.key,
+            "algorithm": record.method.name,
+            "method": record.method.info.label,
+            "setting": setting,
+            "configuration": configuration,
+            "family": families[configuration],
+            "variant": "",
+            "threshold": record.method.front_number,
+            "dataset": stream.name,
+            "stream": stream_name(stream),
+            "source": stream.source,
+            "seed": record.seed,
+            "global_dim": _global_dim(configuration),
+            **{name: stream.sizes.get(name, 0) for name in SIZES},
+            "fingerprint": stream.fingerprint,
+            "prepared": stream.prepared,
+            "artifact_uri": record.artifact_uri,
+            COST: cost(record),
+            **{name: record.metrics.get(name, math.nan) for name in metrics},
+        }
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=columns())
+    return table.assign(variant=variants(table))
+
+
+def tidy_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
+    """Return one row per run for users: its identity, hyper-parameters, sizes, and the metrics that were recorded."""
+    first = ["experiment", "dataset", "source", "algorithm", "method", "setting", "seed", COST]
+    values = [{**record.method.parameters, **record.stream.sizes, **record.metrics} for record in records]
+    further = pd.DataFrame(values, index=range(len(records)))
+    return run_frame(records)[first].join(further[[name for name in further.columns if name not in first]])
+
+
+def latest_runs(records: Iterable[RunRecord]) -> list[RunRecord]:
+    """Keep the latest run of each configuration and seed: data or engine may have changed since an earlier one."""
+    kept: list[RunRecord] = []
+    keys, identities = set[Hashable](), set[Hashable]()
+    for record in reversed(list(records)):
+        stream, method = record.stream, record.method
+        key = (record.experiment, record.key)
+        identity = (record.experiment, stream.name, stream.source, method.name, record.configuration, record.seed)
+        if key not in keys and identity not in identities:
+            kept.append(record)
+            identities.add(identity)
+        keys.add(key)
+    return kept[::-1]
 
 
 def cost(record: RunRecord) -> float:
-    """Return the full transfers per client of a run; records of older versions only have the number of transfers."""
-    metrics, clients = record.metrics, record.stream.size("clients")
-    numbers, dimension = metrics.get("numbers_per_client"), record.stream.size("dimension")
-    if numbers is not None and dimension > 0:
-        return full_transfers(numbers, dimension)
-    return metrics.get("communication", math.nan) / clients if clients > 0 else math.nan
+    """Return the full transfers per client of a run."""
+    dimension = record.stream.size("dimension")
+    return full_transfers(record.metrics.get("numbers_per_client", math.nan), dimension) if dimension > 0 else math.nan
 
 
-def _settings(records: Sequence[RunRecord]) -> list[str]:
-    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for index, record in enumerate(records):
-        groups[record.stream.name, record.method.name].append(index)
-    names = [""] * len(records)
-    for indices in groups.values():
-        group = [records[index] for index in indices]
-        values = [{**record.stream.options, **record.method.parameters} for record in group]
-        parameters = {record.method.front_parameter for record in group}
-        for index, name in zip(indices, setting_names([*map(_front, group)], values, parameters), strict=True):
-            names[index] = name
-    return names
+def family_of(record: RunRecord) -> Configuration:
+    """Return the configuration without the values that are shown on an axis or in the name of the stream.
+
+    A front value that is not a number, such as one value per client, cannot be on an axis: it stays.
+    """
+    configuration, method = record.configuration, record.method
+    hidden = {*SHOWN_ELSEWHERE, *_equal_to_gamma(configuration)}
+    if method.front_parameter and not math.isnan(method.front_number):
+        hidden.add(method.front_parameter)
+    if configuration.get("gamma", 0) is None:
+        hidden.add("gamma")
+    return configuration.without(*hidden)
 
 
-def _front(record: RunRecord) -> str:
-    value = record.method.front_value
-    if value is None:
+def _equal_to_gamma(values: Mapping[str, Any]) -> set[str]:
+    return {name for name in EQUAL_TO_GAMMA if values.get(name) == values.get("gamma")}
+
+
+def _global_dim(configuration: Configuration) -> float:
+    """Return d_g of the method or else, for a method without it, of the stream."""
+    values = (configuration.get(name) for name in ("global_dim", "stream_global_dim"))
+    return next((float(value) for value in values if isinstance(value, int | float)), math.nan)
+
+
+def front_text(symbol: str, value: Any) -> str:
+    """Return a value on the front of a method with its symbol, such as γ=5; empty if there is none."""
+    text = threshold_text(value) if isinstance(value, int | float) else "" if value is None else str(value)
+    return cut(f"{symbol}={text}") if text else ""
+
+
+def threshold_text(threshold: float) -> str:
+    """Return a threshold as readable text: ∞, 6,001, 1.01, 1e20; empty if there is none."""
+    if math.isnan(threshold):
         return ""
-    number = record.method.front_number
-    return f"{record.method.card.symbol}={value if math.isnan(number) else f'{number:g}'}"
+    if math.isinf(threshold):
+        return "∞"
+    if threshold >= 1e6:
+        return f"{threshold:.4g}".replace("e+0", "e").replace("e+", "e")
+    rounded = round(threshold) if threshold >= 1000 or math.isclose(threshold, round(threshold)) else threshold
+    return f"{rounded:,}" if isinstance(rounded, int) else f"{rounded:.4g}"
 
 
-def setting_names(
-    fronts: Sequence[str], values: Sequence[Mapping[str, Any]], front_parameters: Collection[str]
-) -> list[str]:
-    """Name the runs of a method on a stream.
+def setting_text(*parts: str) -> str:
+    """Join the value on the front and the values that differ to the text of a setting."""
+    return cut(", ".join(filter(None, parts)))
+
+
+def cut(text: str) -> str:
+    """Shorten a long text, such as one value per client."""
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+
+
+def setting_texts(records: Sequence[RunRecord], streams: Sequence[str], hidden: Collection[str] = ()) -> list[str]:
+    """Name the setting of each run: its value on the front, and the values in which runs of its method differ.
 
     Args:
-        fronts: for each run its value on the front with its symbol, such as γ=5, or an empty text.
-        values: for each run all hyper-parameters and options of the stream.
-        front_parameters: the parameters that fronts run through.
+        records: the runs.
+        streams: the name of the stream of each run that is shown with its setting: runs on other streams do not count.
+        hidden: options of streams that are shown elsewhere.
     """
-    rows = [{name: value for name, value in row.items() if not _is_gamma(name, row)} for row in values]
-    names = {name for row in rows for name in row if name not in front_parameters}
-    texts = {name: {number_text(row.get(name)) for row in rows} for name in names}
-    differing = sorted(name for name, distinct in texts.items() if len(distinct) > 1)
-    return [
-        ", ".join([*([front] if front else []), *(f"{name}={number_text(row.get(name))}" for name in differing)])
-        for front, row in zip(fronts, rows, strict=True)
-    ]
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for index, (record, stream) in enumerate(zip(records, streams, strict=True)):
+        groups[stream, record.method.name].append(index)
+    texts = [""] * len(records)
+    for indices in groups.values():
+        values = [_texts_of(records[index], hidden) for index in indices]
+        names = differing_names(values)
+        for index, value in zip(indices, values, strict=True):
+            method = records[index].method
+            texts[index] = setting_text(front_text(method.info.symbol, method.front_value), describe(value, names))
+    return texts
 
 
-def _is_gamma(name: str, row: Mapping[str, Any]) -> bool:
-    return name in EQUAL_TO_GAMMA and row.get(name) == row.get("gamma")
+def _texts_of(record: RunRecord, hidden: Collection[str]) -> dict[str, str]:
+    """Return the hyper-parameters of a run without its front, and the options of its stream."""
+    options = {name: value for name, value in record.stream.options.items() if name not in hidden}
+    values = {**options, **record.method.parameters}
+    left_out = {record.method.front_parameter, *_equal_to_gamma(values)}
+    return {name: number_text(value) for name, value in values.items() if name not in left_out}
 
 
-def setting_table(runs: pd.DataFrame) -> pd.DataFrame:
+def variants(runs: pd.DataFrame) -> list[str]:
+    """Describe for each run, for display, how its family differs from the others of its algorithm and stream."""
+    columns = (runs[name] for name in ("experiment", "stream", "source", "algorithm"))
+    streams: list[tuple[str, ...]] = list(zip(*columns, strict=True))
+    families: dict[tuple[str, ...], dict[Configuration, None]] = defaultdict(dict)
+    for stream, family in zip(streams, runs["family"], strict=True):
+        families[stream][family] = None
+    texts: dict[tuple[tuple[str, ...], Configuration], str] = {}
+    for stream, distinct in families.items():
+        effects, words = _effects_and_words(stream[0])
+        names = differing_names(distinct, always=[*effects, *(f"{PREFIX}{name}" for name in effects)])
+        texts |= {(stream, family): describe(family, names, words) for family in distinct}
+    return [texts[pair] for pair in zip(streams, runs["family"], strict=True)]
+
+
+@cache
+def _effects_and_words(experiment: str) -> tuple[tuple[str, ...], Words]:
+    """Return the settings whose effect a shipped study measures, which are always shown, and its words for values."""
+    if experiment not in experiment_names():
+        return (), NO_WORDS
+    shipped = load_experiment(experiment)
+    return tuple(shipped.effects_of), shipped.words
+
+
+def differing_names(configurations: Iterable[Mapping[str, Any]], always: Collection[str] = ()) -> list[str]:
+    """Return the names whose values differ, or are missing in some; those in `always` in any case."""
+    values: dict[str, set[Any]] = {}
+    counts: dict[str, int] = {}
+    number = 0
+    for number, configuration in enumerate(configurations, start=1):  # noqa: B007 - used after the loop
+        for name, value in configuration.items():
+            values.setdefault(name, set()).add(value)
+            counts[name] = counts.get(name, 0) + 1
+    differing = {name for name, distinct in values.items() if len(distinct) > 1 or counts[name] < number}
+    return sorted(differing | (values.keys() & set(always)))
+
+
+def describe(configuration: Mapping[str, Any], names: Iterable[str], words: Words = NO_WORDS) -> str:
+    """Return some values as text, in words or as `name=value`; names without a value are left out."""
+    return ", ".join(
+        value_text(name.removeprefix(PREFIX), number_text(configuration[name]), words)
+        for name in names
+        if name in configuration
+    )
+
+
+def value_text(name: str, value: str, words: Words) -> str:
+    """Return the value of an option in the words of an experiment file; as `name=value` if it has none."""
+    as_written = value.lower() if value in ("True", "False") else value
+    return words.get(name, {}).get(as_written, f"{name}={value}")
+
+
+def means(values: Mapping[str, ArrayLike]) -> dict[str, float]:
+    """Return for each metric m its mean over seeds `m`, and the ends `m_low` and `m_high` of its 95 % interval.
+
+    The ends are NaN below three seeds.
+    """
+    row = {}
+    for name, numbers in values.items():
+        row[name], row[f"{name}_low"], row[f"{name}_high"] = mean_interval(numbers)
+    return row
+
+
+def over_seeds(
+    runs: pd.DataFrame,
+    metrics: Sequence[str],
+    by: Sequence[str] = GROUP,
+    shown: Sequence[str] = ("variant",),
+    *,
+    sort: bool = True,
+) -> pd.DataFrame:
+    """Average over seeds.
+
+    Returns one row per group of runs with equal values in the columns `by`, with the columns `shown` of its first run,
+    `seeds` (their number), `seed_list`, and for each metric m its `means`, and `m_seeds`, its values in the order of
+    `seed_list`.
+    """
+    numbers = runs.groupby([*by], dropna=False, sort=sort).ngroup().to_numpy()
+    seeds = runs["seed"].to_numpy()
+    labels = {name: runs[name].to_numpy() for name in (*by, *shown)}
+    values = {name: runs[name].to_numpy() for name in metrics}
+    rows = []
+    ordered = np.argsort(numbers, kind="stable")
+    for group in np.split(ordered, np.flatnonzero(np.diff(numbers[ordered])) + 1) if len(runs) else ():
+        by_seed = group[np.argsort(seeds[group], kind="stable")]
+        rows.append(
+            {name: column[group[0]] for name, column in labels.items()}
+            | {"seeds": len(group), "seed_list": tuple(int(seed) for seed in seeds[by_seed])}
+            | means({name: column[group] for name, column in values.items()})
+            | {f"{name}_seeds": tuple(column[by_seed]) for name, column in values.items()}
+        )
+    ends = [f"{metric}{end}" for metric in metrics for end in ("", "_low", "_high", "_seeds")]
+    return pd.DataFrame(rows, columns=[*by, *shown, "seeds", "seed_list", *ends])
+
+
+DIFFERENCE = ["difference", "difference_low", "difference_high"]
+SETTING_COLUMNS = [*SETTING, "method", "objective", "seeds", COST, "mean", "low", "high", *DIFFERENCE, "is_reference"]
+
+
+def setting_frame(runs: pd.DataFrame, by: Sequence[str] = SETTING) -> pd.DataFrame:
     """Return one row per setting: means over seeds with 95 % intervals, and paired differences to a reference.
 
     The reference of a data set is the first setting without communication, or the first one if all communicate; its
-    row has `is_reference`. Differences are seed by seed, over the seeds that both have.
+    row has `is_reference`. Differences are seed by seed, over the seeds that both have. `values` is the objective by
+    seed. Settings are in the order of their first runs.
     """
-    tables = [_settings_of_data_set(part) for _, part in runs.groupby("dataset", sort=False)]
-    columns = [*SETTING, "method", "objective", "seeds", COST, "mean", "low", "high"]
-    columns += ["difference", "difference_low", "difference_high", "is_reference"]
-    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+    tables = [_settings_of_data_set(part, by) for _, part in runs.groupby("dataset", sort=False)]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*SETTING_COLUMNS, "values"])
 
 
-def _settings_of_data_set(runs: pd.DataFrame) -> pd.DataFrame:
-    name = objective(runs["source"]).name
-    by_setting = {key: part.set_index("seed") for key, part in runs.groupby([*SETTING], sort=False)}
-    rows = []
-    for key, part in by_setting.items():
-        values = part[name] if name in part else pd.Series(np.nan, index=part.index)
-        mean, low, high = interval(values)
-        row = {**dict(zip(SETTING, key, strict=True)), "method": part["method"].iloc[0], "objective": name}
-        rows.append(row | {"seeds": len(part), COST: part[COST].mean(), "mean": mean, "low": low, "high": high})
-    table = pd.DataFrame(rows)
+def _settings_of_data_set(runs: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    goal = objective(runs["source"]).name
+    shown = [name for name in (*SETTING, "method") if name not in by]
+    table = over_seeds(runs, [goal, COST], by, shown, sort=False)
+    table = table.rename(columns={goal: "mean", f"{goal}_low": "low", f"{goal}_high": "high"}).assign(objective=goal)
+    pairs = zip(table[f"{goal}_seeds"], table["seed_list"], strict=True)
+    values = [pd.Series(numbers, index=seeds, dtype=float) for numbers, seeds in pairs]
     silent = table.index[table[COST] == 0]
     reference = silent[0] if len(silent) else 0
-    against = tuple(table.loc[reference, [*SETTING]])
-    differences = [_difference(by_setting[key], by_setting[against], name) for key in by_setting]
-    table[["difference", "difference_low", "difference_high"]] = np.array(differences, dtype=float)
+    table[DIFFERENCE] = np.array([_difference(each, values[reference]) for each in values], dtype=float)
     table["is_reference"] = table.index == reference
-    return table
+    table["values"] = pd.Series(values, index=table.index, dtype=object)
+    return table[[*SETTING_COLUMNS, "values"]]
 
 
-def interval(values: Any) -> tuple[float, float, float]:
-    """Return a mean with its interval; no interval from fewer than three seeds."""
-    mean, low, high = mean_interval(values)
-    return (mean, low, high) if len(values) >= MIN_SEEDS_FOR_INTERVAL else (mean, math.nan, math.nan)
-
-
-def _difference(first: pd.DataFrame, second: pd.DataFrame, name: str) -> tuple[float, float, float]:
+def _difference(first: "pd.Series[float]", second: "pd.Series[float]") -> tuple[float, float, float]:
     seeds = first.index.intersection(second.index)
-    if not len(seeds) or name not in first:
-        return math.nan, math.nan, math.nan
-    mean, low, high = paired_interval(first.loc[seeds, name], second.loc[seeds, name])
-    return (mean, low, high) if len(seeds) >= MIN_SEEDS_FOR_INTERVAL else (mean, math.nan, math.nan)
+    return paired_interval(first[seeds], second[seeds])
 
 
 def best_within(settings: pd.DataFrame, transfers_per_client: float) -> pd.DataFrame:

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from benchmark.metrics import metric
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.record import RunRecord
 from benchmark.results.budget import UNLIMITED, Budget, as_budget
-from benchmark.results.frames import COST, best_within, run_table, setting_table
+from benchmark.results.frames import COST, SETTING_COLUMNS, best_within, run_frame, setting_frame, tidy_frame
 from benchmark.styles import distinct_styles
+from data_pipelines.support.messages import unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ class Results:
         records: the runs.
         budget: the budget that `best` and `plot` use by default.
         notes: sentences on data that are generated or reconstructed, and on runs that are left out.
-        failures: one line per run that failed.
+        failures: one line per error, with the number of runs that failed with it.
     """
 
     records: tuple[RunRecord, ...]
@@ -71,25 +71,26 @@ class Results:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """One row per run: data set, method, setting, seed, hyper-parameters and metrics."""
-        return run_table(self.records)
+        return tidy_frame(self.records)
 
     @cached_property
-    def _settings(self) -> pd.DataFrame:
-        return setting_table(self.frame)
-
-    def summary(self) -> pd.DataFrame:
-        """Return one row per setting: means over seeds with 95 % intervals, and paired differences to a reference.
+    def settings(self) -> pd.DataFrame:
+        """One row per setting: means over seeds with 95 % intervals, and paired differences to a reference.
 
         The reference, marked by `is_reference`, is the first setting without communication, or the first setting.
         """
-        return self._settings.copy()
+        return setting_frame(run_frame(self.records))[SETTING_COLUMNS]
+
+    def summary(self) -> pd.DataFrame:
+        """Return a copy of `settings`."""
+        return self.settings.copy()
 
     def only(self, *, dataset: str | None = None, method: str | None = None) -> "Results":
         """Return the results on one data set, or of one method (its name or its label)."""
         records = [
             record
             for record in self.records
-            if dataset in (None, record.stream.name) and method in (None, record.method.name, record.method.card.label)
+            if dataset in (None, record.stream.name) and method in (None, record.method.name, record.method.info.label)
         ]
         if not records:
             names = {record.stream.name for record in self.records}
@@ -106,9 +107,9 @@ class Results:
         limit = self.budget if budget is None else as_budget(budget)
         record = self._one_data_set()
         allowed = limit.per_client(record.stream.size("clients"), record.stream.size("dimension"))
-        settings = best_within(self._settings, allowed)
+        settings = best_within(self.settings, allowed)
         if settings.empty:
-            least = self._settings[COST].min()
+            least = self.settings[COST].min()
             raise ValueError(f"no setting stays within {limit}; the lowest is {least:,.4g} transfers per client")
         row = settings.iloc[0]
         return Best(
@@ -131,8 +132,8 @@ class Results:
 
         record = self._one_data_set()
         axes = plt.subplots(figsize=(7, 4.5))[1] if ax is None else ax
-        styles = distinct_styles((each.method.name, each.method.card.style) for each in self.records)
-        for algorithm, part in self._settings.sort_values(COST).groupby("algorithm", sort=False):
+        styles = distinct_styles((each.method.name, each.method.info.style) for each in self.records)
+        for algorithm, part in self.settings.sort_values(COST).groupby("algorithm", sort=False):
             style = styles[str(algorithm)]
             error = np.vstack([part["mean"] - part["low"], part["high"] - part["mean"]])
             options = {"color": style.colour, "marker": style.marker, "label": part["method"].iloc[0]}
@@ -143,7 +144,7 @@ class Results:
         axes.set_xscale("symlog", linthresh=1)
         axes.set_xlim(left=0)
         axes.set_xlabel("transfers per client")
-        axes.set_ylabel(metric(self._settings["objective"].iloc[0]).label)
+        axes.set_ylabel(metric(self.settings["objective"].iloc[0]).label)
         axes.set_title(record.stream.name)
         axes.legend()
         return axes
@@ -157,7 +158,7 @@ class Results:
         return f"<Results: {runs}; {', '.join(counts)}>" + "".join(f"\n{note}" for note in self._all_notes())
 
     def _repr_html_(self) -> str:
-        settings = self._settings.drop(columns=["dataset"] if self._settings["dataset"].nunique() == 1 else [])
+        settings = self.settings.drop(columns=["dataset"] if self.settings["dataset"].nunique() == 1 else [])
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._all_notes())
         return f"{notes}{settings.to_html(index=False, float_format='{:.4g}'.format, na_rep='–', border=0)}"
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
@@ -23,12 +22,13 @@ from benchmark.records.reader import experiments_with_runs, read
 from benchmark.records.record import RunRecord
 from benchmark.records.recovery import single_writer_lock
 from benchmark.records.store import Store
-from benchmark.records.tags import KIND
+from benchmark.records.tags import KIND, RECORD
 from benchmark.records.tracking import StoreError, absolute_uri, patiently, sqlite_file, tracking_uri
-from benchmark.results.frames import run_table, setting_table
+from benchmark.results.frames import latest_runs
 from benchmark.results.results import Results, results_of
 from data_pipelines.data_label import data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_manifest
+from data_pipelines.support.messages import matching_names, unknown_name
 from data_pipelines.support.secrets import without_user
 
 
@@ -65,20 +65,14 @@ def shown_records(records: Iterable[RunRecord], folder: Path | None = None) -> t
     if choosing := len(current) - len(reported):
         runs = "run" if choosing == 1 else "runs"
         notes.append(f"{choosing:,} {runs} on seeds that choose settings left out")
-    latest = {
-        (each.experiment, each.stream.name, each.stream.source, each.method.name, each.configuration, each.seed): each
-        for each in reported
-    }
-    return list(latest.values()), notes
+    return latest_runs(reported), notes
 
 
 def _labels(records: Iterable[RunRecord], folder: Path) -> list[str]:
     """Return a sentence per data set that is generated or differs from the published one."""
     sources = {record.stream.name: record.stream.source for record in records if not record.stream.is_simulated}
-    labels = {
-        name: data_label(name, source, _manifest(folder / name, source)) for name, source in sorted(sources.items())
-    }
-    return [f"{name}: {label}" for name, label in labels.items() if label]
+    labels = {name: data_label(source, _manifest(folder / name, source)) for name, source in sorted(sources.items())}
+    return [label.of(name) for name, label in labels.items() if label]
 
 
 def _manifest(folder: Path, source: str) -> dict[str, object] | None:
@@ -97,8 +91,8 @@ def exported(names: Sequence[str], per: str = "run", store: str | None = None) -
     records, notes = shown_records(records)
     parts = []
     for experiment in experiments:
-        runs = run_table([record for record in records if record.experiment == experiment])
-        parts.append(runs if per == "run" else setting_table(runs).assign(experiment=experiment))
+        part = Results(tuple(record for record in records if record.experiment == experiment))
+        parts.append(part.frame if per == "run" else part.settings.assign(experiment=experiment))
     table = pd.concat([part for part in parts if len(part)], ignore_index=True) if any(map(len, parts)) else parts[0]
     return table[["experiment", *(name for name in table.columns if name != "experiment")]], notes
 
@@ -107,13 +101,7 @@ def experiments_named(names: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the experiments with runs that have these names or match these patterns; all without names."""
     if not known:
         raise ValueError("there are no finished runs yet; start with `fedbandit run`")
-    selection: dict[str, None] = {}
-    for pattern in names or ["*"]:
-        matches = [name for name in known if fnmatchcase(name, pattern)]
-        if not matches:
-            raise unknown_name("experiment with finished runs", pattern, known)
-        selection |= dict.fromkeys(matches)
-    return list(selection)
+    return matching_names("experiment with finished runs", names, known)
 
 
 def as_bytes(table: pd.DataFrame, kind: str) -> bytes:
@@ -223,9 +211,9 @@ def _archived(store: Store) -> list[RunRecord]:
                     [experiment_id], f"tags.`{KIND}` = 'run'", ViewType.DELETED_ONLY, 1000, page_token=token
                 ),
             )
-            for run in page:
+            for run in (run for run in page if RECORD in run.data.tags):
                 about = {"run_id": run.info.run_id, "experiment": name, "status": run.info.status}
-                records.append(RunRecord.from_mlflow(run.data.params, run.data.tags, run.data.metrics, **about))
+                records.append(RunRecord.from_mlflow(run.data.tags, run.data.metrics, **about))
             token = page.token
             if not token:
                 break

@@ -4,17 +4,21 @@ Only what changed is written, at the end of a sweep, by the process that writes 
 next sweep does it. Nothing reads these runs as results: a result is a run of kind `run`.
 """
 
-import hashlib
-import json
+import io
 import math
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
-from benchmark.plan.algorithm_names import number_text
-from benchmark.plan.experiment import Experiment
+import numpy as np
+from numpy.typing import NDArray
+
+from algorithms.hyperparameters import number_text
+from benchmark.metrics import CURVE_SUFFIX, curve_names, curves_to_show, metric
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.records.content import RunContent, StoredAggregate
 from benchmark.records.data_identity import earlier_code_sentences, split_by_code
 from benchmark.records.provenance import sweep_tags
@@ -23,10 +27,10 @@ from benchmark.records.record import RunRecord
 from benchmark.records.store import MAX_PARAMETER, Store, storable_texts
 from benchmark.records.tags import AGGREGATE, CONTENT, KIND, SOURCE
 from benchmark.records.tracking import patiently, sqlite_file
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, t_quantile
 from benchmark.styles import style
 from benchmark.ui.chart_views import chart_fragment, save_chart_views, save_overview_view
-from benchmark.ui.curves import Curves, as_curves, curve_files
-from benchmark.ui.settings import PER_CLIENT, SEEDS, Setting, metric_name, settings_of
+from benchmark.ui.settings import Line, Setting, settings_of
 from data_pipelines.support.messages import storable
 
 OVERVIEW = "overview"
@@ -34,7 +38,6 @@ TITLE = "All experiments, one line each"
 DESCRIPTION = (
     "Open a line to read what the experiment is, and to follow the link to its chart. The numbers are means over seeds."
 )
-RUNS, SETTINGS = "finished runs", "settings"
 
 FORMAT = 1
 """Increased when the content of the pages changes: then all are rewritten once."""
@@ -47,82 +50,21 @@ MAX_NAME, MAX_TEXT = 250, 5000
 BATCH = 1000
 """Runs whose curves are in memory at a time; their settings are written in one transaction."""
 
+TABLE, PICTURE = "curve.csv", "curve.png"
+SIZE, DOTS_PER_INCH = (8.0, 3.2), 80
 
-def overview_experiment() -> Experiment:
-    """Return the experiment whose runs are the lines; it has no streams and methods of its own."""
-    return Experiment.model_construct(name=OVERVIEW, title=TITLE, description=DESCRIPTION)
+Curve = NDArray[np.float64]
+"""Two rows: steps, and the sums up to and including them."""
+
+Curves = Mapping[str, Curve]
+"""The curves of a run, by name."""
+
+Bands = dict[str, tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]
+"""Steps, means, and the ends of the 95 % intervals, by metric."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """The line of an experiment.
-
-    Args:
-        experiment: its name.
-        about: its title and description, in plain text.
-        settings: its reported settings.
-        runs: the number of its finished runs.
-        link: where its chart is.
-        left_out: sentences on finished runs that no setting includes.
-    """
-
-    experiment: str
-    about: str
-    settings: Sequence[Setting]
-    runs: int
-    link: str
-    left_out: Sequence[str] = ()
-
-    @property
-    def name(self) -> str:
-        """The title and the name of the experiment."""
-        title = self.about.partition(". ")[0].rstrip(".")
-        return f"{title} ({self.experiment})" if title else self.experiment
-
-    @property
-    def best(self) -> Setting | None:
-        """The best setting of a contender, or of any method if there is none; None without a value."""
-        rated = [setting for setting in self.settings if math.isfinite(setting.mean(setting.objective.name)[0])]
-        contenders = [setting for setting in rated if setting.first.method.card.role == "contender"] or rated
-        names = {setting.objective.name for setting in contenders}
-        if len(names) != 1:  # simulated and real streams are not compared
-            return None
-        return max(contenders, key=lambda setting: setting.objective.sign * setting.mean(setting.objective.name)[0])
-
-    def values(self) -> dict[str, float]:
-        """Return the headline numbers."""
-        values = {RUNS: float(self.runs), SETTINGS: float(len(self.settings))}
-        if self.settings:
-            values[SEEDS] = float(max(len(setting.runs) for setting in self.settings))
-        if (best := self.best) is not None:
-            means = best.values()
-            values[f"best {metric_name(best.objective)}"] = means[metric_name(best.objective)]
-            if PER_CLIENT in means:
-                values[f"{PER_CLIENT} of the best"] = means[PER_CLIENT]
-        return values
-
-    def tags(self) -> dict[str, str]:
-        """Return the tags to show first."""
-        best = self.best
-        return {
-            "Experiment": self.experiment,
-            "Data": "; ".join(dict.fromkeys(setting.data for setting in self.settings)),
-            "Methods": ", ".join(dict.fromkeys(setting.method for setting in self.settings)),
-            "Best": f"{best.method} {best.text}".strip() if best else "–",
-        }
-
-    def description(self) -> str:
-        """Describe the experiment; a link leads to its chart."""
-        best = self.best
-        sentence = f"\n\nBest setting: {best.description()}" if best else ""
-        labels = dict.fromkeys(each.label for each in self.settings)
-        warnings = "".join(f"\n\n{text}" for text in (*labels, *self.left_out) if text)
-        return f"{self.about}\n\n[Open the chart of {self.experiment}]({self.link}){sentence}{warnings}"
-
-    def digest(self, version: int) -> str:
-        """Hash its content."""
-        content = [version, self.name, self.values(), self.tags(), self.description()]
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+OVERVIEW_INFO = ExperimentInfo(OVERVIEW, TITLE, DESCRIPTION)
+"""The experiment whose runs are the lines."""
 
 
 def update_pages(
@@ -239,7 +181,7 @@ def _setting_content(
 ) -> RunContent:
     """Return the run that shows a setting."""
     first, now = setting.first, int(time.time() * 1000)
-    colour = style(first.method.card.style).colour
+    colour = style(first.method.info.style).colour
     tags = {
         "Method": setting.method,
         "Setting": setting.text or "–",
@@ -323,7 +265,7 @@ def _write_overview(store: Store, lines: Sequence[Line], stored: Mapping[str, Se
     found = store.find(OVERVIEW)
     if not changed or (found is not None and found.lifecycle_stage != "active"):  # somebody deleted it
         return
-    experiment_id = store.experiment_id(overview_experiment())
+    experiment_id = store.experiment_id(OVERVIEW_INFO)
     for line in changed:
         same = stored.get(line.experiment, ())
         tags = {
@@ -363,3 +305,81 @@ def _remove_if_empty(store: Store, experiment_id: str) -> None:
 
     if not store.client.search_runs([experiment_id], run_view_type=ViewType.ALL, max_results=1):
         patiently(store.uri, lambda: store.client.delete_experiment(experiment_id))
+
+
+def as_curves(points: Mapping[str, Sequence[tuple[int, float]]]) -> Curves:
+    """Return the recorded points of a run's curves as arrays."""
+    return {name: np.array(sorted(curve), dtype=np.float64).reshape(-1, 2).T for name, curve in points.items()}
+
+
+def mean_curves(runs: Sequence[Curves]) -> Bands:
+    """Average the curves of runs at the steps that all of them have; a curve that a run lacks is left out."""
+    bands: Bands = {}
+    for name in [name for name in curve_names() if runs and all(name in run for run in runs)]:
+        curves = [run[name] for run in runs]
+        steps = curves[0][0]
+        for curve in curves[1:]:
+            steps = np.intersect1d(steps, curve[0])
+        values = np.array([curve[1][np.isin(curve[0], steps)] for curve in curves])
+        mean = values.mean(axis=0)
+        half = np.full(len(steps), np.nan)
+        if len(runs) >= MIN_SEEDS_FOR_INTERVAL:
+            half = t_quantile(len(runs) - 1) * values.std(axis=0, ddof=1) / len(runs) ** 0.5
+        bands[name.removesuffix(CURVE_SUFFIX)] = (steps, mean, mean - half, mean + half)
+    return bands
+
+
+def curve_files(runs: Sequence[Curves], title: str, colour: str) -> dict[str, bytes]:
+    """Return the table and the picture of a setting; nothing without curves."""
+    bands = {name: band for name, band in mean_curves(runs).items() if len(band[0])}
+    if not bands:
+        return {}
+    names = [name.removesuffix(CURVE_SUFFIX) for name in curves_to_show([name + CURVE_SUFFIX for name in bands])]
+    drawn = {name: bands[name] for name in names}
+    return {TABLE: table(bands).encode(), PICTURE: picture(drawn, title, colour)}
+
+
+def table(bands: Bands) -> str:
+    """Return CSV with one row per step: means, and the ends of their intervals (empty with fewer than three seeds)."""
+    import pandas as pd
+
+    columns = []
+    for name, (steps, *series) in bands.items():
+        named = zip((name, f"{name}_low", f"{name}_high"), series, strict=True)
+        columns.append(pd.DataFrame(dict(named), index=pd.Index(steps.astype(np.int64), name="step")))
+    text: str = pd.concat(columns, axis=1).to_csv(lineterminator="\n", float_format="%.10g")
+    return text
+
+
+def picture(bands: Bands, title: str, colour: str) -> bytes:
+    """Draw each curve with its band."""
+    figure = _figure(tuple(bands))
+    figure.texts[0].set_text(title)
+    for axes, (steps, mean, low, high) in zip(figure.axes, bands.values(), strict=True):
+        for artist in (*axes.lines, *axes.collections):
+            artist.remove()
+        axes.plot(steps, mean, color=colour)
+        if np.isfinite(low).all():
+            axes.fill_between(steps, low, high, color=colour, alpha=0.25, linewidth=0)
+        axes.relim()
+        axes.autoscale()
+    buffer = io.BytesIO()
+    figure.canvas.print_png(buffer)
+    return buffer.getvalue()
+
+
+@lru_cache(maxsize=4)
+def _figure(names: tuple[str, ...]) -> Any:
+    """Return a figure with empty axes for these metrics; it is drawn into again and again, which saves time."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE, dpi=DOTS_PER_INCH)
+    FigureCanvasAgg(figure)
+    figure.subplots_adjust(left=0.1, right=0.98, bottom=0.16, top=0.86, wspace=0.3)
+    figure.text(0.5, 0.92, "", ha="center", fontsize=10)
+    for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+        axes.set_xlabel("step")
+        axes.set_ylabel(metric(name).plain_axis_label())
+        axes.grid(alpha=0.3)
+    return figure

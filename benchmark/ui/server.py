@@ -1,6 +1,8 @@
 """The MLflow UI on this machine: on loopback by default, opened on the chart view of an experiment."""
 
+import ipaddress
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,7 +18,6 @@ import requests
 from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
-from benchmark.plan.unknown_name import unknown_name
 from benchmark.records.reader import experiments_with_runs
 from benchmark.records.recovery import single_writer_lock
 from benchmark.records.search import newest_sweeps
@@ -24,10 +25,17 @@ from benchmark.records.store import ARTIFACTS, Store
 from benchmark.records.tracking import TELEMETRY_OFF, StoreError, absolute_uri, sqlite_file
 from benchmark.ui.app import ROOT_VARIABLE
 from benchmark.ui.chart_views import chart_link
-from benchmark.ui.hosts import LOOPBACK, address_to_open, allowed_hosts
 from benchmark.ui.pages import OVERVIEW, update_pages
+from data_pipelines.support.messages import unknown_name
 from data_pipelines.support.secrets import without_secrets, without_user
 
+LOOPBACK = "127.0.0.1"
+NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
+WARNING = """\
+warning: --host {host}: anyone who can reach this machine can read, change and delete all runs without a password.
+  To require passwords, use MLflow's own server: pip install 'mlflow[auth]'; set MLFLOW_FLASK_SERVER_SECRET_KEY
+  and MLFLOW_AUTH_ADMIN_PASSWORD; mlflow server --app-name basic-auth --backend-store-uri … --allowed-hosts NAME:PORT;
+  then set MLFLOW_TRACKING_URI, MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD here. See docs/reliability.md."""
 FIRST_PORT = 5000
 PORTS_TRIED = 100
 SECONDS_TO_START = 60.0
@@ -94,6 +102,64 @@ def prepare_pages(uri: str) -> None:
             update_pages(store, names)
     except StoreError:  # another sweep is writing: it updates the pages when it ends
         return
+
+
+def check_host(host: str) -> None:
+    """Raise a ValueError unless `host` is an address of this machine."""
+    try:
+        if not (NAME.fullmatch(host) or _address(host)):
+            raise ValueError
+        family, kind, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.bind(address)
+    except (OSError, ValueError):
+        raise ValueError(f"--host must be an address of this machine, such as 127.0.0.1, got {host!r}") from None
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a host."""
+    address = _address(host)
+    return host == "localhost" if address is None else address.is_loopback
+
+
+def allowed_hosts(host: str, port: int) -> str:
+    """Return the value of `--allowed-hosts`: all names of this machine that lead to this host, and no others.
+
+    MLflow's own list contains patterns such as `10.*`, which also match `10.attacker.example`: an attacker's page could
+    then read the runs through the browser of a user of this machine (DNS rebinding).
+    """
+    names = {"localhost", LOOPBACK, _bracketed(host)}
+    if not is_loopback(host):
+        names |= {socket.gethostname(), socket.getfqdn()}
+    address = _address(host)
+    if address is not None and address.is_unspecified:
+        import psutil
+
+        entries = [entry for entries in psutil.net_if_addrs().values() for entry in entries]
+        own = {
+            entry.address.partition("%")[0] for entry in entries if entry.family in (socket.AF_INET, socket.AF_INET6)
+        }
+        names = (names | {_bracketed(name) for name in own}) - {_bracketed(host)}
+    return ",".join(f"{name}:{port}" for name in sorted(names))
+
+
+def address_to_open(host: str, port: int) -> str:
+    """Return the URL of the UI on this machine."""
+    address = _address(host)
+    if address is not None and address.is_unspecified:
+        host = LOOPBACK if address.version == 4 else "::1"
+    return f"http://{_bracketed(host)}:{port}"
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def free_port(first: int = FIRST_PORT, host: str = LOOPBACK) -> int:

@@ -1,4 +1,4 @@
-"""Settings: runs that only differ in their seeds, and their means."""
+"""What MLflow's pages show: settings, which are runs that only differ in their seeds, and a line per experiment."""
 
 import hashlib
 import json
@@ -6,15 +6,16 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from benchmark.metrics import Metric, objective
-from benchmark.records.data_identity import data_versions, split_by_code
+from benchmark.records.data_identity import split_by_code
 from benchmark.records.record import SIZES, RunRecord, encoded
 from benchmark.records.stream_names import dataset_label, stream_name
-from benchmark.results.frames import cost, interval, setting_names
-from data_pipelines.data_label import LABELS, data_label
+from benchmark.results.frames import COST, cost, means, setting_texts
+from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest
 
 LOG_COMMUNICATION = "log10 of communication"
@@ -22,9 +23,7 @@ LOG_COMMUNICATION = "log10 of communication"
 
 COMMUNICATION, PER_CLIENT, FULL_PER_CLIENT = "communication", "transfers per client", "full transfers per client"
 SEEDS, SECONDS = "seeds", "running time in seconds"
-MAX_TEXT = 120
-"""Characters of the text of a setting."""
-
+RUNS, SETTINGS = "finished runs", "settings"
 NOT_IN_NAMES = re.compile(r"[^\w .\-/]")
 """Characters that MLflow refuses in the name of a metric."""
 
@@ -47,7 +46,7 @@ class Setting:
     stream: str
     runs: tuple[RunRecord, ...]
     run_ids: tuple[str, ...]
-    label: str = ""
+    label: DataLabel = field(default_factory=DataLabel)
 
     @property
     def first(self) -> RunRecord:
@@ -62,13 +61,12 @@ class Setting:
     @property
     def method(self) -> str:
         """The name of its method for people."""
-        return self.first.method.card.label
+        return self.first.method.info.label
 
     @property
     def data(self) -> str:
         """The name of its stream for people, with the kind of the warning."""
-        kind = next((kind for kind in LABELS if self.label.startswith(kind)), "")
-        return self.stream + (f" ({kind})" if kind else "")
+        return self.stream + (f" ({self.label.kind})" if self.label.kind else "")
 
     @property
     def objective(self) -> Metric:
@@ -81,26 +79,27 @@ class Setting:
         seeds = f"{len(self.runs)} seed{'s' * (len(self.runs) > 1)}{'' if self.is_reported else ' for choosing'}"
         return f"{' '.join(filter(None, (self.method, self.text)))} on {self.data}, {seeds}"
 
-    def mean(self, name: str) -> tuple[float, float, float]:
-        """Return the mean of a metric over the seeds, and its 95 % interval; NaN where there is none."""
-        return interval([run.metrics.get(name, math.nan) for run in self.runs])
+    @cached_property
+    def means(self) -> dict[str, float]:
+        """The means over its seeds, and the ends of their 95 % intervals; NaN where there is none."""
+        names = (self.objective.name, "communication", "kernel_seconds")
+        columns = {name: [run.metrics.get(name, math.nan) for run in self.runs] for name in names}
+        clients = [float(run.stream.size("clients")) for run in self.runs]
+        return means({**columns, COST: [cost(run) for run in self.runs], "clients": clients})
 
     def values(self) -> dict[str, float]:
         """Return its means by the names that MLflow's pages show; those that are not defined are left out."""
-        goal = metric_name(self.objective)
-        mean, low, high = self.mean(self.objective.name)
-        communication = self.mean("communication")[0]
-        clients = _mean([run.stream.size("clients") for run in self.runs])
+        row, name, goal = self.means, self.objective.name, metric_name(self.objective)
         values = {
-            goal: mean,
-            f"{goal} low": low,
-            f"{goal} high": high,
+            goal: row[name],
+            f"{goal} low": row[f"{name}_low"],
+            f"{goal} high": row[f"{name}_high"],
             SEEDS: float(len(self.runs)),
-            LOG_COMMUNICATION: math.log10(1 + communication),
-            PER_CLIENT: communication / clients if clients > 0 else math.nan,
-            FULL_PER_CLIENT: _mean([cost(run) for run in self.runs]),
-            COMMUNICATION: communication,
-            SECONDS: self.mean("kernel_seconds")[0],
+            LOG_COMMUNICATION: math.log10(1 + row["communication"]),
+            PER_CLIENT: row["communication"] / row["clients"] if row["clients"] > 0 else math.nan,
+            FULL_PER_CLIENT: row[COST],
+            COMMUNICATION: row["communication"],
+            SECONDS: row["kernel_seconds"],
         }
         return {name: value for name, value in values.items() if math.isfinite(value)}
 
@@ -129,6 +128,77 @@ class Setting:
         return _digest([version, self.name, self.label, [run.run_id for run in self.runs], sorted(self.run_ids)])
 
 
+@dataclass(frozen=True)
+class Line:
+    """The line of an experiment.
+
+    Args:
+        experiment: its name.
+        about: its title and description, in plain text.
+        settings: its reported settings.
+        runs: the number of its finished runs.
+        link: where its chart is.
+        left_out: sentences on finished runs that no setting includes.
+    """
+
+    experiment: str
+    about: str
+    settings: Sequence[Setting]
+    runs: int
+    link: str
+    left_out: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The title and the name of the experiment."""
+        title = self.about.partition(". ")[0].rstrip(".")
+        return f"{title} ({self.experiment})" if title else self.experiment
+
+    @property
+    def best(self) -> Setting | None:
+        """The best setting of a contender, or of any method if there is none; None without a value."""
+        rated = [setting for setting in self.settings if math.isfinite(setting.means[setting.objective.name])]
+        contenders = [setting for setting in rated if setting.first.method.info.role == "contender"] or rated
+        names = {setting.objective.name for setting in contenders}
+        if len(names) != 1:  # simulated and real streams are not compared
+            return None
+        return max(contenders, key=lambda setting: setting.objective.sign * setting.means[setting.objective.name])
+
+    def values(self) -> dict[str, float]:
+        """Return the headline numbers."""
+        values = {RUNS: float(self.runs), SETTINGS: float(len(self.settings))}
+        if self.settings:
+            values[SEEDS] = float(max(len(setting.runs) for setting in self.settings))
+        if (best := self.best) is not None:
+            means = best.values()
+            values[f"best {metric_name(best.objective)}"] = means[metric_name(best.objective)]
+            if PER_CLIENT in means:
+                values[f"{PER_CLIENT} of the best"] = means[PER_CLIENT]
+        return values
+
+    def tags(self) -> dict[str, str]:
+        """Return the tags to show first."""
+        best = self.best
+        return {
+            "Experiment": self.experiment,
+            "Data": "; ".join(dict.fromkeys(setting.data for setting in self.settings)),
+            "Methods": ", ".join(dict.fromkeys(setting.method for setting in self.settings)),
+            "Best": f"{best.method} {best.text}".strip() if best else "–",
+        }
+
+    def description(self) -> str:
+        """Describe the experiment; a link leads to its chart."""
+        best = self.best
+        sentence = f"\n\nBest setting: {best.description()}" if best else ""
+        labels = dict.fromkeys(each.label for each in self.settings)
+        warnings = "".join(f"\n\n{text}" for text in (*labels, *self.left_out) if text)
+        return f"{self.about}\n\n[Open the chart of {self.experiment}]({self.link}){sentence}{warnings}"
+
+    def digest(self, version: int) -> str:
+        """Hash its content."""
+        return _digest([version, self.name, self.values(), self.tags(), self.description()])
+
+
 def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     """Return the settings of finished runs of one experiment, given in the order in which they ended.
 
@@ -136,12 +206,14 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     """
     records, _ = split_by_code(records)
     groups: dict[str, list[RunRecord]] = defaultdict(list)
-    for record, version in zip(records, data_versions(records), strict=True):
-        groups[setting_key(record, version)].append(record)
+    for record in records:
+        groups[setting_key(record)].append(record)
     examples = {key: runs[0] for key, runs in groups.items()}
-    texts, streams = _texts(examples), _streams(examples)
+    names = [stream_name(run.stream) for run in examples.values()]
+    texts = dict(zip(examples, setting_texts([*examples.values()], names, hidden=SIZES), strict=True))
+    streams = _streams(examples)
     settings = []
-    labels: dict[tuple[str, str, str], str] = {}
+    labels: dict[tuple[str, str, str], DataLabel] = {}
     for key, runs in groups.items():
         latest = {run.seed: run for run in runs}
         data = (runs[-1].stream.name, runs[-1].stream.source, runs[-1].stream.prepared)
@@ -152,11 +224,11 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     return settings
 
 
-def setting_key(record: RunRecord, data_version: str) -> str:
+def setting_key(record: RunRecord) -> str:
     """Return a key that is equal for runs on the same data that only differ in their seed, for the same purpose."""
     stream, method = record.stream, record.method
     return _digest(
-        [stream_name(stream), stream.source, data_version, method.name, record.purpose]
+        [stream_name(stream), stream.source, stream.prepared, method.name, record.purpose]
         + [[name, _plain(value)] for name, value in record.configuration.items()]
     )
 
@@ -166,9 +238,9 @@ def metric_name(metric: Metric) -> str:
     return NOT_IN_NAMES.sub("", metric.label).strip()
 
 
-def label_of(name: str, source: str, prepared: str) -> str:
+def label_of(name: str, source: str, prepared: str) -> DataLabel:
     """Return the warning to show with results on these data; empty if they are official and complete."""
-    return data_label(name, source, _manifest(name, prepared))
+    return data_label(source, _manifest(name, prepared))
 
 
 def _manifest(name: str, prepared: str) -> dict[str, Any] | None:
@@ -178,21 +250,6 @@ def _manifest(name: str, prepared: str) -> dict[str, Any] | None:
     except NotPreparedError:
         return None
     return manifest if manifest.get("fingerprint") == prepared else None
-
-
-def _texts(runs: Mapping[str, RunRecord]) -> dict[str, str]:
-    """Return the text of each setting, given one of its runs: the values that differ between those of its method."""
-    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for key, run in runs.items():
-        groups[stream_name(run.stream), run.method.name].append(key)
-    texts: dict[str, str] = {}
-    for keys in groups.values():
-        group = [runs[key] for key in keys]
-        values = [{**_without_sizes(run.stream.options), **run.method.parameters} for run in group]
-        parameters = {run.method.front_parameter for run in group}
-        names = setting_names([_front(run) for run in group], values, parameters)
-        texts |= {key: _cut(name) for key, name in zip(keys, names, strict=True)}
-    return texts
 
 
 def _streams(runs: Mapping[str, RunRecord]) -> dict[str, str]:
@@ -208,28 +265,6 @@ def _streams(runs: Mapping[str, RunRecord]) -> dict[str, str]:
             values = ", ".join(f"{size}={sizes[key][size]}" for size in differing if sizes[key][size] is not None)
             names[key] = f"{name} ({values})" if values else name
     return names
-
-
-def _without_sizes(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name not in SIZES}
-
-
-def _front(run: RunRecord) -> str:
-    """Return the value on the front with its symbol, such as γ=5; empty without one."""
-    value, number = run.method.front_value, run.method.front_number
-    if value is None:
-        return ""
-    text = _cut(str(value)) if math.isnan(number) else "∞" if math.isinf(number) else f"{number:g}"
-    return f"{run.method.card.symbol}={text}"
-
-
-def _cut(text: str) -> str:
-    """Shorten a long text, such as one value per client."""
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
-
-
-def _mean(numbers: Sequence[float]) -> float:
-    return sum(numbers) / len(numbers)
 
 
 def _plain(value: Any) -> Any:

@@ -1,8 +1,9 @@
-"""One-line messages without control characters, suggestions for names, and texts that every database can store."""
+"""One-line messages without control characters, names that users write, and texts that every database can store."""
 
 import difflib
 import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
 MAX_LENGTH = 2000
 NOT_STORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -22,6 +23,25 @@ def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     same_letters = [known for known in names if known.lower() == name.lower()]
     matches = same_letters or difflib.get_close_matches(name[:100], names, n=1, cutoff=0.5)
     return f" (did you mean {matches[0]}?)" if matches else ""
+
+
+def unknown_name(what: str, name: str, known_names: Iterable[str]) -> ValueError:
+    """Return the error for a name that is not one of the known names, which suggests the most similar one."""
+    names = sorted(known_names)
+    hint = did_you_mean(name, names)
+    return ValueError(one_line(f"unknown {what} {name!r}{hint}; expected one of: {', '.join(names) or 'none'}"))
+
+
+def matching_names(what: str, patterns: Iterable[str], known_names: Iterable[str]) -> list[str]:
+    """Return the known names that match the patterns, each once; without patterns, all; raise if one matches none."""
+    known = list(known_names)
+    names: dict[str, None] = {}
+    for pattern in [*patterns] or ["*"]:
+        matches = [name for name in known if fnmatchcase(name, pattern)]
+        if not matches:
+            raise unknown_name(what, pattern, known)
+        names |= dict.fromkeys(matches)
+    return list(names)
 
 
 def storable(text: str) -> str:

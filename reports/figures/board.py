@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmark.board.entries import Entry
+from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult
 from benchmark.charts.chart import GREY, Axis, Cell, Level, Matrix, Panel, Series, drawn_values, numbers, span
 from benchmark.statistics.budgets import random_score
@@ -105,7 +105,7 @@ def score_points(result: BoardResult) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "entry", "budget", "score", "low", "high"])
 
 
-def _named(entry: Entry, budget: float) -> dict[str, Any]:
+def _named(entry: MethodRow, budget: float) -> dict[str, Any]:
     return {"method": entry.label, "entry": entry.name, "budget": budget_text(budget)}
 
 

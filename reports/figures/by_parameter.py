@@ -19,8 +19,8 @@ from benchmark.charts.chart import (
     span,
 )
 from benchmark.metrics import metric
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
-from reports.analysis.seeds import over_seeds
+from benchmark.results.frames import over_seeds, threshold_text
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from reports.figures.fronts import STATED, front_figure, stated_points
 from reports.labels import (
     algorithm_label,
@@ -30,7 +30,6 @@ from reports.labels import (
     seeds_line,
     seeds_note,
     seeds_sentence,
-    threshold_text,
 )
 from reports.paper import paper
 from reports.read.context import Context

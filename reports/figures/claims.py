@@ -3,9 +3,10 @@
 import pandas as pd
 
 from benchmark.charts.chart import Cell, Matrix
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import ClaimVerdict
-from reports.analysis.claims import DIRECTION, MEANINGS, judged_claims
+from reports.analysis.claims import DIRECTION, judged_claims
+from reports.page.glossary import MEANINGS
 from reports.paper import variant_labels
 from reports.read.context import Context
 from reports.read.results import Results

@@ -25,9 +25,9 @@ from benchmark.charts.chart import (
 )
 from benchmark.charts.with_matplotlib import INSET, omitted_labels
 from benchmark.metrics import Metric, metric, objective
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from benchmark.results.frames import over_seeds, threshold_text
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.styles import Style
-from reports.analysis.seeds import over_seeds
 from reports.labels import (
     algorithm_label,
     curve_styles,
@@ -37,7 +37,6 @@ from reports.labels import (
     seeds_line,
     seeds_note,
     seeds_sentence,
-    threshold_text,
     variant_text,
 )
 from reports.paper import paper, stream_of

@@ -7,7 +7,7 @@ import pandas as pd
 
 from benchmark.charts.chart import Axis, Panel, Series, log_span, numbers, span
 from benchmark.metrics import CURVE_SUFFIX, metric, objective
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from reports.analysis.over_time import NORMALISED_CURVE, ROLES, chosen_series, curve_of, runs_without
 from reports.analysis.over_time import Series as Selected
 from reports.figures.fronts import has_own_table_only

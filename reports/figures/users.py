@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from benchmark.charts.chart import CONTRASTS, Axis, Label, Level, Panel, Series, drawn_values, numbers, span
-from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.intervals import mean_interval
 from reports.analysis.users import (
     ASSIGNMENTS,
     EXPERIMENT,

@@ -6,17 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.method_card import is_rule
 from benchmark.metrics import Metric, objective
-from benchmark.results.frames import COST, best_within, interval
-from benchmark.statistics.budgets import full_transfers
-from benchmark.statistics.paired import paired_interval
-from benchmark.statistics.seeds import number_of_seeds
-from benchmark.statistics.verdicts import MARGIN_SHARE, Verdict, equivalence_margin, no_statement, verdict
+from benchmark.protocol import load_protocol
+from benchmark.results.frames import COST, PREFIX, best_within, setting_frame, setting_text, variants
+from benchmark.statistics.intervals import number_of_seeds, paired_interval
+from benchmark.statistics.verdicts import Verdict, equivalence_margin, no_statement, verdict
 from reports.labels import algorithm_label, dataset_label, front_text, reference_label, variant_text
-from reports.read.differences import PREFIX
 from reports.read.methods import method
-from reports.read.run_table import variants
 from reports.tables.settings import stream_options
 
 FEW = 10.0
@@ -46,39 +42,15 @@ def on_same_streams(runs: pd.DataFrame, all_runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def settings_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per setting of each contender: values by seed, mean, interval, full transfers per client."""
-    goal = objective(runs["source"])
-    rows = []
-    for (algorithm, _), part in runs.groupby(["algorithm", "configuration"]):
-        if method(str(algorithm)).role != "contender":
-            continue
-        mean, low, high = interval(part[goal.name])
-        first = part.iloc[0]
-        parts = (front_text(str(algorithm), float(first["threshold"])), variant_text(str(first["variant"])))
-        rows.append(
-            {
-                "dataset": "",
-                "algorithm": str(algorithm),
-                "objective": goal.name,
-                "setting": ", ".join(filter(None, parts)),
-                "seeds": len(part),
-                COST: _cost(part),
-                "mean": mean,
-                "low": low,
-                "high": high,
-                "values": part.drop_duplicates("seed").set_index("seed")[goal.name],
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _cost(runs: pd.DataFrame) -> float:
-    """Return full transfers per client; runs of older versions only recorded the number of transfers."""
-    numbers, dimension = runs["numbers_per_client"].mean(), int(runs["dimension"].iloc[0])
-    if not math.isnan(numbers) and dimension > 0:
-        return full_transfers(float(numbers), dimension)
-    clients = runs["clients"].mean()
-    return float(runs["communication"].mean() / clients) if clients > 0 else math.nan
+    """Return the settings of each contender, see `setting_frame`."""
+    contenders = runs[[method(str(name)).role == "contender" for name in runs["algorithm"]]]
+    columns = (contenders[name] for name in ("algorithm", "threshold", "variant"))
+    texts = [
+        setting_text(front_text(str(name), float(threshold)), variant_text(str(variant)))
+        for name, threshold, variant in zip(*columns, strict=True)
+    ]
+    named = contenders.assign(dataset="", setting=texts).sort_values(["algorithm", "configuration"], kind="stable")
+    return setting_frame(named, by=("dataset", "algorithm", "configuration"))
 
 
 def short(value: float) -> str:
@@ -97,9 +69,7 @@ def rule_sentence(runs: pd.DataFrame, settings: pd.DataFrame, where: str = "") -
     """Return which rule without a model has a better mean than every setting of every method; empty if none has."""
     goal, best = objective(runs["source"]), _leader(settings, math.inf)
     pairs = zip(runs["algorithm"], runs["configuration"], strict=True)
-    rules = runs[[is_rule(method(str(name)).role, configuration) for name, configuration in pairs]].dropna(
-        subset=[goal.name]
-    )
+    rules = runs[[method(str(name)).is_rule(configuration) for name, configuration in pairs]].dropna(subset=[goal.name])
     if rules.empty or best is None:
         return ""
     means = rules.groupby(["algorithm", "variant"], as_index=False)[goal.name].mean()
@@ -158,17 +128,20 @@ def _communication(settings: pd.DataFrame, goal: Metric, by_chance: float) -> st
 def _verdict_text(alone: Leader, shared: Leader, goal: Metric, by_chance: float) -> str:
     seeds = alone["values"].dropna().index.intersection(shared["values"].dropna().index)
     ends = paired_interval(goal.sign * shared["values"][seeds], goal.sign * alone["values"][seeds])[1:]
+    rules = load_protocol().comparison
     gain = goal.sign * (alone["mean"] - by_chance)
-    margin = 0.0 if math.isnan(gain) else equivalence_margin(gain, "regret")  # as a score of regret, 0 is by chance
+    # As a score of regret, 0 is by chance.
+    margin = 0.0 if math.isnan(gain) else equivalence_margin(gain, "regret", rules.margin)
     verb = "raises" if goal.sign > 0 else "lowers"
     texts = {
-        Verdict.NONE: no_statement([len(seeds)]),
+        Verdict.NONE: no_statement([len(seeds)], rules.min_report_seeds),
         Verdict.BETTER: f"Communication {verb} {goal.label} by {abs(shared['mean'] / alone['mean'] - 1):.0%}",
         Verdict.WORSE: "Communication does not help",
-        Verdict.EQUIVALENT: f"Communication changes little (by less than {MARGIN_SHARE:.0%} of the gain over chance)",
+        Verdict.EQUIVALENT: f"Communication changes little (by less than {rules.margin:.0%} of the gain over chance)",
         Verdict.UNDECIDED: "Whether communication helps is undecided",
     }
-    return texts[verdict(*ends, margin, same_configuration=False, seeds=len(seeds))]
+    found = verdict(*ends, margin, same_configuration=False, seeds=len(seeds), min_seeds=rules.min_report_seeds)
+    return texts[found]
 
 
 def _leader(settings: pd.DataFrame, budget: float) -> Leader | None:

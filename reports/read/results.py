@@ -18,12 +18,12 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 
 from benchmark.plan.experiment import experiment_names
+from benchmark.protocol import load_protocol
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
     earlier_code_sentences,
     fingerprints_prepared_now,
-    is_made_from,
     left_out_sentences,
     split_by_code,
     split_by_data,
@@ -31,11 +31,11 @@ from benchmark.records.data_identity import (
 from benchmark.records.reader import read, read_curves, read_sweeps
 from benchmark.records.record import COMMIT, RunRecord
 from benchmark.records.tracking import tracking_uri
-from benchmark.statistics.seeds import split_by_purpose
+from benchmark.results.frames import columns, latest_runs, run_frame
 from data_pipelines.prepare.prepared import data_folder
 from reports.read.boards import StoredBoard, of_boards, read_boards
 from reports.read.experiment_files import About, about_experiment, about_from_note
-from reports.read.run_table import as_runs, columns, failures, keep_latest
+from reports.read.methods import remember_methods
 from reports.read.tuned import tuned_experiment
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Results:
     """The finished runs of a store: on one version of each data set, and by one version of each method's code.
 
     Attributes:
-        runs: one row per run, with the columns `run_table.columns()`.
+        runs: one row per run, with the columns `columns()`.
         uri: the store.
         sweeps: one row per sweep: experiment, profile, status.
         failed: runs that failed and have not been completed since: experiment, name, error.
@@ -109,7 +109,7 @@ class Results:
     @cached_property
     def all_runs(self) -> pd.DataFrame:
         """The runs, those of boards and those with a tuned α, all on report seeds."""
-        _, tuned = split_by_purpose(self.tuning)
+        _, tuned = load_protocol().seeds.split(self.tuning)
         further = [frame for frame in (self.board_runs, tuned) if len(frame)]
         return pd.concat([self.runs, *further], ignore_index=True) if further else self.runs
 
@@ -210,26 +210,27 @@ def _without_collection() -> Iterator[None]:
 
 def _read_results(uri: str, folder: Path | None) -> Results:
     records = list(read(uri))
+    remember_methods(record for record in records if record.status == "FINISHED")
     prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
     on_data, others = split_by_data([record for record in records if record.status == "FINISHED"], prepared)
     stored_boards = read_boards(uri, on_data)
     finished, earlier = _split_by_code(on_data, stored_boards)
     boards, reporting = of_boards(finished), [record for record in finished if record.purpose == "report"]
     tuned = tuned_experiment()
-    finished_runs = as_runs([record for record in reporting if record.experiment not in {*boards, tuned}])
-    runs = keep_latest(finished_runs)
+    of_experiments = [record for record in reporting if record.experiment not in {*boards, tuned}]
+    runs = latest_runs(of_experiments)
     return Results(
-        runs=runs[columns()],
+        runs=run_frame(runs),
         uri=uri,
         sweeps=pd.DataFrame(read_sweeps(uri), columns=["experiment", "profile", "status"]),
         failed=failures(_unless_by_earlier_code(_unless_on_other_data(records, prepared), earlier), finished),
         left_out=_left_out(others),
         prepared=tuple(sorted(prepared)),
-        superseded=len(finished_runs) - len(runs),
+        superseded=len(of_experiments) - len(runs),
         versions=versions_of(finished),
         boards=stored_boards,
-        board_runs=as_runs([record for record in reporting if record.experiment in boards])[columns()],
-        tuning=keep_latest(as_runs([record for record in finished if record.experiment == tuned]))[columns()],
+        board_runs=run_frame([record for record in reporting if record.experiment in boards]),
+        tuning=run_frame(latest_runs(record for record in finished if record.experiment == tuned)),
         choosing=len(finished) - len(reporting),
         own_experiments=read_own_experiments(uri, {record.experiment for record in finished}),
         earlier_code=tuple(earlier),
@@ -254,6 +255,22 @@ def _unless_by_earlier_code(records: Iterable[RunRecord], earlier: Iterable[RunR
 
 def _code_of(record: RunRecord) -> tuple[str, str, str]:
     return record.experiment, record.method.name, record.method.code_version
+
+
+def failures(records: Iterable[RunRecord], finished: Iterable[RunRecord]) -> pd.DataFrame:
+    """Return the runs that failed and were not finished since."""
+    finished_keys = {(record.experiment, record.key) for record in finished}
+    rows = {
+        (record.experiment, record.key): (
+            record.experiment,
+            f"{record.name} on {record.stream.name or '?'}",
+            record.error or record.status,
+        )
+        for record in records
+        if record.status == "FAILED"
+    }
+    unfinished = [row for key, row in rows.items() if key not in finished_keys]
+    return pd.DataFrame(unfinished, columns=["experiment", "name", "error"])
 
 
 def _read_columns(file: Path, names: list[str] | None) -> "pa.Table":
@@ -289,7 +306,7 @@ def _left_out(others: Iterable[RunRecord]) -> pd.DataFrame:
 def _unless_on_other_data(records: Iterable[RunRecord], prepared: Mapping[str, str]) -> list[RunRecord]:
     """Drop runs, including failed ones, that are known to have used data other than the currently prepared data."""
     pairs = [(record, prepared.get(record.stream.name)) for record in records]
-    return [record for record, fingerprint in pairs if fingerprint is None or is_made_from(record, fingerprint)]
+    return [record for record, fingerprint in pairs if fingerprint is None or record.stream.prepared == fingerprint]
 
 
 def versions_of(finished: Iterable[RunRecord]) -> dict[str, dict[str, int]]:

@@ -6,11 +6,10 @@ from typing import Any
 import pandas as pd
 
 from benchmark.metrics import objective
-from reports.analysis.seeds import over_seeds
+from benchmark.results.frames import PREFIX, describe, over_seeds
 from reports.figures.fronts import are_lines
 from reports.labels import algorithm_label, dataset_label, front_text, reference_label, variant_text
 from reports.read.context import Context
-from reports.read.differences import PREFIX, describe
 from reports.read.experiment_files import effects_of
 from reports.read.methods import method
 from reports.read.planned import STREAM_SETTINGS

@@ -5,15 +5,15 @@ from typing import Any
 
 import pandas as pd
 
+from algorithms.hyperparameters import number_text
 from benchmark.metrics import Metric, objective
-from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import Experiment, load_experiment
 from benchmark.records.record import Configuration
-from benchmark.statistics.paired import mean_interval
+from benchmark.results.frames import PREFIX, Words, describe, differing_names, value_text
+from benchmark.statistics.intervals import mean_interval
 from reports.labels import algorithm_label, dataset_label, front_text
 from reports.paper import paper
 from reports.read.context import Context
-from reports.read.differences import PREFIX, Words, describe, differing_names, value_text
 from reports.read.experiment_files import effects_of
 from reports.read.results import Results
 from reports.subjects import STUDIES

@@ -13,7 +13,7 @@ import pandas as pd
 from benchmark.charts.chart import Chart, Matrix, Panel
 from benchmark.charts.with_matplotlib import ignore_interrupt, picture_files
 from benchmark.charts.with_plotly import annotations, to_plotly
-from benchmark.execution.pool import Pool
+from benchmark.execution.local import Pool
 from data_pipelines.support.files import write_whole
 from reports.subjects import FIGURES, Subject
 from reports.write.table import csv_text

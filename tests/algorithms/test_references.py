@@ -12,7 +12,8 @@ from algorithms import (
     NeverOffered,
     Transfers,
 )
-from algorithms.literal import LiteralReference, literal
+from algorithms.literal import literal
+from algorithms.literal.rules import LiteralRule
 from algorithms.method import Method
 from benchmark import EventStream
 from benchmark.execution.replay import replay
@@ -97,7 +98,7 @@ def test_the_centralised_learner_is_one_linucb_whoever_acts():
         )
 
 
-class Cheat(LiteralReference):
+class Cheat(LiteralRule):
     """A class that reads all rewards although it wants to be ranked."""
 
     role = "contender"
@@ -112,4 +113,4 @@ class Cheat(LiteralReference):
 
 def test_only_a_reference_may_read_the_stream():
     with pytest.raises(ValueError, match="role must be 'reference' for a class with read_stream, got 'contender'"):
-        replay(Cheat(), small())
+        replay(Cheat(MostSeen()), small())

@@ -11,7 +11,7 @@ from benchmark.commands import list as list_command
 
 
 def test_help_shows_the_commands_and_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    for argv, expected in ((["--help"], "doctor"), (["list", "--help"], "Examples:")):
+    for argv, expected in ((["--help"], "doctor"), (["run", "--help"], "Examples:")):
         with pytest.raises(SystemExit) as stop:
             main(argv)
         assert stop.value.code == 0

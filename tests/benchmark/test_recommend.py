@@ -18,13 +18,13 @@ from benchmark.recommend import recommend as recommend_module
 from benchmark.recommend.data import leak_notices, profile_stream
 from benchmark.recommend.recommend import recommend, small_protocol, task_from
 from benchmark.recommend.recommendation import Recommendation, score_text
-from benchmark.statistics.seeds import CHOOSING_SEEDS
 from data_pipelines import EventStream
 from data_pipelines.prepare.imported import import_table
 from data_pipelines.stream_spec import simulated_spec
 from reports.page.recommendation import front_points, recommendation_page, reference_levels, write_recommendation
 from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.conftest import Command
+from tests.benchmark.statistics.shipped import CHOOSING_SEEDS
 from tests.benchmark.test_compare_command import write_purchases
 from tests.benchmark.tiny_sweeps import write_tiny
 from tests.reports.whole_page import without_packed
@@ -334,7 +334,7 @@ def test_without_a_budget_there_is_a_table_over_budgets(folder: Path, fedbandit_
         (["purchases.csv", "--budget", "-5/client"], "budget must be above 0, got '-5/client'"),
         (["purchases.csv", "--budget", "1e30"], "budget must be at most"),
         (["purchases.csv", "--budget", "many"], "budget must be 10/client"),
-        (["purchases.csv", "--jobs", "0"], "--jobs must be at least 1, got 0"),
+        (["purchases.csv", "--jobs", "0"], "--jobs must be an integer from 1, got 0"),
         (["folder.csv"], "folder.csv"),
         (["empty.csv"], "empty.csv"),
         (["binary.csv"], "binary.csv"),

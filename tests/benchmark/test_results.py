@@ -15,7 +15,7 @@ from benchmark.results import stored
 from benchmark.results.budget import UNLIMITED, Budget, as_budget, parse_budget
 from benchmark.results.frames import COST
 from benchmark.results.results import results_of
-from benchmark.statistics.paired import mean_interval, paired_interval
+from benchmark.statistics.intervals import mean_interval, paired_interval
 from data_pipelines import EventStream
 from data_pipelines.stream_spec import simulated_spec
 from tests.benchmark.tiny_sweeps import environment, write_tiny
@@ -61,19 +61,19 @@ def test_every_row_of_the_frame_is_a_replay_of_that_method_and_seed(compared: Re
 def test_the_summary_has_means_intervals_and_differences_paired_by_seed(compared: Results):
     summary = compared.summary().set_index("setting")
     frame = compared.frame.sort_values("seed")
-    alone = frame[frame["setting"] == "γ=inf"]["regret"]
+    alone = frame[frame["setting"] == "γ=∞"]["regret"]
     shared = frame[frame["setting"] == "γ=2"]["regret"]
     assert tuple(summary.loc["γ=2", ["mean", "low", "high"]]) == pytest.approx(mean_interval(shared))
     expected = paired_interval(shared, alone)
     assert tuple(summary.loc["γ=2", ["difference", "difference_low", "difference_high"]]) == pytest.approx(expected)
-    assert list(summary.index[summary["is_reference"]]) == ["γ=inf"]
-    assert summary.loc["γ=inf", "difference"] == 0
+    assert list(summary.index[summary["is_reference"]]) == ["γ=∞"]
+    assert summary.loc["γ=∞", "difference"] == 0
 
 
 def test_the_best_setting_stays_within_the_budget_and_says_on_which_seeds_it_was_chosen(compared: Results):
     summary = compared.summary()
     silent, unlimited = compared.best("0.001/client"), compared.best()
-    assert silent.setting == "γ=inf"
+    assert silent.setting == "γ=∞"
     assert silent.transfers_per_client == 0
     assert unlimited.value == summary["mean"].min()  # regret: lower is better
     assert "chosen on these seeds" in str(silent)
@@ -106,7 +106,7 @@ def test_the_plot_has_one_line_per_method_and_the_budget(compared: Results):
 
 def test_a_notebook_shows_the_table_and_the_failures(compared: Results):
     failing = Results(compared.records, failures=("gossip seed 0: ValueError: <no>",))
-    assert "<td>γ=inf</td>" in failing._repr_html_()
+    assert "<td>γ=∞</td>" in failing._repr_html_()
     assert "&lt;no&gt;" in failing._repr_html_()
     assert repr(compared) == "<Results: 9 runs; 1 data set, 2 methods, 3 settings, 3 seeds>"
 
@@ -179,7 +179,7 @@ def test_results_leave_out_other_data_and_choosing_seeds(monkeypatch: pytest.Mon
     [
         ([], tiny, 1, "methods must have at least one method"),
         (["async-linucb"], "lastfmm", 1, "unknown data set 'lastfmm' (did you mean lastfm"),
-        (["async"], tiny, 1, "unknown algorithm 'async' (did you mean async-linucb"),
+        (["async"], tiny, 1, "unknown method 'async' (did you mean async-linucb"),
         ([3], tiny, 1, "a method must be a name, or a class or an object with the methods choose and learn"),
         ([First(), First()], tiny, 1, "methods must be distinct, got"),
         (["random"], tiny, 0, "seeds must be a number from 1 or a list of seeds, got 0"),

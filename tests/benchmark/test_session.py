@@ -18,7 +18,7 @@ from filelock import FileLock
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult, failed_result
 from benchmark.observer import Observer
-from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.method_names import parse_filter
 from benchmark.plan.plan import Run
 from benchmark.records.store import Store
 from benchmark.records.tracking import StoreError

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from benchmark.records.record import RunRecord
+from benchmark.results.frames import run_frame
 from reports.read.context import Context
 from reports.read.results import Results
-from reports.read.run_table import as_runs
 from tests.records import run_record
 
 GAMMAS = (1.0, *(1 + np.logspace(-2, 3, 21)), 3.0, 6001.0, 9001.0, np.inf)
@@ -24,7 +24,7 @@ def run(algorithm: str, threshold: float, seed: int = 0, dataset: str = "delicio
 
 def made_up(runs: Iterable[RunRecord]) -> tuple[Results, Context]:
     """Return results and their context, without prepared data."""
-    frame = as_runs(list(runs))
+    frame = run_frame(list(runs))
     results = Results(frame, "sqlite:////nowhere/mlflow.db")
     return results, Context(Path("/nowhere"), frame)
 

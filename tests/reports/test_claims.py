@@ -11,9 +11,10 @@ import pytest
 
 from benchmark.charts.with_matplotlib import to_matplotlib
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
-from reports.analysis.claims import MEANINGS, combined
+from reports.analysis.claims import combined
 from reports.analysis.directions import losses_text, nearer_to_centre
 from reports.figures import claims as claims_figure
+from reports.page.glossary import MEANINGS
 from reports.paper import paper, stream_of, variant_labels
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results

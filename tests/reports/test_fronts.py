@@ -11,8 +11,8 @@ from benchmark.charts.label_placement import overlap
 from benchmark.charts.with_matplotlib import to_matplotlib
 from benchmark.metrics import metric
 from benchmark.records.record import RunRecord
+from benchmark.results.frames import over_seeds
 from data_pipelines.data_label import STAND_IN
-from reports.analysis.seeds import over_seeds
 from reports.figures.fronts import curves_of, figures, stated_points
 from reports.labels import curve_styles, styles_of
 from reports.read.context import Context

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from benchmark.records import search, sqlite
-from benchmark.statistics.paired import mean_interval
-from reports.analysis.seeds import over_seeds
+from benchmark.results.frames import over_seeds, run_frame
+from benchmark.statistics.intervals import mean_interval
 from reports.read.results import Results, read_results
-from reports.read.run_table import as_runs
 from tests.reports.hand_made import HandMade
 from tests.reports.made_up import made_up, run
 
@@ -33,7 +32,7 @@ def test_sqlite_and_mlflow_give_the_same_runs(hand_made: HandMade):
     assert [run.run_id for run in direct] == [run.run_id for run in asked]
     assert direct == asked
     assert sqlite.read_sweeps(file) == search.read_sweeps(hand_made.store)
-    pd.testing.assert_frame_equal(as_runs(direct), as_runs(asked))
+    pd.testing.assert_frame_equal(run_frame(direct), run_frame(asked))
 
 
 def test_a_store_that_does_not_exist_has_no_runs(tmp_path):

@@ -3,8 +3,8 @@
 import pytest
 
 from benchmark.plan.experiment import experiment_names, load_experiment
+from benchmark.results.frames import value_text
 from reports.read.context import make_context
-from reports.read.differences import value_text
 from reports.read.results import read_results
 from reports.tables import settings, studies
 from tests.reports.hand_made import HandMade

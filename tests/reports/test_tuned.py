@@ -12,14 +12,14 @@ from benchmark.charts.with_matplotlib import to_matplotlib
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.options import find_experiments
 from benchmark.records.record import RunRecord
-from benchmark.statistics.seeds import CHOOSING_SEEDS
+from benchmark.results.frames import run_frame
 from reports.figures import claims as claims_figure
 from reports.figures import fronts, over_time
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
-from reports.read.run_table import as_runs
 from reports.read.tuned import choose_alpha, choosing_seeds, grid_of, tuned_experiment, tuned_settings
 from reports.tables import claims, missing, settings
+from tests.benchmark.statistics.shipped import CHOOSING_SEEDS
 from tests.reports.hand_made import HandMade
 from tests.reports.judged import ALONE, THEIRS, rows
 from tests.reports.made_up import made_up, run
@@ -59,7 +59,7 @@ def runs_with(reward: Reward, seeds: Iterable[int], stream: str = "lastfm-tagged
 
 
 def report_of(tuning: list[RunRecord], fixed: list[RunRecord] | None = None) -> tuple[Results, Context]:
-    results = replace(made_up(fixed or [])[0], tuning=as_runs(tuning))
+    results = replace(made_up(fixed or [])[0], tuning=run_frame(tuning))
     return results, make_context(results, experiments=["fig_d", "fig_e", "user_groups", tuned_experiment()])
 
 
@@ -93,7 +93,7 @@ def test_alpha_is_chosen_on_the_seeds_for_choosing_alone():
         best = 0.01 if seed in CHOOSING_SEEDS else 0.1  # on report seeds another value is far better
         return 1 + (1.0 if alpha == best else 0.0) + 100 * (alpha == 0.1 and seed not in CHOOSING_SEEDS) + seed / 1e6
 
-    runs = as_runs(runs_with(misleading, (*CHOOSING, *REPORTING)))
+    runs = run_frame(runs_with(misleading, (*CHOOSING, *REPORTING)))
     assert {setting.alpha for setting in tuned_settings(runs)} == {0.01}
     for setting in tuned_settings(runs):
         assert setting.runs is not None
@@ -102,7 +102,7 @@ def test_alpha_is_chosen_on_the_seeds_for_choosing_alone():
 
 
 def test_runs_on_report_seeds_are_refused_for_choosing():
-    runs = as_runs(runs_with(reversed_by_tuning, (*CHOOSING, 0)))
+    runs = run_frame(runs_with(reversed_by_tuning, (*CHOOSING, 0)))
     one = runs[runs["threshold"] == FREQUENT]
     with pytest.raises(ValueError, match="seeds for choosing must be from 10000 to 10009, got 0"):
         choose_alpha(one, GRID, CHOOSING)

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.ui.hosts import allowed_hosts, is_loopback
-from benchmark.ui.server import LOOPBACK, Server, running_server
+from benchmark.ui.server import LOOPBACK, Server, allowed_hosts, is_loopback, running_server
 from tests.benchmark.sweeps import make_store
 from tests.benchmark.test_ui import any_free_port
 

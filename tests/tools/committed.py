@@ -26,6 +26,7 @@ from benchmark.metrics import metric_names
 from benchmark.records.reader import read
 from benchmark.records.record import RunRecord
 from benchmark.records.tags import RECORD
+from benchmark.results.frames import columns, run_frame
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_manifest
 from data_pipelines.support.files import write_whole
 from reports.analysis.board import user_rows
@@ -34,7 +35,6 @@ from reports.analysis.users import EXPERIMENT, group_totals
 from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context, make_context
 from reports.read.results import VERSIONS, Results, read_results, versions_of
-from reports.read.run_table import as_runs, columns
 from reports.read.tuned import tuned_experiment
 from reports.tables import claims
 
@@ -120,7 +120,7 @@ def read_committed(folder: Path = RECORDS) -> tuple[Results, Context]:
     records = [_record(row) for row in table.to_dict("records")]
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     runs, tuning = (
-        as_runs([record for record in records if (record.experiment == tuned_experiment()) == is_tuned])[columns()]
+        run_frame([record for record in records if (record.experiment == tuned_experiment()) == is_tuned])[columns()]
         for is_tuned in (False, True)
     )
     boards, board_runs = _read_boards(folder)
@@ -176,7 +176,7 @@ def _read_boards(folder: Path) -> tuple[tuple[StoredBoard, ...], pd.DataFrame]:
         )
         for row in documents
     )
-    return boards, as_runs([record for record in records if record.purpose == "report"])[columns()]
+    return boards, run_frame([record for record in records if record.purpose == "report"])[columns()]
 
 
 def _read_users(folder: Path) -> dict[str, pd.DataFrame]:
@@ -200,7 +200,7 @@ def _row(record: RunRecord) -> dict[str, Any]:
 def _record(row: dict[str, Any]) -> RunRecord:
     metrics = {name: row[name] for name in metric_names() if pd.notna(row.get(name))}
     about = {"run_id": row["run_id"], "experiment": row["experiment"]}
-    return RunRecord.from_mlflow({}, {RECORD: row["record"]}, metrics, **about)
+    return RunRecord.from_mlflow({RECORD: row["record"]}, metrics, **about)
 
 
 def _streams_of_groups(results: Results) -> list[str]:

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"{path} exists; choose another name, or remove it first") from None
     usage = {
         "experiment": f"fedbandit run {path}",
-        "method": f"fedbandit run fig_a --algorithm {name}:{class_name}",
+        "method": f"fedbandit run fig_a --method {name}:{class_name}",
         "dataset": f"python {path}",
     }
     print(f"{path} was written. Next: {usage[kind]}")
