@@ -6,6 +6,7 @@ import signal
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -31,6 +32,7 @@ from benchmark.charts.chart import (
     power_of_ten,
 )
 from benchmark.charts.label_placement import place_names, place_panel_labels, text_size, wrapped
+from data_pipelines.support.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,6 +89,13 @@ def picture_files(chart: Chart) -> dict[str, bytes]:
             canvas.savefig(buffer, format=kind, dpi=DOTS_PER_INCH, **options)
         files[f".{kind}"] = buffer.getvalue()
     return files
+
+
+def save_picture(chart: Chart, folder: Path) -> None:
+    """Write the picture as PNG and SVG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for suffix, content in picture_files(chart).items():
+        write_whole(folder / f"{chart.name}{suffix}", content)
 
 
 def ignore_interrupt() -> None:

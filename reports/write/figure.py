@@ -2,26 +2,24 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from benchmark.charts.chart import Chart, Matrix, Panel
-from benchmark.charts.with_matplotlib import ignore_interrupt, picture_files
+from benchmark.charts.with_matplotlib import ignore_interrupt, picture_files, save_picture
 from benchmark.charts.with_plotly import annotations, to_plotly
-from benchmark.execution.local import Pool
 from data_pipelines.support.files import write_whole
 from reports.subjects import FIGURES, Subject
 from reports.write.table import csv_text
 
 MIN_PER_PROCESS = 4
 """A process must draw as many figures to be worth its start."""
-
-SECONDS_TO_WAIT = 1.0
 
 
 @dataclass(frozen=True)
@@ -57,15 +55,16 @@ class Figure(Chart):
         """Return title, picture and caption as Markdown."""
         return f"### {self.title}\n\n![{self.title}]({self.name}.svg)\n\n{self.caption}\n"
 
-    def save(self, folder: Path, pictures: Mapping[str, bytes] | None = None) -> list[Path]:
+    def save(self, folder: Path, *, is_drawn: bool = False) -> list[Path]:
         """Write the picture as PNG and SVG, title and caption as Markdown, the numbers as CSV; return the paths."""
-        folder.mkdir(parents=True, exist_ok=True)
-        contents = {**(pictures or picture_files(self)), ".md": self.markdown().encode()}
+        if not is_drawn:
+            save_picture(self, folder)
+        texts = {".md": self.markdown()}
         if self.data is not None:
-            contents[".csv"] = csv_text(self.data, self.labels).encode()
-        for suffix, content in contents.items():
-            write_whole(folder / f"{self.name}{suffix}", content)
-        return [folder / f"{self.name}{suffix}" for suffix in contents]
+            texts[".csv"] = csv_text(self.data, self.labels)
+        for suffix, text in texts.items():
+            write_whole(folder / f"{self.name}{suffix}", text.encode())
+        return [folder / f"{self.name}{suffix}" for suffix in (".png", ".svg", *texts)]
 
 
 def make_figure(
@@ -95,26 +94,26 @@ class Drawing:
     def __init__(self, figures: Sequence[Figure], folder: Path) -> None:
         self.figures, self._folder = figures, folder
         jobs = min(os.cpu_count() or 1, len(figures) // MIN_PER_PROCESS)
-        self._pool = Pool(jobs, ignore_interrupt, ()) if jobs > 1 else None
-        self._pictures: dict[str, Future[dict[str, bytes]]] = {}
-        if self._pool is not None:
-            self._pictures = {figure.name: self._pool.submit(picture_files, figure.chart) for figure in figures}
+        self._pool: ProcessPoolExecutor | None = None
+        if jobs > 1:
+            self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), ignore_interrupt)
+            charts = {figure.name: figure.chart for figure in figures}
+            self._drawn = {name: self._pool.submit(save_picture, chart, folder) for name, chart in charts.items()}
 
     def __enter__(self) -> "Drawing":
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End the processes; after Ctrl-C each finishes the picture that it is drawing."""
         if self._pool is not None:
-            self._pool.end()
+            self._pool.shutdown(cancel_futures=True)
 
     def saved(self, figure: Figure) -> list[Path]:
-        """Wait until a figure is drawn, and save it; if a process died, draw it here."""
+        """Wait until a figure is drawn, and return the paths of its files; if a process died, draw it here."""
         if self._pool is None:
             return figure.save(self._folder)
-        while True:
-            try:
-                return figure.save(self._folder, self._pictures[figure.name].result(SECONDS_TO_WAIT))
-            except TimeoutError:
-                self._pool.check()
-            except BrokenExecutor:
-                return figure.save(self._folder)
+        try:
+            self._drawn[figure.name].result()
+        except BrokenExecutor:
+            return figure.save(self._folder)
+        return figure.save(self._folder, is_drawn=True)
