@@ -13,11 +13,10 @@ import pytest
 from benchmark import session
 from benchmark.plan.experiment import Experiment, ExperimentInfo
 from benchmark.plan.method_names import parse_filter
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Plan, Run, make_plan, unfinished
-from benchmark.plan.repeated import repeated_sentences
+from benchmark.plan.plan import Plan, RunOptions, make_plan
+from benchmark.plan.runs import Run, repeated_sentences, runs_of, unfinished
 from benchmark.recommend.compare import compare
-from benchmark.recommend.methods import runs_of, settings_of
+from benchmark.recommend.methods import settings_of
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs, read_aggregates
 from benchmark.records.record import RunRecord, record_of

@@ -17,8 +17,7 @@ from benchmark import session
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.options import RunOptions, parse_seeds
-from benchmark.plan.plan import Plan, make_plan
+from benchmark.plan.plan import Plan, RunOptions, make_plan, parse_seeds
 from benchmark.records.reader import finished_runs, read, read_sweeps
 from benchmark.records.record import MAX_TAG, Configuration, RunRecord, comparable, decoded, encoded, record_of
 from benchmark.records.store import FILES, Store

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmark.board.board import plan_board
-from benchmark.board.divisions import quick, with_fixed
-from benchmark.board.estimate import estimate, max_runs
+from benchmark.board.entries import with_fixed
+from benchmark.board.play import estimate, max_runs
 from benchmark.board.task import load_task
 from benchmark.commands import board as board_command
 from benchmark.commands.board import board_lines, find_tasks, summary_lines
