@@ -1,4 +1,4 @@
-"""Play a board: tuning by successive halving, then the chosen configurations on the report seeds; estimate what is left.
+"""Play a board: tuning by successive halving, then the chosen configurations on the report seeds; estimate the rest.
 
     result = play_board(load_task("lastfm-matched"), [], load_protocol(), Store(), executor)
 

@@ -309,10 +309,8 @@ class Experiment(Strict):
             if (runs := self._runs(profile)) > MAX_RUNS:
                 raise ValueError(f"profile {name} must have at most {MAX_RUNS:,} runs, got {runs:,}")
             for entry in self.algorithms:
-                if not any(
-                    number_of_combinations(_grids(entry.parameters, part, entry.front))
-                    for _, part in self.parts(profile)
-                ):
+                grids = [_grids(entry.parameters, part, entry.front) for _, part in self.parts(profile)]
+                if not any(map(number_of_combinations, grids)):
                     raise ValueError(f"{entry.name} has no parameter values in profile {name}; add a grid or a list")
                 for _, part in self.parts(profile):
                     _check_values(entry, part)

@@ -184,7 +184,7 @@ def test_a_comparison_counts_the_runs_by_earlier_code(folder: Folder):
     experiment = ExperimentInfo("compare-small", "Small")
     for text in (CLASS, CLASS + "# edited\n"):
         folder.edit(text)
-        runs, _ = runs_of(settings_of([NAME]), {0: stream}, experiment.name)
+        runs, _ = runs_of(experiment.name, [(0, stream)], lambda _: settings_of([NAME]))
         folder.record(runs, experiment, regret=float(len(text)))
     answer = compare([NAME], stream, 1, store=folder.store, experiment=experiment.name)
     assert list(answer.frame["regret"]) == [float(len(CLASS + "# edited\n"))]
