@@ -7,11 +7,15 @@ its literal form in `literal`. No module outside this package names a method.
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args, get_origin, get_type_hints
+from zlib import crc32
+
+from algorithms.hyperparameters import number_text
 
 if TYPE_CHECKING:
     from algorithms.compiled_run import CompiledRun
@@ -27,6 +31,9 @@ PLAIN_PYTHON = 100.0
 MAX_STYLE = 47
 """Styles are numbers from 0: 8 colours × 6 markers."""
 
+FIRST_FREE_STYLE = 24
+"""The first style of methods that are not built in and declare none."""
+
 
 @dataclass(frozen=True)
 class Front:
@@ -37,7 +44,7 @@ class Front:
         symbol: how figures and tables write it.
         grid: 12 values, from the least to the most communication.
         from_offset: turns a value of an experiment's `grid` into a value of the parameter; a function of a module, so
-            that the declaration can be sent to other processes.
+            that it can be sent to other processes.
         landmarks: names of special values, which figures draw as extremes.
     """
 
@@ -120,6 +127,7 @@ class Method(ABC):
         role: whether it is ranked.
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
+        kernel: the name of its kernel, if other methods use it too.
         kernel_settings: the boolean parameters that select its kernels.
         measured: values of further parameters that `make bench` measures, each on its own.
     """
@@ -137,6 +145,7 @@ class Method(ABC):
     role: ClassVar[Role] = "contender"
     microseconds_per_step: ClassVar[float] = PLAIN_PYTHON
     compile_seconds: ClassVar[int | None] = None
+    kernel: ClassVar[str] = ""
     kernel_settings: ClassVar[tuple[str, ...]] = ()
     measured: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
 
@@ -178,7 +187,7 @@ class Method(ABC):
 class BuiltInMethod(Method, abstract=True):
     """A method `Name` of a module in `methods`, with `NameRun` and `LiteralName` in the modules of the same name.
 
-    These are in `kernels` and `literal`, and are imported when needed: a declaration is read without Numba.
+    These are in `kernels` and `literal`, and are imported when needed: declarations are read without Numba.
     """
 
     def start(self, stream: "Stream", seed: int) -> "CompiledRun":
@@ -197,73 +206,115 @@ class BuiltInMethod(Method, abstract=True):
 
 
 @dataclass(frozen=True)
-class Declaration:
-    """The declaration of a class; that of a plain class with `choose` and `learn` is derived from its constructor."""
+class MethodInfo:
+    """What plans, records, reports and people need to know about a method, also about one that is not installed.
 
-    method: type
+    That of a plain class with `choose` and `learn` follows from its constructor, where it declares nothing. A record
+    has name, label, style, role and front, of whose grid it has both ends. The other fields are those of `Method`.
+
+    Attributes:
+        style: the number of its colour and marker, from 0 to 47.
+        method: its class; `object` if the info is read from a record.
+    """
+
     name: str
     label: str
-    reference: str = ""
+    style: int
+    role: Role = "contender"
     front: Front | None = None
+    reference: str = ""
     tuned: tuple[str, ...] = ()
     tuning: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     added: Mapping[str, Any] = field(default_factory=dict)
-    style: int | None = None
     version: int = 1
     changes: Mapping[int, str] = field(default_factory=dict)
-    role: Role = "contender"
     microseconds_per_step: float = PLAIN_PYTHON
     compile_seconds: int | None = None
     kernel_settings: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        front = [self.front.parameter] if self.front else []
-        for name in {*self.tuned} - {*TUNED}:
-            raise ValueError(f"tuned of {self.name} must be some of {', '.join(TUNED)}, got {name!r}")
-        for name in (*front, *self.tuned, *self.tuning, *self.added):
-            if name not in self.parameters:
-                raise ValueError(f"{self.name} must take the parameter {name} that it declares")
-        if self.style is not None and not 0 <= self.style <= MAX_STYLE:
-            raise ValueError(f"style of {self.name} must be an integer from 0 to {MAX_STYLE}, got {self.style!r}")
+    method: type = object
 
     @classmethod
-    def of(cls, method: type, name: str | None = None) -> "Declaration":
-        """Return the declaration of a class; `name` is the name under which it was found."""
+    def of(cls, method: type, name: str | None = None) -> "MethodInfo":
+        """Return the info of a class; `name` is the name under which it was found."""
         name = name or str(getattr(method, "name", method.__name__))
-        # A plain class may use these names for something else: then they have other types.
-        declared = {attribute: getattr(method, attribute) for attribute in DECLARED if _declares(method, attribute)}
+        parameters = parameters_of(method)
+        declared = _declared(method)
         if "front" not in declared and not issubclass(method, Method):
-            declared["front"] = usual_front(parameters_of(method))
+            declared["front"] = usual_front(parameters)
         if "tuned" not in declared and "tuning" not in declared:
-            declared["tuned"] = tuple(parameter for parameter in TUNED if parameter in parameters_of(method))
-        return cls(method, name, **{"label": _label_of(name), **declared})
+            declared["tuned"] = tuple(parameter for parameter in TUNED if parameter in parameters)
+        info = cls(**{"name": name, "label": usual_label(name), "style": usual_style(name), **declared}, method=method)
+        for parameter in {*info.tuned} - {*TUNED}:
+            raise ValueError(f"tuned of {name} must be some of {', '.join(TUNED)}, got {parameter!r}")
+        for parameter in (*filter(None, [info.parameter]), *info.tuned, *info.tuning, *info.added):
+            if parameter not in parameters:
+                raise ValueError(f"{name} must take the parameter {parameter} that it declares")
+        if not 0 <= info.style <= MAX_STYLE:
+            raise ValueError(f"style of {name} must be an integer from 0 to {MAX_STYLE}, got {info.style!r}")
+        return info
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of the hyper-parameters that the class takes."""
         return parameters_of(self.method)
 
+    @property
+    def parameter(self) -> str:
+        """The parameter that its front varies; empty if there is none."""
+        return self.front.parameter if self.front else ""
+
+    @property
+    def symbol(self) -> str:
+        """How figures and tables write that parameter."""
+        return self.front.symbol if self.front else ""
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """The ends of its grid, which figures label with their symbol."""
+        return (self.front.grid[0], self.front.grid[-1]) if self.front and self.front.grid else ()
+
+    @property
+    def landmarks(self) -> Mapping[float, str]:
+        """The values that figures draw as extremes, with their names."""
+        return self.front.landmarks if self.front else {}
+
+    def is_rule(self, parameters: Container[str]) -> bool:
+        """Tell whether it is a reference without a model, such as a counter: a linear model has a `ridge`."""
+        return self.role == "reference" and "ridge" not in parameters
+
     def changes_since(self, version: int) -> list[str]:
         """Return what changed after a version, in order."""
         return [text for number, text in sorted(self.changes.items()) if number > version]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields of a record; numbers are texts, because JSON has no infinity."""
+        fields = {name: getattr(self, name) for name in ("name", "label", "style", "role", "parameter", "symbol")}
+        landmarks = {number_text(value): name for value, name in self.landmarks.items()}
+        return {**fields, "ends": [number_text(value) for value in self.ends], "landmarks": landmarks}
 
-DECLARED: Mapping[str, type | tuple[type, ...]] = {
-    "label": str,
-    "reference": str,
-    "front": Front,
-    "tuned": tuple,
-    "tuning": Mapping,
-    "added": Mapping,
-    "style": int,
-    "version": int,
-    "changes": Mapping,
-    "role": str,
-    "microseconds_per_step": (int, float),
-    "compile_seconds": int,
-    "kernel_settings": tuple,
-}
-"""The attributes of a class that its declaration contains, and their types."""
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "MethodInfo":
+        """Return the info with the fields of a record."""
+        landmarks = {float(value): str(name) for value, name in fields["landmarks"].items()}
+        ends = tuple(float(value) for value in fields["ends"])
+        front = Front(fields["parameter"], fields["symbol"], ends, landmarks=landmarks) if fields["parameter"] else None
+        return cls(fields["name"], fields["label"], fields["style"], fields["role"], front)
+
+    def as_recorded(self) -> "MethodInfo":
+        """Return the part that a record has."""
+        return self.from_json(self.to_json())
+
+
+def _declared(method: type) -> dict[str, Any]:
+    """Return the fields that a class declares: a plain class may use a name for something else, of another type."""
+    declared = {}
+    for name, hint in get_type_hints(MethodInfo).items():
+        value, parts = getattr(method, name, None), get_args(hint) if isinstance(hint, UnionType) else (hint,)
+        kinds = [get_origin(part) or part for part in parts] + [int] * (float in parts)
+        is_declared = value in get_args(Role) if hint == Role else isinstance(value, tuple(kinds))
+        if is_declared and value is not None and not isinstance(value, bool) and name not in ("name", "method"):
+            declared[name] = value
+    return declared
 
 
 def usual_front(parameters: Iterable[str]) -> Front | None:
@@ -271,19 +322,17 @@ def usual_front(parameters: Iterable[str]) -> Front | None:
     return next((front for front in (GAMMA, THRESHOLD) if front.parameter in {*parameters}), None)
 
 
+def usual_label(name: str) -> str:
+    """Return the label of a class that declares none: for `module:Class`, its name and module."""
+    module, colon, class_name = name.partition(":")
+    return f"{class_name} ({module})" if colon else name
+
+
+def usual_style(name: str) -> int:
+    """Return the style of a class that declares none: it follows from its name, never from other methods."""
+    return FIRST_FREE_STYLE + crc32(name.encode()) % (MAX_STYLE + 1 - FIRST_FREE_STYLE)
+
+
 def parameters_of(method: type) -> tuple[str, ...]:
     """Return the names of the parameters of a class."""
     return tuple(name for name in inspect.signature(method).parameters if name not in ("args", "kwargs"))
-
-
-def _declares(method: type, attribute: str) -> bool:
-    value = getattr(method, attribute, None)
-    if attribute == "role":
-        return value in get_args(Role)
-    return isinstance(value, DECLARED[attribute]) and not isinstance(value, bool)
-
-
-def _label_of(name: str) -> str:
-    """Return the label of a class without one: for `module:Class`, its name and module."""
-    module, colon, class_name = name.partition(":")
-    return f"{class_name} ({module})" if colon else name

@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 import pandas as pd
 
 from benchmark.metrics import Metric, metric
+from benchmark.protocol import load_protocol
 from benchmark.records.record import RunRecord
 from benchmark.results.frames import best_within
-from benchmark.statistics.seeds import number_of_seeds
-from benchmark.statistics.verdicts import MIN_SEEDS, no_statement
+from benchmark.statistics.intervals import number_of_seeds
+from benchmark.statistics.verdicts import no_statement
 from data_pipelines.data_label import STAND_IN
 from data_pipelines.support.text import BOLD, GREEN, coloured, cut, wrapped
 
@@ -47,8 +48,9 @@ def budget_lines(
             lines += _rule(part, rules[rules["dataset"] == dataset], goal)
         lines += _rows(part, budgets, can_lead=not is_generated)
     lines.append(CAPTION)
-    few = settings.loc[settings["seeds"] < MIN_SEEDS, "seeds"]
-    return lines if few.empty else [*lines, no_statement(few)]
+    needed = load_protocol().comparison.min_report_seeds
+    few = settings.loc[settings["seeds"] < needed, "seeds"]
+    return lines if few.empty else [*lines, no_statement(few, needed)]
 
 
 def generated_in(records: Iterable[RunRecord]) -> set[str]:

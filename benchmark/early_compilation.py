@@ -41,8 +41,7 @@ def main() -> None:
     from filelock import FileLock, Timeout
 
     from algorithms.numerics.jit import OPTIONS
-    from benchmark.execution.compilation import compile_once
-    from benchmark.execution.warm_up import SHORT, one_per_kernel
+    from benchmark.execution.compilation import SHORT, compile_once, one_per_kernel
 
     if not OPTIONS["cache"]:
         return
@@ -59,12 +58,12 @@ def main() -> None:
 def built_in_algorithms() -> Iterator[object]:
     """Yield the methods of the built-in experiments with all their kernels."""
     from benchmark.execution.compilation import with_defaults
-    from benchmark.plan.algorithm_names import declaration_of
     from benchmark.plan.experiment import experiment_names, load_experiment
+    from benchmark.plan.method_names import method_info
 
     for name in experiment_names():
         for entry in load_experiment(name).algorithms:
-            method = declaration_of(entry.name)
+            method = method_info(entry.name)
             values = {name: entry.parameters[name] for name in method.kernel_settings if name in entry.parameters}
             choices = [value if isinstance(value, list) else [value] for value in values.values()]
             for settings in product(*choices):

@@ -2,20 +2,22 @@
 
 import hashlib
 import json
-import re
-import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from benchmark.plan.run_key import canonical
 from benchmark.statistics import budgets, selection
+from benchmark.statistics.budgets import require_reporting
 from benchmark.statistics.comparison import Rules
-from benchmark.statistics.seeds import require_choosing, require_reporting
 from data_pipelines.stream_spec import Strict
-from data_pipelines.support.messages import one_line
+from data_pipelines.validation import load_toml
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FILE = Path(__file__).with_name("protocol.toml")
 MAX_BYTES = 100_000
@@ -28,6 +30,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 TaskName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
 Budget = Annotated[float, Field(ge=0)]
+Purpose = Literal["choose", "report"]
 
 
 class SeedRange(Strict):
@@ -69,10 +72,18 @@ class Seeds(Strict):
     choosing: SeedRange
     reporting: SeedRange
 
+    def purpose(self, seed: int) -> Purpose:
+        """Return the purpose of runs on a seed: those for choosing choose, all others report."""
+        return "choose" if self.choosing.first <= seed <= self.choosing.last else "report"
+
+    def split(self, runs: "pd.DataFrame") -> tuple["pd.DataFrame", "pd.DataFrame"]:
+        """Split a table of runs, by its column seed, into those that choose and those that report."""
+        chooses = runs["seed"].between(self.choosing.first, self.choosing.last)
+        return runs[chooses], runs[~chooses]
+
     @model_validator(mode="after")
     def _separate(self) -> "Seeds":
-        require_choosing(self.choosing.seeds)
-        require_reporting(self.reporting.seeds)
+        require_reporting(self.reporting.seeds, self.choosing.seeds)
         return self
 
 
@@ -107,7 +118,7 @@ class Fixed(Strict):
 
     alpha: NotNegative
     ridge: Positive
-    simulated_alpha: Literal["theory"]
+    simulated_alpha: NotNegative | Literal["theory"]
     simulated_ridge: Positive
 
 
@@ -190,33 +201,15 @@ class BenchmarkProtocol(Strict):
         )
 
 
-def load_protocol(path: Path = FILE) -> BenchmarkProtocol:
-    """Read a protocol; a file that is not valid raises ValueError with one line."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"it must have at most {MAX_BYTES:,} bytes, got {path.stat().st_size:,}")
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return BenchmarkProtocol.model_validate(content)
-    except ValidationError as error:
-        raise ValueError(one_line(f"{path}: {_first_mistake(error)}")) from None
-    except OSError as error:
-        raise ValueError(one_line(f"{path} cannot be read: {error.strerror}")) from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(one_line(f"{path} is not a valid protocol: {error}")) from None
+def load_protocol(path: Path | None = None) -> BenchmarkProtocol:
+    """Read a protocol, by default the shipped one; a file that is not valid raises ValueError with one line."""
+    return load_toml(path, BenchmarkProtocol, MAX_BYTES) if path is not None else _shipped(FILE)
 
 
-def _first_mistake(error: ValidationError) -> str:
-    """Return the field, what is expected, and the value; an unknown field before a missing one: it may be misspelt."""
-    mistake = max(error.errors(), key=lambda details: details["type"] == "extra_forbidden")
-    field = ".".join(str(part) for part in mistake["loc"]) or "the protocol"
-    if mistake["type"] == "missing":
-        return f"required field {field} is missing"
-    if mistake["type"] == "extra_forbidden":
-        return f"unknown field {field}, got {mistake['input']!r}"
-    if mistake["type"] == "value_error":
-        return f"{field}: {mistake['ctx']['error']}"
-    rule = re.sub(r"^\w+ should ", "must ", mistake["msg"])
-    return f"{field} {rule[0].lower()}{rule[1:]}, got {mistake['input']!r}"
+@cache
+def _shipped(path: Path) -> BenchmarkProtocol:
+    """Read the shipped protocol once: every record asks for the purpose of its seed."""
+    return load_toml(path, BenchmarkProtocol, MAX_BYTES)
 
 
 def _canonical(value: Any) -> Any:

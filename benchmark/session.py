@@ -10,13 +10,13 @@ It prints nothing: an observer receives the progress.
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from benchmark.execution.compilation import compile_kernels
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
-from benchmark.execution.warm_up import compile_kernels
 from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import experiment_names
@@ -29,6 +29,7 @@ from benchmark.records.store import Store
 from benchmark.ui.pages import Curves, as_curves, update_pages
 from data_pipelines.support.messages import one_line
 from data_pipelines.support.secrets import without_secrets
+from data_pipelines.support.text import number_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,17 @@ class Failure:
     def __str__(self) -> str:
         """Return everything in one line."""
         return f"{self.experiment}: {self.run} on {self.stream}: {self.error}"
+
+
+def failure_lines(failures: Sequence[Failure], text: Callable[[Failure], str] = str) -> list[str]:
+    """Return a line per error: the text of the first run that failed with it, and the number of the others."""
+    by_error: dict[str, list[Failure]] = {}
+    for failure in failures:
+        by_error.setdefault(failure.error, []).append(failure)
+    return [
+        text(first) + (f" (and {number_of(len(others), 'other run')} with this error)" if others else "")
+        for first, *others in by_error.values()
+    ]
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
 """The look of methods, the same in figures, on the page and in MLflow: a style is a number from 0 to 47.
 
-8 colours × 6 markers. Built-in methods declare numbers below `FIRST_FREE`; any other method may declare one, or gets
-one that follows from its name. So a style never depends on which other methods are installed. If two methods of
+8 colours × 6 markers. Built-in methods declare numbers below 24; any other method may declare one, or gets one that
+follows from its name. So a style never depends on which other methods are installed. If two methods of
 one figure have the same style, the later one by name takes the next free one in this figure.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from zlib import crc32
 
 from algorithms.method import MAX_STYLE
 from algorithms.registry import built_in_methods
@@ -26,8 +25,6 @@ MARKERS = (
 """The names of each marker in matplotlib and in Plotly."""
 
 STYLES = MAX_STYLE + 1
-FIRST_FREE = 24
-"""The first number for methods that are not built in and declare none."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +40,6 @@ def style(number: int) -> Style:
     """Return the style of a number; the first 8 differ in colour and, except for two pairs, in marker."""
     row, column = divmod(number, len(COLOURS))
     return Style(COLOURS[column], *MARKERS[(column + row) % len(MARKERS)])
-
-
-def style_number(name: str, declared: int | None = None) -> int:
-    """Return the number of a method's style: the declared one, or one that follows from its name."""
-    built_in = built_in_methods().get(name)
-    declared = built_in.style if built_in else declared
-    return FIRST_FREE + crc32(name.encode()) % (STYLES - FIRST_FREE) if declared is None else declared
-
-
-def run_colour(name: str, declared: int | None = None) -> str:
-    """Return the colour of a method's points in MLflow, the same in every experiment."""
-    return style(style_number(name, declared)).colour
 
 
 def distinct_styles(methods: Iterable[tuple[str, int]]) -> dict[str, Style]:

@@ -27,7 +27,7 @@ LAYERS = {
     "reports": {"algorithms", "data_pipelines/support", "data_pipelines", "benchmark", "reports"},
     "commands": {"algorithms", "data_pipelines/support", "data_pipelines", "benchmark", "reports", "commands"},
 }
-"""What each layer may import; `commands` are benchmark/commands, benchmark/api and the command itself."""
+"""What each layer may import; `commands` are benchmark/commands and the command itself."""
 
 LIBRARIES = {
     "algorithms": {"numpy", "scipy", "numba", "llvmlite"},
@@ -55,7 +55,7 @@ PUBLIC_DESPITE_UNDERSCORE = {"_asdict", "_exit", "_fields", "_replace"}
 
 def layer(module: str) -> str:
     """The layer of a module, by its dotted name."""
-    if module.startswith(("benchmark.commands", "benchmark.api", "benchmark.__main__")):
+    if module.startswith(("benchmark.commands", "benchmark.__main__")):
         return "commands"
     if module.startswith("data_pipelines.support"):
         return "data_pipelines/support"
@@ -81,8 +81,7 @@ def wrong_imports(file: Path) -> Iterator[str]:
     for module in imports_of(file):
         top = module.partition(".")[0]
         if top in PACKAGES:
-            is_public_interface = own == "benchmark" and module.startswith("benchmark.api")  # benchmark/__init__.py
-            is_allowed = layer(module) in LAYERS[own] or is_public_interface
+            is_allowed = layer(module) in LAYERS[own]
         else:
             is_library = own not in LIBRARIES or top in LIBRARIES[own] | ALSO.get(name, set())
             is_allowed = is_library or top in sys.stdlib_module_names

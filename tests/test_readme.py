@@ -27,7 +27,7 @@ def page_id(page: Path) -> str:
 
 def test_the_algorithm_runs_with_the_others_and_is_listed_with_them(tmp_path: Path):
     (tmp_path / "gossip.py").write_text(example_file("gossip.py"))
-    (run,) = commands("run fig_a --algorithm", DOCS / "own_method.md")
+    (run,) = commands("run fig_a --method", DOCS / "own_method.md")
     done = fedbandit(tmp_path, *run)
     assert done.returncode == 0, done.stderr
     assert statuses(tmp_path) == {"FINISHED": 2 * (8 + 6 + 1 + 2)}  # γ, D, random choice, and two periods, on two seeds

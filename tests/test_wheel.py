@@ -75,7 +75,7 @@ def test_the_wheel_works_where_the_sources_are_not(wheel: Path, tmp_path: Path):
     command = tmp_path / "venv" / "bin" / "fedbandit"
     assert "fig_a" in run(command, "list", cwd=elsewhere)
     (elsewhere / "tiny.toml").write_text(TINY.replace("STEPS", "50").replace("SEEDS", "1"))
-    run(command, "run", "tiny.toml", "--algorithm", "sync-linucb", "--jobs", "1", cwd=elsewhere)
+    run(command, "run", "tiny.toml", "--method", "sync-linucb", "--jobs", "1", cwd=elsewhere)
     assert "3 runs finished" in run(command, "list", cwd=elsewhere)
 
 

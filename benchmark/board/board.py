@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmark.board.entries import Entry, board_filters, make_entry, reference_filters
+from benchmark.board.entries import MethodRow, board_filters, make_entry, reference_filters
 from benchmark.board.task import Task
 from benchmark.metrics import objective
-from benchmark.plan.algorithm_names import AlgorithmFilter
+from benchmark.plan.method_names import MethodFilter
 from benchmark.plan.plan import outline_of
-from benchmark.protocol import BenchmarkProtocol
-from benchmark.statistics.budgets import Scale, regret_score
-from benchmark.statistics.seeds import CHOOSING_SEEDS, require_reporting
+from benchmark.protocol import BenchmarkProtocol, load_protocol
+from benchmark.statistics.budgets import Scale, regret_score, require_reporting
 from benchmark.statistics.selection import Selection, results_by_seed, select
 from data_pipelines.event_stream import EventStream
 
@@ -60,7 +59,7 @@ class Board:
 
     task: Task
     protocol: BenchmarkProtocol
-    entries: tuple[Entry, ...]
+    entries: tuple[MethodRow, ...]
     seeds: tuple[int, ...]
     dimension: int
     squared_norm: float
@@ -78,11 +77,11 @@ class Board:
         return objective([self.source]).better == "lower"
 
     @property
-    def playing(self) -> list[Entry]:
+    def playing(self) -> list[MethodRow]:
         """The rows that take part."""
         return [entry for entry in self.entries if not entry.problem]
 
-    def tuning_note(self, entry: Entry) -> str:
+    def tuning_note(self, entry: MethodRow) -> str:
         """Return the remark on a method that is tuned over fewer configurations than another; empty if it is not."""
         tuned = [len(each.configurations) for each in self.playing if each.is_ranked]
         count, most = len(entry.configurations), max(tuned, default=0)
@@ -108,7 +107,7 @@ class Board:
 
 def plan_board(
     task: Task,
-    methods: Sequence[AlgorithmFilter],
+    methods: Sequence[MethodFilter],
     protocol: BenchmarkProtocol,
     *,
     seeds: Sequence[int] | None = None,
@@ -126,7 +125,8 @@ def plan_board(
         example: its stream of the first choosing seed, if it is already built.
     """
     report_seeds = tuple(protocol.seeds.reporting.seeds if seeds is None else seeds)
-    require_reporting(report_seeds)
+    for each in (load_protocol(), protocol):  # records of any board are told apart by the shipped protocol
+        require_reporting(report_seeds, each.seeds.choosing.seeds)
     stream = task.stream.bound()
     example = stream.build(protocol.seeds.choosing.first) if example is None else example
     norm = mean_squared_norm(example.items)
@@ -163,14 +163,15 @@ def score(board: Board, outcomes: Outcomes, run: RunName) -> float:
     return regret_score(*regrets) if regrets[1] > 0 else math.nan
 
 
-def selection_of(board: Board, entry: Entry, runs: pd.DataFrame) -> Selection:
+def selection_of(board: Board, entry: MethodRow, runs: pd.DataFrame) -> Selection:
     """Return the state of the selection among a row's configurations; a reference line has no budgets."""
-    own = runs[runs["configuration"].isin(list(entry.configurations)) & runs["seed"].isin(list(CHOOSING_SEEDS))]
+    choosing, _ = board.protocol.seeds.split(runs)
+    own = choosing[choosing["configuration"].isin(list(entry.configurations))]
     limits = board.limits if entry.is_contender else UNLIMITED
     return select(list(entry.configurations), results_by_seed(own), limits, board.protocol.halving())
 
 
-def chosen_by(board: Board, entry: Entry, runs: pd.DataFrame) -> tuple[list[str], list[RunName]]:
+def chosen_by(board: Board, entry: MethodRow, runs: pd.DataFrame) -> tuple[list[str], list[RunName]]:
     """Return the chosen configurations of a row, and the runs needed to choose them.
 
     A reference line with a single configuration needs none.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from benchmark.board.entries import board_filters
-from benchmark.plan.algorithm_names import AlgorithmFilter, declaration_of
+from benchmark.plan.method_names import MethodFilter, method_info
 from benchmark.protocol import BenchmarkProtocol
 
 QUICK_CONFIGURATIONS = 16
@@ -25,8 +25,8 @@ def quick(protocol: BenchmarkProtocol) -> BenchmarkProtocol:
 
 
 def with_fixed(
-    methods: Sequence[AlgorithmFilter], protocol: BenchmarkProtocol, *, is_simulated: bool
-) -> list[AlgorithmFilter]:
+    methods: Sequence[MethodFilter], protocol: BenchmarkProtocol, *, is_simulated: bool
+) -> list[MethodFilter]:
     """Add each method once more, with the paper's α and λ instead of tuned ones."""
     fixed = protocol.fixed
     values = {
@@ -34,6 +34,6 @@ def with_fixed(
         "ridge": (fixed.simulated_ridge if is_simulated else fixed.ridge,),
     }
     rows = board_filters(methods, protocol.comparison.reference)
-    declared = {row.name: declaration_of(row.name) for row in rows if not row.values}
+    declared = {row.name: method_info(row.name) for row in rows if not row.values}
     tuned = [name for name, each in declared.items() if {*values} <= {*each.tuned, *each.tuning}]
-    return [*rows, *(AlgorithmFilter(name, values) for name in tuned)]
+    return [*rows, *(MethodFilter(name, values) for name in tuned)]

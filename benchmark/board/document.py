@@ -7,12 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from algorithms.method import Declaration
+from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, Outcome, Outcomes, RunName
-from benchmark.board.entries import Entry
+from benchmark.board.entries import MethodRow
 from benchmark.board.task import Task, board_fingerprint
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.protocol import BenchmarkProtocol
 from benchmark.records.provenance import provenance, sweep_tags
 from benchmark.records.record import RunRecord, encoded
@@ -65,7 +65,7 @@ def from_json(text: str, records: Mapping[str, RunRecord]) -> tuple[Board, dict[
     return board, outcomes
 
 
-def save_board(store: Store, experiment: Experiment, board: Board, outcomes: Outcomes) -> None:
+def save_board(store: Store, experiment: ExperimentInfo, board: Board, outcomes: Outcomes) -> None:
     """Write the document of a board into its MLflow experiment, unless the latest one is the same."""
     text = to_json(board, outcomes)
     if load_board(store, experiment.name) == text:
@@ -92,15 +92,15 @@ def load_board(store: Store, experiment: str) -> str | None:
         return Path(path).read_text(encoding="utf-8")
 
 
-def _entry(fields: Mapping[str, Any], version: int | None) -> Entry:
+def _entry(fields: Mapping[str, Any], version: int | None) -> MethodRow:
     """Return a row; `version` is that of its method in the records of the board."""
     grids = {name: tuple(values) for name, values in fields["grids"].items()}
     fixed = {name: tuple(values) for name, values in fields["fixed"].items()}
     notes = (*fields["notes"], *_outdated(built_in_methods().get(fields["method"]), version))
-    return Entry(**{**fields, "grids": grids, "fixed": fixed, "notes": notes})
+    return MethodRow(**{**fields, "grids": grids, "fixed": fixed, "notes": notes})
 
 
-def _outdated(method: Declaration | None, version: int | None) -> list[str]:
+def _outdated(method: MethodInfo | None, version: int | None) -> list[str]:
     """Return a note if a built-in method has changed since a version."""
     if method is None or version is None or version >= method.version:
         return []

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from algorithms.method import Declaration
+from algorithms.hyperparameters import number_text
+from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
-from benchmark.method_card import MethodCard
-from benchmark.plan.algorithm_names import AlgorithmFilter, declaration_of, make_algorithm, number_text
+from benchmark.plan.method_names import MethodFilter, make_method, method_info
 from benchmark.plan.plan import reason_to_skip
 from benchmark.protocol import BenchmarkProtocol
 from data_pipelines.support.messages import one_line
@@ -24,7 +24,7 @@ Grids = Mapping[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
-class Entry:
+class MethodRow:
     """A row of a board.
 
     Args:
@@ -68,12 +68,12 @@ class Entry:
         return self.is_contender and not self.fixed
 
 
-def board_filters(methods: Sequence[AlgorithmFilter], reference: str) -> list[AlgorithmFilter]:
+def board_filters(methods: Sequence[MethodFilter], reference: str) -> list[MethodFilter]:
     """Return the contenders: the named methods, or all built-in ones, the user's classes, and the reference method.
 
     A method with fixed values is a further row, beside the tuned one.
     """
-    built_in = [name for name, declaration in built_in_methods().items() if declaration.role == "contender"]
+    built_in = [name for name, info in built_in_methods().items() if info.role == "contender"]
     shown = {*built_in, *(algorithm.name for algorithm in reference_filters())}
     for algorithm in methods:
         if not algorithm.is_own and not algorithm.values and algorithm.name not in shown:
@@ -81,24 +81,24 @@ def board_filters(methods: Sequence[AlgorithmFilter], reference: str) -> list[Al
     named = [algorithm.name for algorithm in methods if not algorithm.is_own and not algorithm.values]
     tuned = named if any(not algorithm.is_own for algorithm in methods) else built_in
     names = dict.fromkeys([reference, *(algorithm.name for algorithm in methods if algorithm.values), *tuned])
-    rows = [AlgorithmFilter(name, {}) for name in built_in if name in names]
+    rows = [MethodFilter(name, {}) for name in built_in if name in names]
     others = [algorithm for algorithm in methods if algorithm.is_own or algorithm.values]
     return list({entry_name(algorithm): algorithm for algorithm in (*rows, *others)}.values())
 
 
-def reference_filters() -> list[AlgorithmFilter]:
+def reference_filters() -> list[MethodFilter]:
     """Return the built-in baselines and references without a front, each drawn as one line and never ranked."""
     methods = built_in_methods().items()
-    return [AlgorithmFilter(name, {}) for name, each in methods if each.role != "contender" and each.front is None]
+    return [MethodFilter(name, {}) for name, each in methods if each.role != "contender" and each.front is None]
 
 
 def make_entry(
-    algorithm: AlgorithmFilter,
+    algorithm: MethodFilter,
     protocol: BenchmarkProtocol,
     squared_norm: float,
     outline: Any = None,
     max_configurations: int | None = None,
-) -> Entry:
+) -> MethodRow:
     """Return a row with its configurations; a method that cannot take part has a problem instead.
 
     Args:
@@ -108,45 +108,57 @@ def make_entry(
         outline: what is known about the stream: a method may decline it.
         max_configurations: fewer than the protocol's; the grid is thinned, and the row says so.
     """
-    declaration = declaration_of(algorithm.name)
-    card = MethodCard.of(declaration)
-    entry = Entry(
+    info = method_info(algorithm.name)
+    entry = MethodRow(
         entry_name(algorithm),
         algorithm.name,
-        card.label + (f" ({_values_text(algorithm.values)})" if algorithm.values else ""),
-        card.role,
-        card.style,
-        card.parameter,
-        card.symbol,
+        info.label + (f" ({_values_text(algorithm.values)})" if algorithm.values else ""),
+        info.role,
+        info.style,
+        info.parameter,
+        info.symbol,
         fixed=dict(algorithm.values),
         is_measured=algorithm.name in built_in_methods(),
     )
-    grids = {**declared_grids(declaration, protocol, squared_norm), **algorithm.values}
-    size, allowed = math.prod(len(values) for values in grids.values()), protocol.tuning.max_configurations
+    declared = {**declared_grids(info, protocol, squared_norm), **algorithm.values}
+    grids = {**declared, **_front_values(info, protocol), **algorithm.values}
+    size, allowed = number_of_combinations(grids), protocol.tuning.max_configurations
     if max_configurations is None and size > allowed:
         return replace(entry, problem=f"must have at most {allowed:,} configurations, got {size:,}")
-    thin = thinned(grids, card.parameter, max_configurations or allowed)
+    thin = thinned(grids, info.parameter, max_configurations or allowed)
     configurations = {configuration_name(algorithm.name, values): values for values in combinations(thin)}
     try:
-        made = [make_algorithm(algorithm.name, values) for values in configurations.values()]
+        made = [make_method(algorithm.name, values) for values in configurations.values()]
     except ValueError as error:
         return replace(entry, problem=one_line(str(error)))
-    notes = (*_notes(entry, size, len(configurations), declaration),)
+    notes = (*_notes(entry, number_of_combinations(declared), len(configurations), info),)
     reasons = [reason for method in made if outline is not None and (reason := reason_to_skip(method, outline))]
     return replace(entry, grids=thin, configurations=configurations, notes=notes, problem=reasons[0] if reasons else "")
 
 
-def declared_grids(
-    declaration: Declaration, protocol: BenchmarkProtocol, squared_norm: float
-) -> dict[str, tuple[Any, ...]]:
+def declared_grids(info: MethodInfo, protocol: BenchmarkProtocol, squared_norm: float) -> dict[str, tuple[Any, ...]]:
     """Return the values of the front, of the parameters that the protocol tunes, and those that the method declares."""
     grids: dict[str, tuple[Any, ...]] = {}
-    if declaration.front:
-        grids[declaration.front.parameter] = declaration.front.grid
+    if info.front:
+        grids[info.front.parameter] = info.front.grid
     protocol_values = {"alpha": protocol.tuning.alpha, RIDGE: protocol.tuning.ridge_factors}
-    for name, values in {**{name: protocol_values[name] for name in declaration.tuned}, **declaration.tuning}.items():
+    for name, values in {**{name: protocol_values[name] for name in info.tuned}, **info.tuning}.items():
         grids[name] = tuple(scaled(value, squared_norm) for value in values) if name == RIDGE else tuple(values)
     return grids
+
+
+def _front_values(info: MethodInfo, protocol: BenchmarkProtocol) -> Grids:
+    """Return as many values of the front as the protocol has, evenly spread over those that the method declares."""
+    front = info.front
+    if front is None:
+        return {}
+    count = min(len(front.grid), protocol.tuning.front_values)
+    return {front.parameter: _spread(front.grid, count, with_ends=True)}
+
+
+def number_of_combinations(grids: Grids) -> int:
+    """Return the number of combinations of values."""
+    return math.prod(len(values) for values in grids.values())
 
 
 def scaled(value: float, squared_norm: float) -> float:
@@ -182,11 +194,11 @@ def combinations(grids: Grids) -> list[dict[str, Any]]:
 
 
 def configuration_name(method: str, values: Mapping[str, Any]) -> str:
-    """Return a name as `--algorithm` takes it: `name[gamma=5,alpha=0.3]`."""
+    """Return a name as `--method` takes it: `name[gamma=5,alpha=0.3]`."""
     return f"{method}[{_values_text({name: (value,) for name, value in values.items()})}]" if values else method
 
 
-def entry_name(algorithm: AlgorithmFilter) -> str:
+def entry_name(algorithm: MethodFilter) -> str:
     """Return the name of a row: the method, with the values that the user fixed."""
     return f"{algorithm.name}[{_values_text(algorithm.values)}]" if algorithm.values else algorithm.name
 
@@ -198,9 +210,9 @@ def _values_text(values: Mapping[str, Sequence[Any]]) -> str:
     )
 
 
-def _notes(entry: Entry, declared: int, played: int, declaration: Declaration) -> list[str]:
+def _notes(entry: MethodRow, declared: int, played: int, info: MethodInfo) -> list[str]:
     notes = [f"not tuned: {_values_text(entry.fixed)} fixed"] if entry.fixed else []
-    if entry.is_contender and declaration.front is None:
+    if entry.is_contender and info.front is None:
         notes.append("without a front: its communication cannot be chosen")
     if played < declared:
         notes.append(f"{played} of {declared} configurations")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from statistics import mean
 
 from benchmark.board.board import Board, Outcome, RunName, wanted
-from benchmark.board.entries import Entry
+from benchmark.board.entries import MethodRow
 from benchmark.board.play import board_runs
-from benchmark.plan.algorithm_names import declaration_of
 from benchmark.plan.estimate import OVERHEAD
+from benchmark.plan.method_names import method_info
 from benchmark.records.record import RunRecord
 
 
@@ -22,7 +22,7 @@ class Estimate:
     seconds: float
 
 
-def max_runs(board: Board, entry: Entry) -> int:
+def max_runs(board: Board, entry: MethodRow) -> int:
     """Return the maximum number of runs of a row; usually, several budgets keep the same configurations."""
     if entry.role == "baseline" and board.is_relative:
         return len(board.protocol.seeds.choosing.seeds) + len(board.seeds)
@@ -53,7 +53,7 @@ def estimate(board: Board, finished: Iterable[RunRecord]) -> Estimate:
 def seconds_per_run(board: Board, method: str, finished: Iterable[RunRecord]) -> float:
     """Return the seconds of one core that a run takes: as measured on this task, or by the usual time per step."""
     measured = [record.metrics.get("kernel_seconds", 0.0) for record in finished if record.method.name == method]
-    usual = declaration_of(method).microseconds_per_step * board.steps / 1e6
+    usual = method_info(method).microseconds_per_step * board.steps / 1e6
     return OVERHEAD * (mean(measured) if measured else usual)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from benchmark.board.board import Board, Outcomes, chosen_by, run_table, selection_of
-from benchmark.board.entries import Entry
+from benchmark.board.entries import MethodRow
 from benchmark.statistics.budgets import Overruns, Scores, overruns, report_scores, score_table
 from benchmark.statistics.comparison import (
     NO_COMMUNICATION,
@@ -22,11 +22,9 @@ from benchmark.statistics.comparison import (
     with_ends,
     with_primary,
 )
-from benchmark.statistics.paired import Floats, Interval, mean_interval, paired_interval
-from benchmark.statistics.ranks import Rank, verdict_on
-from benchmark.statistics.seeds import CHOOSING_SEEDS
+from benchmark.statistics.intervals import Floats, Interval, mean_interval, paired_interval
 from benchmark.statistics.selection import Choice, Selection, edges
-from benchmark.statistics.verdicts import Verdict
+from benchmark.statistics.verdicts import Rank, Verdict, verdict_on
 
 Budget = float | str
 """A budget in full transfers per client, or `primary`."""
@@ -64,12 +62,12 @@ class BoardResult:
         return list(self.board.protocol.budgets.all)
 
     @property
-    def contenders(self) -> list[Entry]:
+    def contenders(self) -> list[MethodRow]:
         """The rows that have scores and are compared."""
         return [entry for entry in self.board.entries if entry.name in self.selections]
 
     @property
-    def references(self) -> list[Entry]:
+    def references(self) -> list[MethodRow]:
         """The reference lines that have scores."""
         return [entry for entry in self.board.entries if entry.name in self.lines]
 
@@ -157,7 +155,7 @@ class BoardResult:
         values = self._line(name)
         return mean_interval(values if np.isfinite(values).all() else [])
 
-    def notes(self, entry: Entry) -> list[str]:
+    def notes(self, entry: MethodRow) -> list[str]:
         """Return the notes on a row: how it was tuned, failed runs, references that are better."""
         if entry.name in self.problems:
             return [self.problems[entry.name]]
@@ -165,7 +163,7 @@ class BoardResult:
         notes += [*self._failures(entry), *self._over(entry)]
         return notes + [f"below {label}" for label in self.below(entry.name)]
 
-    def _over(self, entry: Entry) -> list[str]:
+    def _over(self, entry: MethodRow) -> list[str]:
         """Return the finite budgets that the mean over the report seeds exceeds: choices limit choosing seeds only."""
         budgets = self.budgets if entry.name in self.selections else []
         factors = {budget: self.overruns(entry.name, budget).factor for budget in budgets}
@@ -175,19 +173,21 @@ class BoardResult:
             if factor is not None
         ]
 
-    def _failures(self, entry: Entry) -> list[str]:
+    def _failures(self, entry: MethodRow) -> list[str]:
         own = {run: outcome for run, outcome in self.outcomes.items() if run[0] in entry.configurations}
         table = run_table(self.board, self.outcomes)
         invalid = table[table["configuration"].isin(list(entry.configurations)) & ~np.isfinite(table["score"])]
-        invalid_seeds = Counter("choosing" if seed in CHOOSING_SEEDS else "report" for seed in invalid["seed"])
+        seeds = self.board.protocol.seeds
+        invalid_seeds = Counter(seeds.purpose(seed) for seed in invalid["seed"])
         errors = [outcome.error for outcome in own.values() if outcome.error]
         reason = f" ({errors[0]})" if errors else " (no score)"
-        return [f"{count} {kind} runs failed{reason}" for kind, count in invalid_seeds.items()]
+        words = {"choose": "choosing", "report": "report"}
+        return [f"{count} {words[purpose]} runs failed{reason}" for purpose, count in invalid_seeds.items()]
 
     def _line(self, name: str) -> Floats:
         return np.array([self.lines[name].get(seed, math.nan) for seed in self.board.seeds])
 
-    def _entry(self, name: str) -> Entry:
+    def _entry(self, name: str) -> MethodRow:
         return next(entry for entry in self.board.entries if entry.name == name)
 
 
@@ -215,7 +215,8 @@ def _compared(result: BoardResult, runs: pd.DataFrame) -> BoardResult:
     if reference not in result.selections:
         return result
     choices = {name: selection.configurations for name, selection in result.selections.items()}
-    scores = report_scores(runs, with_ends(choices, reference), board.seeds, board.scale)
+    choosing = board.protocol.seeds.choosing.seeds
+    scores = report_scores(runs, with_ends(choices, reference), board.seeds, board.scale, choosing=choosing)
     ranked = [entry.name for entry in result.contenders if entry.is_ranked]
     families = [board_pairs(ranked, reference), _pairs_not_tuned(result, ranked)]
     # Two families of bands, so that a row with fixed values changes no verdict on the tuned methods.
@@ -243,7 +244,7 @@ def _pairs_not_tuned(result: BoardResult, ranked: list[str]) -> list[tuple[str, 
     return pairs
 
 
-def _line_scores(board: Board, entry: Entry, runs: pd.DataFrame) -> dict[int, float]:
+def _line_scores(board: Board, entry: MethodRow, runs: pd.DataFrame) -> dict[int, float]:
     chosen, _ = chosen_by(board, entry, runs)
     table = score_table(runs[runs["seed"].isin(list(board.seeds))])
     return table.get(chosen[0], {}) if chosen else {}

@@ -137,7 +137,7 @@ def plan_boards(arguments: argparse.Namespace) -> "tuple[list[Board], list[str]]
     """
     from benchmark.board.board import plan_board
     from benchmark.board.divisions import QUICK_CONFIGURATIONS, QUICK_SEEDS, quick, with_fixed
-    from benchmark.plan.algorithm_names import parse_filter
+    from benchmark.plan.method_names import parse_filter
     from benchmark.plan.options import parse_seeds
     from benchmark.plan.plan import bound_or_missing
     from benchmark.protocol import load_protocol
@@ -274,7 +274,7 @@ def _verdict_lines(result: "BoardResult") -> list[str]:
 
 
 def _ranks(result: "BoardResult") -> str:
-    from benchmark.statistics.ranks import rank_text
+    from benchmark.statistics.verdicts import rank_text
 
     labels = {entry.name: entry.label for entry in result.contenders}
     return ", ".join(f"{labels[name]} {rank_text(rank)}" for name, rank in result.ranks.items())

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from benchmark.commands import add_jobs_option, check_minimum, interrupted
 from benchmark.commands.data import add_import_options, import_options
-from data_pipelines.support.text import RED, YELLOW, coloured, number_of, wrapped
+from data_pipelines.support.text import RED, YELLOW, coloured, wrapped
 
 if TYPE_CHECKING:
     from benchmark.results.results import Results
@@ -51,14 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
     from benchmark.plan.options import parse_seeds
     from benchmark.recommend.compare import compare, seed_list
     from benchmark.recommend.data import data_from
-    from benchmark.recommend.methods import candidates_of
+    from benchmark.recommend.methods import settings_of
     from benchmark.records.store import Store
     from benchmark.results.budget import as_budget
 
     check_minimum(arguments, jobs=1, points=2)
     budget = as_budget(arguments.budget)
     seeds = seed_list(parse_seeds(arguments.seeds))
-    candidates_of(arguments.methods, points=arguments.points)  # bad methods are refused before a file is imported
+    settings_of(arguments.methods, points=arguments.points)  # bad methods are refused before a file is imported
     spec = data_from(arguments.dataset, import_options(arguments))
     try:
         comparison = compare(
@@ -84,21 +84,10 @@ def print_comparison(comparison: "Results", experiment: str) -> None:
     print("\n".join(["", *budget_lines(comparison.summary(), generated=generated_in(comparison.records)), ""]))
     for note in comparison.notes:
         print(coloured(wrapped(note), YELLOW))
-    for failure, count in _counted(comparison.failures).items():
-        print(coloured(wrapped(f"FAILED {failure}{count}"), RED))
+    for failure in comparison.failures:
+        print(coloured(wrapped(f"FAILED {failure}"), RED))
     if comparison.records:
         print(wrapped(f"best     {comparison.best()}", " " * 9))
     print(f"view     fedbandit ui    (its chart: fedbandit ui {experiment})")
     print(f"report   fedbandit report {experiment}")
     print(f"export   fedbandit export {experiment} --out runs.csv")
-
-
-def _counted(failures: tuple[str, ...]) -> dict[str, str]:
-    """Return the first failure of each error, and how many others have it."""
-    by_error: dict[str, list[str]] = {}
-    for failure in failures:
-        by_error.setdefault(failure.partition(": ")[2], []).append(failure)
-    return {
-        group[0]: f" (and {number_of(len(group) - 1, 'other run')} with this error)" if len(group) > 1 else ""
-        for group in by_error.values()
-    }

@@ -17,9 +17,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print four short lists."""
-    from benchmark.board.task import load_task, task_names
-    from benchmark.plan.algorithm_names import algorithm_names, broken_algorithms, declaration_of
+    from benchmark.board.task import is_board, load_task, task_names
     from benchmark.plan.experiment import experiment_names, load_experiment
+    from benchmark.plan.method_names import broken_methods, method_info, method_names
     from benchmark.records.reader import experiments_with_runs
     from benchmark.records.store import Store
     from data_pipelines.prepare.prepared import data_set_states
@@ -27,15 +27,16 @@ def run(arguments: argparse.Namespace) -> int:
     finished = experiments_with_runs(Store())
     built_in = {name: load_experiment(name).title for name in experiment_names()}
     others = [name for name in sorted(finished) if name not in built_in]
-    own = {name: "(a board)" if name.startswith("board_") else "(from your own TOML file)" for name in others}
+    own = {name: "(a board)" if is_board(name) else "(from your own TOML file)" for name in others}
     runs = {name: f"{number_of(finished.get(name, 0), 'run')} finished" for name in (*built_in, *own)}
     _print("experiments (fedbandit run NAME)", [(runs[name], name, title) for name, title in (built_in | own).items()])
     _print("tasks (fedbandit board NAME)", [(name, load_task(name).title) for name in task_names()])
-    broken = broken_algorithms()
-    working = [name for name in algorithm_names() if name not in broken]
-    parameters = {name: ", ".join(declaration_of(name).parameters) for name in working}
+    broken = broken_methods()
+    working = [name for name in method_names() if name not in broken]
+    parameters = {name: ", ".join(method_info(name).parameters) for name in working}
     _print("methods (--method NAME[parameter=value,…])", list(parameters.items()))
-    _print('data sets (in an experiment file: dataset = "NAME")', list(data_set_states().items()))
+    states = [(name, state.text) for name, state in data_set_states().items()]
+    _print('data sets (in an experiment file: dataset = "NAME")', states)
     for message in broken.values():
         print(f"warning: {message}", file=sys.stderr)
     return 0

@@ -129,10 +129,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def plan_notices(plan: "Plan") -> Iterable[str]:
     """Return the lines on what differs from the experiment files, and on data and methods that are left out."""
-    from benchmark.plan.plan import fallback_notices
-
     yield from plan.notes
-    yield from (f"{experiment}: {label}" for experiment, label in fallback_notices(plan))
+    yield from (f"{experiment}: {label}" for experiment, label in plan.fallbacks)
     yield from (f"MISSING: {message}" for message in plan.missing.values())
     yield from (f"LEFT OUT (optional): {message}" for message in plan.left_out.values())
     yield from (f"SKIPPED: {method} on {stream}: {reason}" for (stream, method), reason in plan.skipped.items())
@@ -140,22 +138,22 @@ def plan_notices(plan: "Plan") -> Iterable[str]:
 
 def on_data(experiments: "Sequence[Experiment]", data: str) -> "list[Experiment]":
     """Return the experiments with one other data set, each under a name of its own; equal ones become one."""
-    from benchmark.plan.experiment import Experiment, StreamEntry
+    from benchmark.plan.experiment import Experiment
     from benchmark.recommend.data import data_from
 
     spec = data_from(data)
     moved: dict[str, Experiment] = {}
     for experiment in experiments:
-        fields = {name: getattr(experiment, name) for name in type(experiment).model_fields}
+        fields = experiment.model_dump(by_alias=True)
         fields |= {"name": f"{experiment.name}-on-{spec.name}", "title": f"{experiment.title}, on {spec.name}"}
-        fields |= {"stream_entries": [StreamEntry.model_construct(streams=[spec])], "effects_of": []}
-        moved[experiment.name] = Experiment.model_construct(**fields)
+        fields |= {"streams": [spec.model_dump(exclude_none=True)], "effects_of": []}
+        moved[experiment.name] = Experiment.model_validate(fields)
     return list(moved.values())
 
 
 def options_of(arguments: argparse.Namespace) -> "RunOptions":
     """Read the filters."""
-    from benchmark.plan.algorithm_names import parse_filter
+    from benchmark.plan.method_names import parse_filter
     from benchmark.plan.options import RunOptions, parse_seeds
 
     return RunOptions(
@@ -174,6 +172,7 @@ def print_summary(
 ) -> None:
     """Print one table (methods × budgets), the failures, where the results are, and how to view and report them."""
     from benchmark.records.tracking import sqlite_file
+    from benchmark.session import failure_lines
     from data_pipelines.support.secrets import without_user
 
     print()
@@ -183,15 +182,14 @@ def print_summary(
         count = sum(record.experiment == experiment.name for record in records)
         text = f"{experiment.name}  {experiment.title}  ({number_of(count, 'run')} finished)"
         print(coloured(wrapped(text), BOLD))
-    studies = {experiment.name for experiment in plan.experiments if experiment.effects_of}
-    tuned = {experiment.name for experiment in plan.experiments if experiment.is_tuned}  # see the report
-    compared = [record for record in records if record.purpose == "report" and record.experiment not in studies | tuned]
+    shown = {experiment.name for experiment in plan.experiments if experiment.is_compared}
+    compared = [record for record in records if record.purpose == "report" and record.experiment in shown]
     lines = _table_lines(compared)
     print("\n".join(["", *lines, ""] if lines else []))
     for line in (*data_lines(plan.runs), *runs_on_other_data(plan.runs, finished)):
         print(coloured(wrapped(line), YELLOW))
     for line in failure_lines(failures):
-        print(coloured(wrapped(line), RED))
+        print(coloured(wrapped(f"FAILED {line}"), RED))
     file = sqlite_file(store.uri)
     print(f"results  {without_user(store.uri)}" + (f"\n         {file.parent / 'mlartifacts'}" if file else ""))
     names = [experiment.name for experiment in plan.experiments]
@@ -207,14 +205,13 @@ def _table_lines(records: "Sequence[RunRecord]") -> list[str]:
     References and baselines are not ranked, so they are left out unless there is nothing else.
     """
     from benchmark.budget_table import budget_lines, generated_in
-    from benchmark.method_card import is_rule
 
     distinct: dict[str, RunRecord] = {}
     for record in records:
         distinct.setdefault(record.key, record)
     named = sorted(named_streams([*distinct.values()]), key=lambda record: numbers_by_size(record.stream.name))
-    ranked = [record for record in named if record.method.card.role == "contender"]
-    rules = [record for record in named if is_rule(record.method.card.role, record.method.parameters)]
+    ranked = [record for record in named if record.method.info.role == "contender"]
+    rules = [record for record in named if record.method.info.is_rule(record.method.parameters)]
     return budget_lines(_settings(ranked or named), rules=_settings(rules), generated=generated_in(named))
 
 
@@ -242,23 +239,12 @@ def named_streams(records: "Sequence[RunRecord]") -> "list[RunRecord]":
     return named
 
 
-def failure_lines(failures: "Sequence[Failure]") -> list[str]:
-    """Return a line per failure; failures with the same error share one."""
-    by_error: dict[str, list[Failure]] = defaultdict(list)
-    for failure in failures:
-        by_error[failure.error].append(failure)
-    return [
-        f"FAILED {group[0]}" + (f" (and {number_of(len(group) - 1, 'other run')} with this error)" * (len(group) > 1))
-        for group in by_error.values()
-    ]
-
-
 def data_lines(runs: "Sequence[Run]") -> list[str]:
     """Return a line per label of data that are generated or differ from the published ones."""
     from data_pipelines.data_label import grouped_labels
 
     streams = {run.stream.name: run.stream for run in runs}
-    return grouped_labels((name, streams[name].data_label()) for name in sorted(streams))
+    return [*grouped_labels((name, streams[name].data_label()) for name in sorted(streams))]
 
 
 def runs_on_other_data(runs: "Sequence[Run]", finished: "Sequence[RunRecord]") -> list[str]:

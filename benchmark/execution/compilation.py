@@ -1,4 +1,4 @@
-"""Compilation by Numba: announced before a long wait, and not part of the recorded time of a run.
+"""Compilation by Numba: announced before a long wait, once and in parallel, not part of the recorded time of a run.
 
 Numba itself reports every compilation (`numba.core.event`), so we need not guess from files on disk.
 """
@@ -6,9 +6,10 @@ Numba itself reports every compilation (`numba.core.event`), so we need not gues
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Future, wait
 from contextlib import contextmanager, suppress
-from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 from urllib.parse import quote
 
 from filelock import FileLock
@@ -16,9 +17,18 @@ from numba.core import event
 
 from algorithms.compiled_run import CompiledRun
 from algorithms.kernel_cache import CACHE_FOLDER
-from algorithms.method import Declaration
+from algorithms.method import MethodInfo
 from algorithms.numerics.jit import OPTIONS
 from algorithms.stream import Stream
+from data_pipelines.stream_spec import SimulatedSpec
+
+if TYPE_CHECKING:
+    from benchmark.execution.executors import Compiler
+    from benchmark.observer import Observer
+    from benchmark.plan.plan import Run
+
+SHORT = SimulatedSpec(steps=30, clients=3)
+"""The stream over which kernels are compiled."""
 
 BUSY = "numba:compiler_lock"
 """Numba compiles a kernel, or loads it from disk."""
@@ -110,8 +120,16 @@ def announced(method: object) -> Iterator[None]:
 
 
 def is_announced(method: object) -> TypeGuard[CompiledMethod]:
-    """Return whether a method itself, not a class that it inherits from, declares its compile time."""
-    return isinstance(method, CompiledMethod) and vars(type(method)).get("compile_seconds") is not None
+    """Return whether a method itself, not another method that it inherits from, declares its compile time."""
+    if not isinstance(method, CompiledMethod) or method.compile_seconds is None:
+        return False
+    owner = next((base for base in type(method).__mro__ if "compile_seconds" in vars(base)), type(method))
+    return owner is type(method) or "name" not in vars(owner)
+
+
+def kernel_name(method: CompiledMethod) -> str:
+    """Return the name of the kernel of a method; methods with the same name of their kernel share it."""
+    return getattr(method, "kernel", "") or method.name
 
 
 def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
@@ -121,7 +139,7 @@ def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
 
 def with_defaults(method: type[CompiledMethod], **settings: Any) -> CompiledMethod:
     """Make a method with some threshold, the given settings and defaults; other values use the same kernels."""
-    front = Declaration.of(method).front
+    front = MethodInfo.of(method).front
     threshold = {front.parameter: front.grid[-1]} if front else {}
     return method(**threshold | settings)
 
@@ -146,7 +164,7 @@ def compile_once(method: CompiledMethod, short: Stream) -> None:
     if not OPTIONS["cache"]:
         compile_method(method, short)
         return
-    name = "-".join([method.name, *(setting for setting, value in kernel_settings(method).items() if value)])
+    name = "-".join([kernel_name(method), *(setting for setting, value in kernel_settings(method).items() if value)])
     lock = FileLock(CACHE_FOLDER / f"{quote(name, safe='')}.lock")
     with suppress(OSError, NotImplementedError):  # on a file system without locks, both compile
         lock.acquire()
@@ -161,3 +179,47 @@ def compile_method(method: CompiledMethod, short: Stream) -> None:
     run = method.start(short, 0)
     run.advance()
     run.trace()
+
+
+def compile_kernels(compiler: "Compiler", runs: "Iterable[Run]", observer: "Observer", stop: threading.Event) -> None:
+    """Let workers compile each method whose kernels are not on disk, and announce it; `stop` ends the wait."""
+    methods = methods_of(runs)
+    if not methods:
+        return
+    try:
+        (stream,) = _results([compiler.open_stream(SHORT, 0)], observer, stop)
+        checks = _results([compiler.is_compiled(stream, method) for method in methods], observer, stop)
+        missing = [method for method, is_compiled in zip(methods, checks, strict=True) if not is_compiled]
+        for method in missing:
+            observer.note(announcement(method))
+        _results([compiler.compile(stream, method) for method in missing], observer, stop)
+        compiler.close_stream(stream)
+    except BrokenExecutor:
+        pass  # the run that needs the kernel will kill its worker too, and is reported then
+    except _StoppedError:
+        pass  # the sweep checks the same event
+
+
+def methods_of(runs: "Iterable[Run]") -> list[CompiledMethod]:
+    """Return the methods that declare how long they take to compile, one per set of kernels, the longest first."""
+    return one_per_kernel(run.algorithm for run in runs)
+
+
+def one_per_kernel(candidates: Iterable[object]) -> list[CompiledMethod]:
+    """Return the methods among these that declare how long they take to compile, as `methods_of` does."""
+    algorithms = [candidate for candidate in candidates if is_announced(candidate)]
+    settings = [(algorithm, kernel_settings(algorithm)) for algorithm in sorted(algorithms, key=announcement)]
+    kernels = {(kernel_name(each), *values.items()): with_defaults(type(each), **values) for each, values in settings}
+    return sorted(kernels.values(), key=lambda method: (-method.compile_seconds, announcement(method)))
+
+
+class _StoppedError(Exception):
+    """The sweep was asked to stop."""
+
+
+def _results(futures: "list[Future[Any]]", observer: "Observer", stop: threading.Event) -> list[Any]:
+    while wait(futures, timeout=0.2).not_done:
+        if stop.is_set():
+            raise _StoppedError
+        observer.tick()
+    return [future.result() for future in futures]

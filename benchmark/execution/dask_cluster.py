@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import cloudpickle
 
 from benchmark.execution.dask_workers import DaskWorkers
-from benchmark.execution.run_result import RunResult, error_text, failed_result, run_algorithm
+from benchmark.execution.run_result import RunResult, error_text, failed_result, run_method
 from benchmark.execution.sent_modules import importable
 from benchmark.extras import require
 from benchmark.plan.own_modules import SourceFiles
@@ -132,19 +132,19 @@ class DaskExecutor:
         opened.set_result(stream)
         return opened
 
-    def submit(self, stream: Stream, algorithm: Any, seed: int, files: SourceFiles) -> "Future[RunResult]":
-        """Run an algorithm on a worker."""
+    def submit(self, stream: Stream, method: Any, seed: int, files: SourceFiles) -> "Future[RunResult]":
+        """Run a method on a worker."""
         if self._is_broken:
             self._start_again()
         future: Future[RunResult] = Future()
         try:
-            packed = cloudpickle.dumps(algorithm)
+            packed = cloudpickle.dumps(method)
         except (Exception, SystemExit, GeneratorExit) as error:  # a user's class may raise anything
-            future.set_result(failed_result(f"the algorithm could not be sent to a worker: {error_text(error)}"))
+            future.set_result(failed_result(f"the method could not be sent to a worker: {error_text(error)}"))
             return future
         task = self._build_task(stream)
         pool = self._client.get_executor(pure=False, workers=[*self._workers.usable], allow_other_workers=False)
-        inner = pool.submit(with_same_code, provenance(), _run_algorithm, task.future, files, packed, seed)
+        inner = pool.submit(with_same_code, provenance(), _run_method, task.future, files, packed, seed)
         self._running[future] = Task(inner, (Workers(self._workers.usable), *task.needs))
         inner.add_done_callback(partial(self._settle, future))
         return future
@@ -266,12 +266,12 @@ def _build(data: Prepared, spec: DatasetSpec, seed: int) -> EventStream:
     return spec.build_from(data, seed)
 
 
-def _run_algorithm(stream: EventStream, files: SourceFiles, packed: bytes, seed: int) -> RunResult:
+def _run_method(stream: EventStream, files: SourceFiles, packed: bytes, seed: int) -> RunResult:
     for array in (*stream.arrays().values(), stream.client_ids, stream.client_numbers):
         array.flags.writeable = False  # lost between workers, and part of the types that kernels are compiled for
     with importable(files):
         try:
-            algorithm = pickle.loads(packed)
+            method = pickle.loads(packed)
         except BaseException as error:
-            return failed_result(f"the worker could not load the algorithm: {error_text(error)}")
-        return run_algorithm(stream, algorithm, seed)
+            return failed_result(f"the worker could not load the method: {error_text(error)}")
+        return run_method(stream, method, seed)

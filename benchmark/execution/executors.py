@@ -32,7 +32,7 @@ class Compiler(Protocol):
 
 
 class Executor(Protocol):
-    """Opens streams and replays algorithms over them."""
+    """Opens streams and replays methods over them."""
 
     @property
     def compiler(self) -> Compiler | None:
@@ -48,8 +48,8 @@ class Executor(Protocol):
     def open_stream(self, spec: StreamSpec, seed: int) -> "Future[Any]":
         """Build a stream, once for all its runs; the result is a handle for `submit`."""
 
-    def submit(self, stream: Any, algorithm: Any, seed: int, files: SourceFiles) -> "Future[RunResult]":
-        """Run an algorithm over an open stream, with the source of its class from these files, if there are any.
+    def submit(self, stream: Any, method: Any, seed: int, files: SourceFiles) -> "Future[RunResult]":
+        """Run a method over an open stream, with the source of its class from these files, if there are any.
 
         When workers die, all submitted futures fail with BrokenExecutor or are cancelled; the next call starts new
         workers.

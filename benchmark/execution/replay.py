@@ -1,4 +1,4 @@
-"""One run: an algorithm over a stream."""
+"""One run: a method over a stream."""
 
 import copy
 from typing import Protocol, runtime_checkable
@@ -24,7 +24,7 @@ class BuiltIn(Protocol):
 
 @runtime_checkable
 class Learner(Protocol):
-    """The interface of your own algorithms.
+    """The interface of your own methods.
 
     It may also have `start(client_ids, dimension)`, called once before the first step, and an attribute
     `transfer_dim`: the dimension of the statistics it transfers, if it differs from the stream's. With `role =
@@ -38,21 +38,21 @@ class Learner(Protocol):
         """Learn from the reward of the chosen row, and return the transfers that it caused."""
 
 
-def replay(algorithm: BuiltIn | Learner, stream: EventStream, seed: int = 0) -> Trace:
-    """Run an algorithm over a stream. The same arguments give the same trace.
+def replay(method: BuiltIn | Learner, stream: EventStream, seed: int = 0) -> Trace:
+    """Run a method over a stream. The same arguments give the same trace.
 
     A learner is copied first, if possible, so that the caller's object does not change. A line on stderr announces the
     compilation of a built-in method, which takes up to a minute the first time.
     """
     seed = checked_seed(seed)
-    if isinstance(algorithm, Learner):
-        return replay_learner(_fresh(algorithm), stream, seed)
-    if not hasattr(algorithm, "start"):
+    if isinstance(method, Learner):
+        return replay_learner(_fresh(method), stream, seed)
+    if not hasattr(method, "start"):
         raise ValueError(
-            f"algorithm must be a built-in algorithm or an object with the methods choose and learn, got {algorithm!r}"
+            f"method must be a built-in method or an object with the functions choose and learn, got {method!r}"
         )
-    with announced(algorithm):
-        run = algorithm.start(stream, seed)
+    with announced(method):
+        run = method.start(stream, seed)
         run.advance()
         return run.trace()
 

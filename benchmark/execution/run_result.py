@@ -44,13 +44,13 @@ class RunResult:
     """The versions of the code, as reported by the process that ran it."""
 
 
-def run_algorithm(stream: EventStream, algorithm: Any, seed: int) -> RunResult:
-    """Run an algorithm over a stream and measure it; any exception becomes a failed result."""
+def run_method(stream: EventStream, method: Any, seed: int) -> RunResult:
+    """Run a method over a stream and measure it; any exception becomes a failed result."""
     started, clock = time.time(), time.perf_counter()
     try:
         _ = stream.client_numbers
         kernel, cpu = running_time()
-        trace = replay(algorithm, stream, seed)
+        trace = replay(method, stream, seed)
         seconds, cpu_seconds = (now - before for now, before in zip(running_time(), (kernel, cpu), strict=True))
         times = {"kernel_seconds": seconds, "cpu_seconds": cpu_seconds}
         times["microseconds_per_step"] = seconds / stream.steps * 1e6
@@ -61,7 +61,7 @@ def run_algorithm(stream: EventStream, algorithm: Any, seed: int) -> RunResult:
         facts = stream_size(stream)
         return RunResult(started, ended, platform.node(), metrics, curves, files, facts, provenance=provenance())
     except BaseException as error:  # also SystemExit, KeyboardInterrupt and GeneratorExit: workers ignore Ctrl-C
-        return failed_result(f"{error_text(error)}{_where(error, algorithm)}", started, time.perf_counter() - clock)
+        return failed_result(f"{error_text(error)}{_where(error, method)}", started, time.perf_counter() - clock)
 
 
 def failed_result(error: str, started: float | None = None, seconds: float = 0.0) -> RunResult:
@@ -79,9 +79,9 @@ def error_text(error: BaseException) -> str:
         return f"{type(error).__name__}: (its message cannot be shown)"
 
 
-def _where(error: BaseException, algorithm: Any) -> str:
-    """Return the line of the algorithm's own file in which the error occurred; empty if it occurred elsewhere."""
-    file = inspect.getsourcefile(type(algorithm)) if type(algorithm).__module__ in sys.modules else None
+def _where(error: BaseException, method: Any) -> str:
+    """Return the line of the method's own file in which the error occurred; empty if it occurred elsewhere."""
+    file = inspect.getsourcefile(type(method)) if type(method).__module__ in sys.modules else None
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
 

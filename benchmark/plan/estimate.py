@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 
-from algorithms.method import PLAIN_PYTHON
 from benchmark.plan.plan import Run
 from benchmark.records.record import RunRecord
 
@@ -28,7 +27,7 @@ def expected_seconds(runs: Iterable[Run], finished: Sequence[RunRecord]) -> Mapp
 
 def _by_steps(run: Run) -> float:
     steps = getattr(run.stream, "steps", None) or USUAL_STEPS.get(run.stream.name, 100_000)
-    microseconds = run.declaration.microseconds_per_step if run.declaration else PLAIN_PYTHON
+    microseconds = run.info.microseconds_per_step
     return microseconds * steps / 1e6
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from benchmark.plan.algorithm_names import AlgorithmFilter
 from benchmark.plan.experiment import MAX_SEEDS, Experiment, experiment_names, load_experiment
+from benchmark.plan.method_names import MethodFilter
 from data_pipelines.support.messages import unknown_name
 
 SEED = re.compile(r"[0-9]{1,18}")
@@ -18,7 +18,7 @@ class RunOptions:
     """Which runs of the experiments to plan. An empty filter keeps everything."""
 
     profile: str = "quick"
-    algorithms: tuple[AlgorithmFilter, ...] = ()
+    algorithms: tuple[MethodFilter, ...] = ()
     datasets: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
 

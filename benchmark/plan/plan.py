@@ -9,19 +9,28 @@ from inspect import Parameter, signature
 from itertools import product
 from typing import Any
 
-from algorithms.method import Declaration, Front, usual_front
+from algorithms.hyperparameters import number_text
+from algorithms.method import Front, MethodInfo
 from algorithms.stream import StreamOutline
-from benchmark.plan.algorithm_names import (
-    AlgorithmFilter,
-    declaration_of,
+from benchmark.plan.experiment import (
+    GRID,
+    OF_STREAM,
+    Experiment,
+    ExperimentInfo,
+    MethodEntry,
+    Profile,
+    StreamEntry,
+    expanded,
+)
+from benchmark.plan.method_names import (
+    MethodFilter,
     hyper_parameters,
     identified_files,
     identity,
-    make_algorithm,
-    number_text,
+    make_method,
+    method_info,
     source_hash,
 )
-from benchmark.plan.experiment import GRID, OF_STREAM, AlgorithmEntry, Experiment, Profile, StreamEntry, expanded
 from benchmark.plan.options import RunOptions
 from benchmark.plan.own_modules import SourceFiles
 from benchmark.plan.run_key import run_key
@@ -44,7 +53,7 @@ class Run:
     parameters: dict[str, Any]
     seed: int
     key: str
-    declaration: Declaration | None = None
+    info: MethodInfo
     code: str = ""
     """The hash of the source of a class that is not built in."""
     files: SourceFiles = field(default_factory=dict, repr=False)
@@ -53,7 +62,7 @@ class Run:
     @property
     def front(self) -> Front | None:
         """The parameter that a grid of its method varies."""
-        return self.declaration.front if self.declaration else usual_front(self.parameters)
+        return self.info.front
 
     @cached_property
     def fingerprint(self) -> str:
@@ -73,14 +82,14 @@ class Run:
 
     @property
     def setting(self) -> str:
-        """A name for all its seeds: algorithm and threshold."""
+        """A name for all its seeds: method and threshold."""
         if self.front_text:
             return f"{self.algorithm_name} {self.front_text}"
         return " ".join([self.algorithm_name, *(f"{name}={value}" for name, value in self.parameters.items())])
 
     @property
     def name(self) -> str:
-        """The name to display: algorithm, threshold and seed."""
+        """The name to display: method, threshold and seed."""
         return f"{self.setting} seed {self.seed}"
 
 
@@ -96,15 +105,17 @@ class Plan:
         skipped: for each stream and each method that is not run on it, the reason in one line.
         left_out: the same as `missing`, for streams that are optional.
         notes: sentences on what the filters or the values of the profile leave out, and on defaults that are used.
+        fallbacks: the experiments that use another data set instead of their own, each with the notice to show.
     """
 
-    experiments: tuple[Experiment, ...] = ()
+    experiments: tuple[ExperimentInfo, ...] = ()
     profile: str = "quick"
     runs: tuple[Run, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[tuple[str, str], str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    fallbacks: tuple[tuple[str, str], ...] = ()
 
 
 def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = None) -> Plan:
@@ -136,22 +147,18 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
                     else:
                         runs.setdefault((run.experiment, run.key), run)
     used = {experiment for experiment, _ in runs}
+    labels = {experiment.name: experiment.fallback_labels for experiment in experiments}
+    streams = dict.fromkeys((run.experiment, run.stream.name) for run in runs.values())
     return Plan(
-        tuple(experiment for experiment in experiments if experiment.name in used),
+        tuple(experiment.info for experiment in experiments if experiment.name in used),
         options.profile,
         tuple(runs.values()),
         missing,
         skipped,
         left_out,
         tuple(notes),
+        tuple((experiment, labels[experiment][name]) for experiment, name in streams if name in labels[experiment]),
     )
-
-
-def fallback_notices(plan: Plan) -> list[tuple[str, str]]:
-    """Return the experiments that use another data set instead of their own, each with the notice to show."""
-    labels = {experiment.name: experiment.fallback_labels for experiment in plan.experiments}
-    used = dict.fromkeys((run.experiment, run.stream.name) for run in plan.runs)
-    return [(experiment, labels[experiment][name]) for experiment, name in used if name in labels[experiment]]
 
 
 def outline_of(stream: StreamSpec) -> StreamOutline:
@@ -204,7 +211,7 @@ def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> No
     used = {entry.name for experiment in experiments for entry in experiment.algorithms}
     for algorithm in options.algorithms:
         if not algorithm.is_own and algorithm.name not in used:
-            raise unknown_name("algorithm of these experiments", algorithm.name, used)
+            raise unknown_name("method of these experiments", algorithm.name, used)
 
 
 def make_run(
@@ -215,28 +222,28 @@ def make_run(
     parameters: dict[str, Any],
     identities: dict[str, str],
 ) -> Run:
-    """Make one run; `identities` caches the identity of each algorithm of this plan."""
+    """Make one run; `identities` caches the identity of each method of this plan."""
     algorithm, complete = with_all_parameters(name, parameters, stream)
     if name not in identities:
         identities[name] = identity(name)
-    declaration = declaration_of(name)
+    info = method_info(name)
     key = run_key(
         stream.fingerprint(seed),
         identities[name],
         complete,
         seed,
-        version=declaration.version,
-        added=declaration.added,
+        version=info.version,
+        added=info.added,
     )
     code, files = source_hash(identities[name]), identified_files(identities[name])
-    return Run(experiment, stream, name, algorithm, complete, seed, key, declaration, code, files)
+    return Run(experiment, stream, name, algorithm, complete, seed, key, info, code, files)
 
 
 def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:
-    """Make an algorithm for a stream; return it and all its parameters, including those left at their defaults."""
+    """Make a method for a stream; return it and all its parameters, including those left at their defaults."""
     if parameters.get("global_dim") == OF_STREAM:
         parameters = {**parameters, "global_dim": getattr(stream, "global_dim", None)}
-    algorithm = make_algorithm(name, parameters)
+    algorithm = make_method(name, parameters)
     return algorithm, {**parameters, **hyper_parameters(algorithm)}
 
 
@@ -245,7 +252,7 @@ def bound_or_missing(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec 
     try:
         return stream.bound()
     except NotPreparedError as error:
-        missing[stream.name] = _missing_message(stream.name, str(error).partition("; run:")[0])
+        missing[stream.name] = _missing_message(stream.name, error.reason)
         return None
 
 
@@ -274,22 +281,22 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _own_values(algorithm: AlgorithmFilter, experiment: Experiment, options: RunOptions) -> dict[str, Any]:
+def _own_values(algorithm: MethodFilter, experiment: Experiment, options: RunOptions) -> dict[str, Any]:
     """Return the values of a class that is not built in: those given, and `grid` for its front.
 
     If the profile has no values of its front, it is run with its default.
     """
-    declaration = declaration_of(algorithm.name)
-    front = declaration.front
+    info = method_info(algorithm.name)
+    front = info.front
     if front is None or front.parameter in algorithm.values:
         return dict(algorithm.values)
     parts = experiment.parts(experiment.profile(options.profile))
     if any(part.thresholds(front) for _, part in parts):
         return {front.parameter: GRID, **algorithm.values}
-    if signature(declaration.method).parameters[front.parameter].default is Parameter.empty:
+    if signature(info.method).parameters[front.parameter].default is Parameter.empty:
         raise ValueError(
             f"profile {options.profile} of {experiment.name} has no values of {front.parameter}, and {algorithm.name} "
-            f'has no default; give some: --algorithm "{algorithm.name}[{front.parameter}=[1,10]]"'
+            f'has no default; give some: --method "{algorithm.name}[{front.parameter}=[1,10]]"'
         )
     return dict(algorithm.values)
 
@@ -297,7 +304,7 @@ def _own_values(algorithm: AlgorithmFilter, experiment: Experiment, options: Run
 def _at_defaults(experiment: Experiment, options: RunOptions, own: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield a sentence on each class that is run with the default of its front."""
     for name, values in own.items():
-        front = declaration_of(name).front
+        front = method_info(name).front
         if front is not None and front.parameter not in values:
             yield (
                 f"{experiment.name}: {name} is run with its default {front.parameter}, because profile "
@@ -318,7 +325,7 @@ def _left_out_by_filters(experiments: Sequence[Experiment], options: RunOptions)
     if named and not any(algorithm.is_own for algorithm in options.algorithms):
         names = [each.name for each in experiments if named.isdisjoint(entry.name for entry in each.algorithms)]
         if names:
-            yield f"LEFT OUT (no algorithm {' or '.join(sorted(named))}): {', '.join(names)}"
+            yield f"LEFT OUT (no method {' or '.join(sorted(named))}): {', '.join(names)}"
 
 
 def _without_values(experiment: Experiment, options: RunOptions, own: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -335,7 +342,7 @@ def _without_values(experiment: Experiment, options: RunOptions, own: Mapping[st
                 streams.setdefault(name, []).extend(stream.name for stream in selection)
     for name, without in streams.items():
         if options.algorithms or name not in run_somewhere:
-            front = declaration_of(name).front
+            front = method_info(name).front
             values = f"values of {front.parameter}" if front else "values"
             where = ", ".join(dict.fromkeys(without))
             yield f"{experiment.name}: {name} is not run on {where}: it has no {values} there"
@@ -344,27 +351,27 @@ def _without_values(experiment: Experiment, options: RunOptions, own: Mapping[st
 def _entries(
     experiment: Experiment,
     profile: Profile,
-    filters: Sequence[AlgorithmFilter],
+    filters: Sequence[MethodFilter],
     own: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each algorithm of the experiment with its values, after the filters.
+    """Yield each method of the experiment with its values, after the filters.
 
     A filter by name keeps that algorithm and replaces the values it gives. A class that is not built in is added
     to the others, so that it can be compared with them; `own` are the values of these classes.
     """
     by_name = [algorithm for algorithm in filters if not algorithm.is_own]
     for entry in experiment.algorithms:
-        for algorithm in by_name or [AlgorithmFilter(entry.name, {})]:
+        for algorithm in by_name or [MethodFilter(entry.name, {})]:
             if algorithm.name == entry.name:
                 values = {name: _snapped(name, numbers, entry, profile) for name, numbers in algorithm.values.items()}
                 for parameters in expanded({**entry.parameters, **values}, profile, entry.front):
                     yield entry.name, parameters
     for name, own_values in own.items():
-        for parameters in expanded(own_values, profile, declaration_of(name).front):
+        for parameters in expanded(own_values, profile, method_info(name).front):
             yield name, parameters
 
 
-def _snapped(name: str, values: Sequence[Any], entry: AlgorithmEntry, profile: Profile) -> list[Any]:
+def _snapped(name: str, values: Sequence[Any], entry: MethodEntry, profile: Profile) -> list[Any]:
     """Replace numbers typed with the precision of our output by the exact numbers of the grid."""
     grid = {
         number

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from algorithms.method import Declaration
+from algorithms.method import MethodInfo
 from benchmark.plan.plan import Run
 from benchmark.records.record import MethodRecord, RunRecord, comparable, decoded, encoded
 
@@ -14,25 +14,25 @@ def repeated_sentences(remaining: Iterable[Run], finished: Iterable[RunRecord]) 
     for record in finished:
         by_stream[record.experiment, record.method.name, record.stream.fingerprint].append(record.method)
     counts: Counter[tuple[str, int]] = Counter()
-    declarations: dict[str, Declaration] = {}
+    infos: dict[str, MethodInfo] = {}
     for run in remaining:
-        if run.declaration is not None and run.declaration.version > 1:
-            declarations[run.algorithm_name] = run.declaration
+        if run.info.version > 1:
+            infos[run.algorithm_name] = run.info
             earlier = by_stream[run.experiment, run.algorithm_name, run.fingerprint]
             counts.update({(run.algorithm_name, each.version) for each in earlier if _is_earlier(each, run)})
-    return [_sentence(declarations[name], version, count) for (name, version), count in sorted(counts.items())]
+    return [_sentence(infos[name], version, count) for (name, version), count in sorted(counts.items())]
 
 
 def _is_earlier(method: MethodRecord, run: Run) -> bool:
     """Whether a recorded method is an earlier version with the same parameters, as far as it had them."""
     values = {name: comparable(decoded(encoded(value))) for name, value in run.parameters.items()}
     is_same = method.comparable_parameters.items() <= values.items()
-    return is_same and run.declaration is not None and method.version < run.declaration.version
+    return is_same and method.version < run.info.version
 
 
-def _sentence(declaration: Declaration, version: int, count: int) -> str:
-    changes = declaration.changes_since(version)
-    reason = f" because version {declaration.version} changed: {'; '.join(changes)}" if changes else ""
+def _sentence(info: MethodInfo, version: int, count: int) -> str:
+    changes = info.changes_since(version)
+    reason = f" because version {info.version} changed: {'; '.join(changes)}" if changes else ""
     runs = "1 finished run is" if count == 1 else f"{count:,} finished runs are"
     they = "it is" if count == 1 else "they are"
-    return f"{declaration.label}: {runs} of version {version}; {they} repeated{reason}"
+    return f"{info.label}: {runs} of version {version}; {they} repeated{reason}"

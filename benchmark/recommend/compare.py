@@ -8,21 +8,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmark.execution.compilation import compile_kernels
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
-from benchmark.execution.warm_up import compile_kernels
 from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.plan import Plan, Run
+from benchmark.protocol import load_protocol
 from benchmark.recommend.data import AnyStream, leak_notices, streams_by_seed
-from benchmark.recommend.methods import candidates_of, is_in_this_session, runs_of
+from benchmark.recommend.methods import is_in_this_session, runs_of, settings_of
 from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.record import RunRecord, record_of
 from benchmark.results.budget import as_budget
 from benchmark.results.results import Results, results_of
-from benchmark.statistics.seeds import require_reporting
+from benchmark.statistics.budgets import require_reporting
 from data_pipelines.stream_spec import checked_seed
 
 DEFAULT_SEEDS = 5
@@ -58,12 +59,12 @@ def compare(
     """
     limit = as_budget(budget)
     numbers = seed_list(seeds)
-    candidates = candidates_of(methods, points=points)
+    candidates = settings_of(methods, points=points)
     streams = streams_by_seed(stream, numbers)
     spec = streams[numbers[0]]
     name = experiment or f"compare-{spec.name}"
     runs, skipped = runs_of(candidates, streams, name)
-    notes = [*([f"{spec.name}: {label}"] if (label := spec.data_label()) else []), *leak_notices(spec)]
+    notes = [*([label.of(spec.name)] if (label := spec.data_label()) else []), *leak_notices(spec)]
     notes += [f"{method} does not take part: {reason}" for method, reason in skipped.items()]
     if not runs:
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")
@@ -79,15 +80,8 @@ def seed_list(seeds: int | Sequence[int]) -> list[int]:
     if not isinstance(numbers, Sequence) or isinstance(numbers, str) or not len(numbers):
         raise ValueError(f"seeds must be a number from 1 or a list of seeds, got {seeds!r}")
     numbers = list(dict.fromkeys(checked_seed(seed) for seed in numbers))
-    require_reporting(numbers)
+    require_reporting(numbers, load_protocol().seeds.choosing.seeds)
     return numbers
-
-
-def named_experiment(name: str, title: str, description: str = "") -> Experiment:
-    """Return an experiment without a file, under whose name runs are recorded."""
-    return Experiment.model_construct(
-        name=name, title=title, description=description, stream_entries=[], algorithms=[], profiles={}, effects_of=[]
-    )
 
 
 def in_memory(runs: Sequence[Run], jobs: int | None = None, observer: Observer = silent) -> list[RunRecord]:
@@ -151,7 +145,7 @@ def _recorded(
         if is_in_this_session(run.algorithm):
             raise ValueError(f"{run.algorithm_name} must be in a module to be recorded; move the class to a file")
     name = runs[0].experiment
-    plan = Plan((named_experiment(name, f"Methods compared on {runs[0].stream.name}"),), "compare", tuple(runs))
+    plan = Plan((ExperimentInfo(name, f"Methods compared on {runs[0].stream.name}"),), "compare", tuple(runs))
     target = store if isinstance(store, Store) else Store(str(store))
     with without_the_script(), LocalExecutor(jobs) as executor:
         result = session.run(plan, target, executor, observer)
@@ -160,7 +154,7 @@ def _recorded(
     keys = {run.key: index for index, run in enumerate(runs)}
     latest = {record.key: record for record in (*result.skipped, *result.finished)}
     in_order = sorted(latest.values(), key=lambda record: keys[record.key])
-    failures = [f"{failure.run}: {failure.error}" for failure in result.failed]
+    failures = session.failure_lines(result.failed, lambda failure: f"{failure.run}: {failure.error}")
     return in_order, failures, earlier_code_sentences(result.earlier_code)
 
 

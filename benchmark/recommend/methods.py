@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from algorithms.method import Declaration, Front
+from algorithms.method import Front, MethodInfo
 from algorithms.registry import built_in_methods
-from benchmark.plan.algorithm_names import (
-    declaration_of,
+from benchmark.plan.method_names import (
     hyper_parameters,
     identified_files,
     identity,
-    make_algorithm,
+    make_method,
+    method_info,
     parse_filter,
     source_hash,
 )
@@ -27,17 +27,17 @@ IN_THIS_SESSION = "__main__"
 
 
 @dataclass(frozen=True)
-class Candidate:
+class MethodSetting:
     """A method with one setting."""
 
     name: str
     algorithm: Any
     parameters: dict[str, Any]
-    declaration: Declaration
+    info: MethodInfo
     identity: str
 
 
-def candidates_of(methods: Any, *, points: int | None = None) -> list[Candidate]:
+def settings_of(methods: Any, *, points: int | None = None) -> list[MethodSetting]:
     """Return all settings of methods.
 
     A method is a name (`"async-linucb"`, `"async-linucb[gamma=[1,10,inf]]"`, `"module:Class"`), a class, or an
@@ -71,7 +71,7 @@ def thinned(front: Front, points: int | None) -> list[float]:
 
 
 def runs_of(
-    candidates: Sequence[Candidate], streams: dict[int, StreamSpec], experiment: str
+    candidates: Sequence[MethodSetting], streams: dict[int, StreamSpec], experiment: str
 ) -> tuple[list[Run], dict[str, str]]:
     """Return the runs of candidates on the stream of each seed, and the reasons why methods do not take part."""
     runs: dict[str, Run] = {}
@@ -92,68 +92,68 @@ def is_in_this_session(algorithm: Any) -> bool:
     return type(algorithm).__module__ == IN_THIS_SESSION
 
 
-def _run(candidate: Candidate, stream: StreamSpec, seed: int, fingerprint: str, experiment: str) -> Run:
-    declaration = candidate.declaration
+def _run(candidate: MethodSetting, stream: StreamSpec, seed: int, fingerprint: str, experiment: str) -> Run:
+    info = candidate.info
     key = run_key(
         fingerprint,
         candidate.identity,
         candidate.parameters,
         seed,
-        version=declaration.version,
-        added=declaration.added,
+        version=info.version,
+        added=info.added,
     )
     name, algorithm, parameters = candidate.name, candidate.algorithm, candidate.parameters
     code, files = source_hash(candidate.identity), identified_files(candidate.identity)
-    return Run(experiment, stream, name, algorithm, parameters, seed, key, declaration, code, files)
+    return Run(experiment, stream, name, algorithm, parameters, seed, key, info, code, files)
 
 
-def _settings(method: Any, points: int | None) -> list[Candidate]:
+def _settings(method: Any, points: int | None) -> list[MethodSetting]:
     if isinstance(method, str):
         algorithm = parse_filter(method)
-        declaration, values = declaration_of(algorithm.name), dict(algorithm.values)
+        info, values = method_info(algorithm.name), dict(algorithm.values)
     elif isinstance(method, type):
-        declaration, values = _declaration(method), {}
+        info, values = _declaration(method), {}
     else:
         return [_candidate(_declaration(type(method)), method)]
-    front = declaration.front
+    front = info.front
     if front is not None and front.parameter not in values:
         values = {front.parameter: tuple(thinned(front, points)), **values}
     combinations = (dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
-    return [_candidate(declaration, _make(declaration, parameters)) for parameters in combinations]
+    return [_candidate(info, _make(info, parameters)) for parameters in combinations]
 
 
-def _make(declaration: Declaration, parameters: dict[str, Any]) -> Any:
-    if declaration.method.__module__ != IN_THIS_SESSION:
-        return make_algorithm(declaration.name, parameters)
+def _make(info: MethodInfo, parameters: dict[str, Any]) -> Any:
+    if info.method.__module__ != IN_THIS_SESSION:
+        return make_method(info.name, parameters)
     try:
-        return declaration.method(**parameters)
+        return info.method(**parameters)
     except TypeError as error:
-        raise ValueError(f"{declaration.label} with {parameters} cannot be created: {error}") from None
+        raise ValueError(f"{info.label} with {parameters} cannot be created: {error}") from None
 
 
-def _declaration(method: type) -> Declaration:
-    for declaration in built_in_methods().values():
-        if declaration.method is method:
-            return declaration
+def _declaration(method: type) -> MethodInfo:
+    for info in built_in_methods().values():
+        if info.method is method:
+            return info
     if not (hasattr(method, "start") or (hasattr(method, "choose") and hasattr(method, "learn"))):
         raise ValueError(
             f"a method must be a name, or a class or an object with the methods choose and learn, got {method!r}"
         )
     if method.__module__ == IN_THIS_SESSION:
-        return Declaration.of(method, str(getattr(method, "name", "") or method.__name__))
-    return declaration_of(f"{method.__module__}:{method.__qualname__}")
+        return MethodInfo.of(method, str(getattr(method, "name", "") or method.__name__))
+    return method_info(f"{method.__module__}:{method.__qualname__}")
 
 
-def _candidate(declaration: Declaration, algorithm: Any) -> Candidate:
+def _candidate(info: MethodInfo, algorithm: Any) -> MethodSetting:
     parameters = hyper_parameters(algorithm)
-    return Candidate(declaration.name, algorithm, parameters, declaration, _identity(declaration))
+    return MethodSetting(info.name, algorithm, parameters, info, _identity(info))
 
 
-def _identity(declaration: Declaration) -> str:
-    if declaration.method.__module__ != IN_THIS_SESSION:
-        return identity(declaration.name)
+def _identity(info: MethodInfo) -> str:
+    if info.method.__module__ != IN_THIS_SESSION:
+        return identity(info.name)
     try:
-        source = inspect.getsource(declaration.method)
+        source = inspect.getsource(info.method)
     except (OSError, TypeError):  # typed into a console
-        source = repr(declaration.method)
-    return f"{declaration.name}@{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+        source = repr(info.method)
+    return f"{info.name}@{hashlib.sha256(source.encode()).hexdigest()[:16]}"

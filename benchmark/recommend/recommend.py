@@ -12,7 +12,7 @@ from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import Task, load_task, task_names, task_of
 from benchmark.execution.executors import Executor
 from benchmark.observer import Observer, silent
-from benchmark.plan.algorithm_names import AlgorithmFilter
+from benchmark.plan.method_names import MethodFilter
 from benchmark.protocol import BenchmarkProtocol, load_protocol
 from benchmark.recommend.compare import play, without_the_script
 from benchmark.recommend.data import DataProfile, data_from, import_notes, is_file_name, leak_notices, profile_stream
@@ -152,13 +152,13 @@ def small_protocol(limit: float, *, is_table: bool = False) -> BenchmarkProtocol
     return BenchmarkProtocol.model_validate(content)
 
 
-def contenders(reference: str) -> list[AlgorithmFilter]:
+def contenders(reference: str) -> list[MethodFilter]:
     """Return all built-in contenders, and the reference method with the threshold of most communication."""
     declared = built_in_methods()
     names = [name for name, each in declared.items() if each.role == "contender"]
     front = declared[reference].front
-    always = [AlgorithmFilter(reference, {front.parameter: (front.grid[-1],)})] if front else []
-    return [*(AlgorithmFilter(name, {}) for name in names), *always]
+    always = [MethodFilter(reference, {front.parameter: (front.grid[-1],)})] if front else []
+    return [*(MethodFilter(name, {}) for name in names), *always]
 
 
 def _played(board: Board, store: Any, executor: Executor, observer: Observer) -> BoardResult:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from benchmark.metrics import curve_names
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.plan import Run
 from benchmark.records.content import DatasetContent, RunContent, local_folder, write_files, write_through_client
 from benchmark.records.processes import this_process
@@ -21,7 +21,7 @@ from benchmark.records.sqlite import write_runs
 from benchmark.records.stream_names import dataset_label, stream_name
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PARENT, PREPARED, PROFILE, RECORD, SOURCE, SWEEP
 from benchmark.records.tracking import Result, make_client, once, patiently, sqlite_file, tracking_uri
-from benchmark.styles import run_colour
+from benchmark.styles import style
 from data_pipelines.support.messages import storable
 from data_pipelines.support.secrets import without_secrets, without_user
 
@@ -80,7 +80,7 @@ class Store:
             if not token:
                 return runs
 
-    def experiment_id(self, experiment: Experiment) -> str:
+    def experiment_id(self, experiment: ExperimentInfo) -> str:
         """Return the id of an MLflow experiment, which is created if it does not exist."""
         if experiment.name not in self._ids:
             existing = self.find(experiment.name)
@@ -92,7 +92,7 @@ class Store:
             self._ids[experiment.name] = self._create(experiment) if existing is None else existing.experiment_id
         return self._ids[experiment.name]
 
-    def begin_sweep(self, experiment: Experiment, profile: str, runs: int) -> str:
+    def begin_sweep(self, experiment: ExperimentInfo, profile: str, runs: int) -> str:
         """Create the parent run of a sweep and return its id."""
         experiment_id = self.experiment_id(experiment)
         tags = {
@@ -131,7 +131,7 @@ class Store:
 
         return chart_link(without_user(self.uri), self._ids[OVERVIEW], mode="TABLE")
 
-    def record(self, parent: str, experiment: Experiment, run: Run, outcome: "RunResult") -> RunRecord:
+    def record(self, parent: str, experiment: ExperimentInfo, run: Run, outcome: "RunResult") -> RunRecord:
         """Write one finished or failed run, which is complete before it counts; return its record, as it is read."""
         commit = {COMMIT: self._sweep_tags[COMMIT]} if COMMIT in self._sweep_tags else {}
         record = record_of(run, outcome, {**(outcome.provenance or provenance()), **commit, **experiment.tags})
@@ -213,7 +213,7 @@ class Store:
             patiently(self.uri, lambda: self.client.download_artifacts(run_id, "", folder))
             files = {path.name: path.read_bytes() for path in Path(folder).rglob("*.parquet")}
         tags = run.data.tags
-        recorded = RunRecord.from_mlflow(run.data.params, tags, {}, run_id=run_id, experiment="").provenance
+        recorded = RunRecord.from_mlflow(tags, {}, run_id=run_id, experiment="").provenance
         return RunResult(
             run.info.start_time / 1000,
             run.info.end_time / 1000,
@@ -228,7 +228,7 @@ class Store:
     def _run_tags(
         self,
         parent: str,
-        experiment: Experiment,
+        experiment: ExperimentInfo,
         run: Run,
         outcome: "RunResult",
         record: RunRecord,
@@ -238,12 +238,12 @@ class Store:
         stream = record.stream
         source = "" if stream.source in UNREMARKABLE else f" ({stream.source} data)"
         tags = {
-            "Method": record.method.card.label,
+            "Method": record.method.info.label,
             "Setting": run.front_text or "–",
             "Data": f"{dataset_label(stream_name(stream))}{source}",
             "Seed": str(run.seed),
             "mlflow.note.content": f"{run.name} on {run.stream.name} ({run.stream.source} data). {experiment.title}.",
-            "mlflow.runColor": run_colour(run.algorithm_name, run.declaration.style if run.declaration else None),
+            "mlflow.runColor": style(run.info.style).colour,
             PARENT: parent,
             **self._sweep_tags,
             **self._process_tags,
@@ -259,8 +259,6 @@ class Store:
             tags[PREPARED] = prepared
         if outcome.error:
             tags[ERROR] = stored_error(outcome.error, MAX_TAG)
-        if RECORD not in record_tag:
-            tags |= record.provenance
         return storable_texts({**tags, **record_tag})
 
     def find(self, name: str) -> "MlflowExperiment | None":
@@ -291,7 +289,7 @@ class Store:
         self._was_reached = True
         return answer
 
-    def _create(self, experiment: Experiment) -> str:
+    def _create(self, experiment: ExperimentInfo) -> str:
         file = sqlite_file(self.uri)
         location = None if file is None else (file.parent / ARTIFACTS / experiment.name).as_uri()
         tags = {

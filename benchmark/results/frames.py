@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from algorithms.hyperparameters import number_text
 from benchmark.metrics import metric, metric_names, objective
-from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.records.record import SIZES, Configuration, RunRecord
 from benchmark.records.stream_names import TASK_OPTIONS, stream_name
 from benchmark.statistics.budgets import full_transfers, is_within
-from benchmark.statistics.paired import mean_interval, paired_interval
+from benchmark.statistics.intervals import mean_interval, paired_interval
 
 COST = "full_transfers_per_client"
 """The numbers moved per client, in full transfers {V, b}."""
@@ -90,7 +90,7 @@ def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
             "experiment": record.experiment,
             "key": record.key,
             "algorithm": record.method.name,
-            "method": record.method.card.label,
+            "method": record.method.info.label,
             "setting": setting,
             "configuration": configuration,
             "family": families[configuration],
@@ -211,7 +211,7 @@ def setting_texts(records: Sequence[RunRecord], streams: Sequence[str], hidden: 
         names = differing_names(values)
         for index, value in zip(indices, values, strict=True):
             method = records[index].method
-            texts[index] = setting_text(front_text(method.card.symbol, method.front_value), describe(value, names))
+            texts[index] = setting_text(front_text(method.info.symbol, method.front_value), describe(value, names))
     return texts
 
 

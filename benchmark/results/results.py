@@ -60,7 +60,7 @@ class Results:
         records: the runs.
         budget: the budget that `best` and `plot` use by default.
         notes: sentences on data that are generated or reconstructed, and on runs that are left out.
-        failures: one line per run that failed.
+        failures: one line per error, with the number of runs that failed with it.
     """
 
     records: tuple[RunRecord, ...]
@@ -90,7 +90,7 @@ class Results:
         records = [
             record
             for record in self.records
-            if dataset in (None, record.stream.name) and method in (None, record.method.name, record.method.card.label)
+            if dataset in (None, record.stream.name) and method in (None, record.method.name, record.method.info.label)
         ]
         if not records:
             names = {record.stream.name for record in self.records}
@@ -132,7 +132,7 @@ class Results:
 
         record = self._one_data_set()
         axes = plt.subplots(figsize=(7, 4.5))[1] if ax is None else ax
-        styles = distinct_styles((each.method.name, each.method.card.style) for each in self.records)
+        styles = distinct_styles((each.method.name, each.method.info.style) for each in self.records)
         for algorithm, part in self.settings.sort_values(COST).groupby("algorithm", sort=False):
             style = styles[str(algorithm)]
             error = np.vstack([part["mean"] - part["low"], part["high"] - part["mean"]])

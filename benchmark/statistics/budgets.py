@@ -1,25 +1,19 @@
-"""Communication budgets, and the scores of methods within them.
+"""Communication: budgets and the scores of methods within them; what two methods need for equal regret.
 
 A budget is given in full transfers per client: a full {V, b} has d(d+1)/2 + d numbers. Runs are measured in numbers
 moved per client, up and down.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from benchmark.statistics.paired import Floats
-from benchmark.statistics.seeds import require_reporting
-
-BUDGETS = (0.0, 2.0, 10.0, 100.0, 1000.0, math.inf)
-"""Full transfers per client; the last one is unlimited."""
-
-PRIMARY_BUDGETS = (2.0, 10.0, 100.0, 1000.0)
-"""The primary endpoint is the mean score over these."""
+from benchmark.statistics.intervals import CONFIDENCE, Floats, Interval, mean_interval
 
 TOLERANCE = 1e-9
 """Relative: a mean over seeds that exceeds a budget by rounding alone stays within it."""
@@ -48,7 +42,7 @@ def full_transfers(numbers: float, dimension: int) -> float:
     return numbers / full_transfer(dimension)
 
 
-def limits(dimension: int, budgets: Iterable[float] = BUDGETS) -> dict[float, float]:
+def limits(dimension: int, budgets: Iterable[float]) -> dict[float, float]:
     """Return the numbers per client that each budget allows."""
     return {budget: numbers_per_client(budget, dimension) for budget in budgets}
 
@@ -110,13 +104,25 @@ class Scores:
         return self.configurations[self.methods.index(method)]
 
 
-def report_scores(runs: pd.DataFrame, choices: Choices, seeds: Sequence[int], scale: Scale) -> Scores:
+def require_reporting(seeds: Iterable[int], choosing: Collection[int]) -> None:
+    """Raise ValueError if a seed is one of the seeds for choosing."""
+    for seed in seeds:
+        if seed in choosing:
+            raise ValueError(
+                f"report seeds must be outside {min(choosing)} to {max(choosing)}, got {seed}; "
+                "scores must not be reported on seeds that choose configurations"
+            )
+
+
+def report_scores(
+    runs: pd.DataFrame, choices: Choices, seeds: Sequence[int], scale: Scale, *, choosing: Collection[int]
+) -> Scores:
     """Look up the score of each method within each budget on the report seeds.
 
     `runs` has the columns configuration, seed and score; a configuration's name is unique over all methods. Runs on
-    other seeds or of other configurations are not used.
+    other seeds or of other configurations are not used. Raises ValueError for a report seed that is for choosing.
     """
-    require_reporting(seeds)
+    require_reporting(seeds, choosing)
     by_configuration = score_table(runs[runs["seed"].isin(list(seeds))])
     budgets = _common_budgets(choices)
     values = np.full((len(choices), len(budgets), len(seeds)), random_score(scale))
@@ -154,3 +160,89 @@ def _common_budgets(choices: Choices) -> tuple[float, ...]:
     if different := [names for names in budgets if names != budgets[0]]:
         raise ValueError(f"every method must have the same budgets, got {budgets[0]} and {different[0]}")
     return budgets[0]
+
+
+Front = tuple[ArrayLike, ArrayLike]
+"""Communication and regret of a method's settings on one seed."""
+
+
+@dataclass(frozen=True)
+class EqualRegret:
+    """Communication of two methods at regrets of a share `above` the least regret of both, seed by seed.
+
+    `first` and `second` are the methods' communication at that regret, one entry per seed: NaN where a method does
+    not reach it, 0 where it does without communication.
+    """
+
+    above: float
+    first: Floats
+    second: Floats
+
+    @property
+    def log_ratios(self) -> Floats:
+        """log10 of first / second, seed by seed; NaN where either has no positive communication."""
+        has_ratio = (self.first > 0) & (self.second > 0)
+        return np.log10(np.where(has_ratio, self.first, np.nan)) - np.log10(np.where(has_ratio, self.second, np.nan))
+
+    @property
+    def only_first(self) -> int:
+        """The number of seeds on which only the first method reaches the regret."""
+        return int((~np.isnan(self.first) & np.isnan(self.second)).sum())
+
+    @property
+    def only_second(self) -> int:
+        """The number of seeds on which only the second method reaches the regret."""
+        return int((np.isnan(self.first) & ~np.isnan(self.second)).sum())
+
+    def ratio(self, confidence: float = CONFIDENCE) -> Interval:
+        """Return the geometric mean of the ratio first / second over seeds, and its interval."""
+        mean, low, high = (float(10**power) for power in mean_interval(self.log_ratios, confidence))
+        return mean, low, high
+
+
+def at_equal_regret(first: Sequence[Front], second: Sequence[Front], above: Sequence[float]) -> list[EqualRegret]:
+    """Compare the communication of two methods at given shares above the least regret; one front per seed each."""
+    if len(first) != len(second):
+        raise ValueError(f"both methods must have a front for every seed, got {len(first)} and {len(second)}")
+    shares = 1 + np.asarray(above, dtype=float)
+    sides: list[tuple[Floats, Floats]] = []
+    for one, other in zip(first, second, strict=True):
+        levels = least_regret(one, other) * shares
+        sides.append((communication_at(*one, levels), communication_at(*other, levels)))
+    return [
+        EqualRegret(share, *(np.array([side[method][index] for side in sides]) for method in (0, 1)))
+        for index, share in enumerate(above)
+    ]
+
+
+def least_regret(*fronts: Front) -> float:
+    """Return the least regret of all settings."""
+    return float(min(np.min(np.asarray(regret, dtype=float)) for _, regret in fronts))
+
+
+def communication_at(communication: ArrayLike, regret: ArrayLike, levels: ArrayLike) -> Floats:
+    """Return the communication that reaches each level of regret.
+
+    log10 C_T is interpolated linearly in regret between undominated settings. NaN for a level below the least
+    regret; 0 for a level that a setting without communication reaches; that of the cheapest setting above its regret.
+    """
+    targets, costs, regrets = (np.asarray(values, dtype=float) for values in (levels, communication, regret))
+    log_costs, front = undominated(costs, regrets)
+    result = np.full(targets.shape, np.nan)
+    if len(front):
+        is_reached = targets >= front[0]
+        result[is_reached] = 10 ** np.interp(targets[is_reached], front, log_costs)
+    result[targets >= np.min(regrets[costs == 0], initial=np.inf)] = 0.0
+    return result
+
+
+def undominated(communication: ArrayLike, regret: ArrayLike) -> tuple[Floats, Floats]:
+    """Return log10 C_T and regret of the Pareto-optimal settings, by rising regret; C_T = 0 is left out."""
+    costs, regrets = np.asarray(communication, dtype=float), np.asarray(regret, dtype=float)
+    costs, regrets = costs[costs > 0], regrets[costs > 0]
+    order = np.lexsort((regrets, costs))
+    costs, regrets = costs[order], regrets[order]
+    best_so_far = np.minimum.accumulate(regrets)
+    is_optimal = np.ones(len(regrets), dtype=bool)
+    is_optimal[1:] = regrets[1:] < best_so_far[:-1]
+    return np.log10(costs[is_optimal])[::-1], regrets[is_optimal][::-1]

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmark.statistics.bands import REPETITIONS, simultaneous_bands
-from benchmark.statistics.budgets import PRIMARY_BUDGETS, Choices, Scores
-from benchmark.statistics.paired import CONFIDENCE, Floats, mean_interval
-from benchmark.statistics.ranks import PairVerdicts, Rank, ranks_over_budgets
-from benchmark.statistics.verdicts import MARGIN_SHARE, MIN_SEEDS, Verdict, equivalence_margin, verdict
+from benchmark.statistics.budgets import Choices, Scores
+from benchmark.statistics.intervals import Floats, mean_interval, simultaneous_bands
+from benchmark.statistics.verdicts import PairVerdicts, Rank, Verdict, equivalence_margin, ranks_over_budgets, verdict
 
 PRIMARY = "primary"
 """In the column `budget`: the mean of the score over the primary budgets."""
@@ -27,15 +25,12 @@ Pair = tuple[str, str]
 class Rules:
     """The numbers of the protocol that comparisons need."""
 
-    primary_budgets: tuple[float, ...] = PRIMARY_BUDGETS
-    margin_share: float = MARGIN_SHARE
-    confidence: float = CONFIDENCE
-    repetitions: int = REPETITIONS
-    min_seeds: int = MIN_SEEDS
-    seed: int = 0
-
-
-RULES = Rules()
+    primary_budgets: tuple[float, ...]
+    margin_share: float
+    confidence: float
+    repetitions: int
+    min_seeds: int
+    seed: int
 
 
 def own_end(method: str) -> str:
@@ -61,7 +56,7 @@ def board_pairs(methods: Sequence[str], reference: str) -> list[Pair]:
     return [*itertools.combinations(methods, 2), *to_reference, *to_own_end]
 
 
-def compare(scores: Scores, pairs: Sequence[Pair], rules: Rules = RULES) -> pd.DataFrame:
+def compare(scores: Scores, pairs: Sequence[Pair], rules: Rules) -> pd.DataFrame:
     """Compare pairs of methods at every budget and at the primary endpoint, by one bootstrap for all of them.
 
     Returns one row per pair and budget: first, second, budget (a number or "primary"), seeds (those with both
@@ -104,12 +99,12 @@ def has_same_configuration(scores: Scores, pair: Pair, budget: float | str, prim
     return all(first[column] == second[column] for column in columns)
 
 
-def band_ends(differences: Floats, rules: Rules = RULES) -> tuple[Floats, Floats]:
+def band_ends(differences: Floats, rules: Rules) -> tuple[Floats, Floats]:
     """Return the ends of the simultaneous bands, NaN with fewer than `min_seeds` seeds."""
     if differences.shape[-1] < rules.min_seeds:
         no_band = np.full(differences.shape[:-1], np.nan)
         return no_band, no_band
-    bands = simultaneous_bands(differences, rules.confidence, rules.repetitions, rules.seed)
+    bands = simultaneous_bands(differences, confidence=rules.confidence, repetitions=rules.repetitions, seed=rules.seed)
     return bands.low, bands.high
 
 

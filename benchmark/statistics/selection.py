@@ -1,8 +1,8 @@
 """Choosing a configuration per budget by successive halving, on the seeds for choosing alone.
 
 Every pass runs its configurations on further seeds. Then, for each budget, those with the best mean score over all
-seeds so far continue, among the ones whose mean communication over these seeds stays within the budget: 12 after the
-first pass, 3 after the second, and 1, the choice, after the last.
+seeds so far continue, among the ones whose mean communication over these seeds stays within the budget. The one that
+continues after the last pass is the choice.
 
 Ties: the higher mean score, then the lower mean communication, then the earlier place in the list of configurations.
 Configurations with equal score and equal communication on all seeds so far are one: the first in the list continues.
@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from benchmark.statistics.budgets import is_within, refuse_duplicates
-from benchmark.statistics.seeds import CHOOSING_SEEDS, require_choosing
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,6 @@ class Pass:
 
     seeds: tuple[int, ...]
     keep: int
-
-
-PASSES = (
-    Pass(tuple(CHOOSING_SEEDS[:1]), keep=12),
-    Pass(tuple(CHOOSING_SEEDS[1:3]), keep=3),
-    Pass(tuple(CHOOSING_SEEDS[3:]), keep=1),
-)
 
 
 @dataclass(frozen=True)
@@ -98,14 +90,19 @@ def select(
     configurations: Sequence[str],
     results: ResultsBySeed,
     limits: Mapping[float, float],
-    passes: Sequence[Pass] = PASSES,
+    passes: Sequence[Pass],
 ) -> Selection:
     """Go through the passes as far as there are results.
 
     Call it, execute the pending runs, add the results, and call it again until nothing is pending. `limits` are the
-    numbers per client that each budget allows. Raises ValueError for results on any seed that is not for choosing.
+    numbers per client that each budget allows. Raises ValueError for results on any seed that no pass has.
     """
-    require_choosing([*results, *(seed for current in passes for seed in current.seeds)])
+    choosing = [seed for current in passes for seed in current.seeds]
+    if others := [seed for seed in results if seed not in choosing]:
+        raise ValueError(
+            f"seeds for choosing must be from {min(choosing)} to {max(choosing)}, got {others[0]}; "
+            "a configuration must not be chosen on seeds that are reported"
+        )
     survivors = _distinct(configurations)
     seeds: tuple[int, ...] = ()
     played: tuple[tuple[str, ...], ...] = ()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from benchmark.statistics.paired import CONFIDENCE, ROUNDING, Floats, Interval
+from benchmark.statistics.intervals import CONFIDENCE, ROUNDING, Floats, Interval
 
 REPETITIONS = 2_000
 CHUNK = 100

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from algorithms.hyperparameters import number_text
 from benchmark.metrics import CURVE_SUFFIX, curve_names, curves_to_show, metric
-from benchmark.plan.algorithm_names import number_text
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.records.content import RunContent, StoredAggregate
 from benchmark.records.data_identity import earlier_code_sentences, split_by_code
 from benchmark.records.provenance import sweep_tags
@@ -27,7 +27,7 @@ from benchmark.records.record import RunRecord
 from benchmark.records.store import MAX_PARAMETER, Store, storable_texts
 from benchmark.records.tags import AGGREGATE, CONTENT, KIND, SOURCE
 from benchmark.records.tracking import patiently, sqlite_file
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, t_quantile
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, t_quantile
 from benchmark.styles import style
 from benchmark.ui.chart_views import chart_fragment, save_chart_views, save_overview_view
 from benchmark.ui.settings import Line, Setting, settings_of
@@ -63,9 +63,8 @@ Bands = dict[str, tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.flo
 """Steps, means, and the ends of the 95 % intervals, by metric."""
 
 
-def overview_experiment() -> Experiment:
-    """Return the experiment whose runs are the lines; it has no streams and methods of its own."""
-    return Experiment.model_construct(name=OVERVIEW, title=TITLE, description=DESCRIPTION)
+OVERVIEW_INFO = ExperimentInfo(OVERVIEW, TITLE, DESCRIPTION)
+"""The experiment whose runs are the lines."""
 
 
 def update_pages(
@@ -182,7 +181,7 @@ def _setting_content(
 ) -> RunContent:
     """Return the run that shows a setting."""
     first, now = setting.first, int(time.time() * 1000)
-    colour = style(first.method.card.style).colour
+    colour = style(first.method.info.style).colour
     tags = {
         "Method": setting.method,
         "Setting": setting.text or "–",
@@ -266,7 +265,7 @@ def _write_overview(store: Store, lines: Sequence[Line], stored: Mapping[str, Se
     found = store.find(OVERVIEW)
     if not changed or (found is not None and found.lifecycle_stage != "active"):  # somebody deleted it
         return
-    experiment_id = store.experiment_id(overview_experiment())
+    experiment_id = store.experiment_id(OVERVIEW_INFO)
     for line in changed:
         same = stored.get(line.experiment, ())
         tags = {

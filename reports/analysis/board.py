@@ -10,14 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmark.board.board import run_table
-from benchmark.board.entries import RIDGE, Entry
+from benchmark.board.entries import RIDGE, MethodRow
 from benchmark.board.result import BoardResult
-from benchmark.statistics.budgets import PRIMARY_BUDGETS, Overruns, full_transfers, random_score
+from benchmark.statistics.budgets import Overruns, full_transfers, random_score
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY, own_end
-from benchmark.statistics.ranks import rank_text
 from benchmark.statistics.selection import Result, best_within, merge_equal
 from benchmark.statistics.users import GroupShares, bootstrap_over_users, shares_by_group
-from benchmark.statistics.verdicts import Verdict
+from benchmark.statistics.verdicts import Verdict, rank_text
 from data_pipelines.stream_spec import DatasetSpec
 from reports.analysis.users import group_of_each, groups_of
 from reports.read.boards import StoredBoard
@@ -37,7 +36,7 @@ def budget_text(budget: float) -> str:
     return "unlimited" if math.isinf(budget) else f"{budget:,.0f}"
 
 
-def primary_text(budgets: Sequence[float] = PRIMARY_BUDGETS) -> str:
+def primary_text(budgets: Sequence[float]) -> str:
     """Return the name of the primary endpoint wherever readers see it: the mean over these budgets."""
     first, last = budget_text(min(budgets)), budget_text(max(budgets))
     return f"mean of {first} to {last}" if first != last else f"mean of {first}"
@@ -78,14 +77,14 @@ def score_rows(result: BoardResult) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def against_best(result: BoardResult, entry: Entry) -> str:
+def against_best(result: BoardResult, entry: MethodRow) -> str:
     """Return the verdict on a method at the primary endpoint, compared with the method with the highest mean."""
     if result.best is None or not entry.is_ranked or not has_verdicts(result):
         return "–"
     return "highest mean" if entry.name == result.best else str(result.verdict(entry.name, PRIMARY, result.best))
 
 
-def rank_of(result: BoardResult, entry: Entry) -> str:
+def rank_of(result: BoardResult, entry: MethodRow) -> str:
     """Return the rank of a method as text, or why it has none."""
     if entry.name not in result.ranks:
         return "not tuned" if entry.fixed and entry.name in result.selections else "–"
@@ -189,17 +188,17 @@ def summary_rows(results: Sequence[BoardResult]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def ranked_entries(result: BoardResult) -> list[Entry]:
+def ranked_entries(result: BoardResult) -> list[MethodRow]:
     """Return the rows that are tuned and have scores; others have no rank and are in the tables of the task alone."""
     return [entry for entry in result.contenders if entry.is_ranked]
 
 
-def noted_label(entry: Entry) -> str:
+def noted_label(entry: MethodRow) -> str:
     """Return the label of a method with what a reader must know about its tuning."""
     return f"{entry.label} ({'; '.join(entry.notes)})" if entry.notes else entry.label
 
 
-def cell_text(result: BoardResult, entry: Entry, budget: float | str) -> str:
+def cell_text(result: BoardResult, entry: MethodRow, budget: float | str) -> str:
     """Return the verdict at a budget with the score; "none" without a configuration within it.
 
     "over" is by what factor the mean communication on the report seeds exceeds the budget.
@@ -218,7 +217,7 @@ def score_text(score: float) -> str:
     return FAILED if math.isnan(score) else f"{round(score, 9):.3f}"  # equal but for rounding: the same text
 
 
-def factor_over(result: BoardResult, entry: Entry, budget: float | str) -> float | None:
+def factor_over(result: BoardResult, entry: MethodRow, budget: float | str) -> float | None:
     """Return by what factor a row exceeds a budget on the report seeds; None if it does not."""
     return None if isinstance(budget, str) else result.overruns(entry.name, budget).factor
 
@@ -280,7 +279,7 @@ def _user_rows(stored: StoredBoard, results: Results, context: Context) -> pd.Da
     return pd.DataFrame(rows)
 
 
-def _choices(result: BoardResult, alone: str) -> Iterator[tuple[Entry, str, str]]:
+def _choices(result: BoardResult, alone: str) -> Iterator[tuple[MethodRow, str, str]]:
     """Yield each tuned method with each of its configurations but `alone`, and the budgets for which it was chosen."""
     for entry in ranked_entries(result):
         chosen = {
@@ -295,7 +294,7 @@ def _choices(result: BoardResult, alone: str) -> Iterator[tuple[Entry, str, str]
                 )
 
 
-def _row(entry: Entry, budgets: str, shares: GroupShares) -> dict[str, Any]:
+def _row(entry: MethodRow, budgets: str, shares: GroupShares) -> dict[str, Any]:
     names = {"method": entry.label, "budget": budgets, "activity": shares.group, "users": shares.users}
     return names | {"better": shares.better, "worse": shares.worse, "equal": shares.equal}
 

@@ -1,20 +1,24 @@
 """Every claim of paper.toml on every variant of its data, with our value and a verdict."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from benchmark.metrics import metric
+from benchmark.protocol import load_protocol
 from benchmark.results.frames import threshold_text
-from benchmark.statistics.equal_regret import ABOVE_LEAST
-from benchmark.statistics.equivalence import communication_margin, reward_margin, verdict_on_count, verdict_on_number
-from benchmark.statistics.holm import MIN_SEEDS, DirectionTest, verdicts_on_directions
-from benchmark.statistics.paired import mean_interval
-from benchmark.statistics.verdicts import MARGIN_SHARE, ClaimVerdict, Verdict
-from data_pipelines.data_label import LABELS
+from benchmark.statistics.intervals import mean_interval
+from benchmark.statistics.verdicts import (
+    ClaimVerdict,
+    DirectionTest,
+    verdict_on_count,
+    verdict_on_number,
+    verdicts_on_directions,
+)
+from data_pipelines.data_label import DataLabel
 from reports.analysis.directions import ABOUT_DATA, Evidence, check_direction, used_settings
 from reports.analysis.users import group_totals
 from reports.drawing.labels import algorithm_label, dataset_label, front_text
@@ -24,32 +28,12 @@ from reports.read.experiment_files import datasets_of
 from reports.read.results import Results
 from reports.read.tuned import TunedSetting, tuned_experiment, tuned_settings
 
-MEANINGS: dict[ClaimVerdict | Verdict, str] = {
-    Verdict.IDENTICAL: "the same setting was chosen as for the method that it is compared with",
-    Verdict.EQUIVALENT: (
-        f"the difference and its whole interval are within {MARGIN_SHARE * 100:g} % of what no communication earns "
-        "more than random choice"
-    ),
-    Verdict.BETTER: "the whole interval of the difference is above 0, and the two are not equivalent",
-    Verdict.WORSE: "the whole interval of the difference is below 0, and the two are not equivalent",
-    ClaimVerdict.REPRODUCED: "our result agrees with the paper's claim, beyond doubt from the seeds",
-    ClaimVerdict.DIFFERENT: "a number of ours whose interval lies outside the margin around the paper's",
-    ClaimVerdict.OPPOSITE: "a direction that is significant against the paper",
-    ClaimVerdict.UNDECIDED: (
-        "the runs decide neither for nor against: there are too few seeds, the interval is too wide, or levels disagree"
-    ),
-    ClaimVerdict.NOT_DETERMINED: "the claim depends on something that the paper does not state",
-    ClaimVerdict.MECHANICAL: "a zero that the paper states and that no run can miss; counted separately",
-    ClaimVerdict.NOT_CHECKABLE: "the claim needs data or runs that this report does not have",
-}
-"""The only definitions of verdicts: legends and the glossary of the page show them."""
-
 STAND_IN, RECONSTRUCTED = "stand-in data", "reconstructed data"
 
 
-def data_caveat(label: str) -> str:
-    """Return the first words of a data label, which say what the data are; empty for official and complete data."""
-    return next((kind.lower() for kind in LABELS if label.startswith(kind)), "")
+def data_caveat(label: DataLabel) -> str:
+    """Return what data with a label are, in lower case; empty for official and complete data."""
+    return label.kind.lower() if label.kind else ""
 
 
 DIRECTION, NUMBER, COUNT, TABLE_2 = "direction", "number", "count", "Table 2"
@@ -133,7 +117,7 @@ def _levels(claim: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
     if claim["test"] != "equal_regret":
         yield "", claim
         return
-    for above in ABOVE_LEAST:
+    for above in load_protocol().paper.above_least_regret:
         yield f"{above:.0%} above the least regret", {**claim, "above": above}
 
 
@@ -196,7 +180,8 @@ def _judged_together(rows: Sequence[Tested]) -> list[Judged]:
         for number, (claim, row, evidence) in enumerate(rows)
         if evidence.values and row.caveat != STAND_IN and "undetermined" not in claim
     }
-    tests = verdicts_on_directions(tested)
+    rules = load_protocol().paper
+    tests = verdicts_on_directions(tested, level=rules.level, min_seeds=rules.min_seeds)
     return [_direction(*row, tests.get(str(number))) for number, row in enumerate(rows)]
 
 
@@ -210,8 +195,9 @@ def _direction(claim: Mapping[str, Any], row: Judged, evidence: Evidence, test: 
     verdict, p = test or (evidence.verdict, math.nan)
     if verdict is None:
         return row
-    if verdict == ClaimVerdict.UNDECIDED and evidence.values and evidence.seeds < MIN_SEEDS:
-        remark = f"fewer than {MIN_SEEDS} seeds; {remark}"
+    needed = load_protocol().paper.min_seeds
+    if verdict == ClaimVerdict.UNDECIDED and evidence.values and evidence.seeds < needed:
+        remark = f"fewer than {needed} seeds; {remark}"
     return replace(row, p=p, verdict=verdict, remark=remark)
 
 
@@ -230,8 +216,11 @@ def _numbers(results: Results, context: Context) -> Iterator[Judged]:
 
 
 def margin_of(name: str, stated: float) -> float:
-    """Return the margin around a number that the paper states, by its metric."""
-    return communication_margin(stated) if metric(name).by_chance is None else reward_margin(stated)
+    """Return the margin around a number that the paper states: a share of a communication, or of (reward − 1)."""
+    rules = load_protocol().paper
+    if metric(name).by_chance is None:
+        return rules.communication_margin * abs(stated)
+    return rules.reward_margin * abs(stated - 1)
 
 
 def judged_number(row: Judged, values: "pd.Series[float]", margin: float, caveat: str, note: str = "") -> Judged:
@@ -242,9 +231,17 @@ def judged_number(row: Judged, values: "pd.Series[float]", margin: float, caveat
     if caveat == STAND_IN:
         return replace(row, remark=STAND_IN)
     assert row.paper is not None
-    verdict = verdict_on_number(row.paper, values, margin)
-    if verdict == ClaimVerdict.UNDECIDED and len(values) < MIN_SEEDS:
-        note = f"fewer than {MIN_SEEDS} seeds; {note}".removesuffix("; ")
+    rules = load_protocol().paper
+    verdict = verdict_on_number(
+        row.paper,
+        values,
+        margin,
+        inside_confidence=rules.inside_confidence,
+        outside_confidence=rules.outside_confidence,
+        min_seeds=rules.min_seeds,
+    )
+    if verdict == ClaimVerdict.UNDECIDED and len(values) < rules.min_seeds:
+        note = f"fewer than {rules.min_seeds} seeds; {note}".removesuffix("; ")
     return replace(row, verdict=verdict, remark=note)
 
 
@@ -290,11 +287,8 @@ def judged_cells(results: Results, context: Context) -> list[Judged]:
     totals = totals[totals["algorithm"] == table["algorithm"]]
     caveat = caveat_of(context, totals)
     first = Judged(TABLE_2, table["experiment"], table["place"], "", PAPER, dataset_label(stream), caveat=caveat)
-    return [cell for group in _groups(table) for cell in _cells(first, totals, group, table["thresholds"])]
-
-
-def _groups(table: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [*table["rows"], {"least": None, **table["sum"]}]
+    groups = [*table["rows"], {"least": None, **table["sum"]}]
+    return [cell for group in groups for cell in _cells(first, totals, group, table["thresholds"])]
 
 
 def _cells(first: Judged, totals: pd.DataFrame, group: Mapping[str, Any], thresholds: list[float]) -> Iterator[Judged]:
@@ -307,25 +301,19 @@ def _cells(first: Judged, totals: pd.DataFrame, group: Mapping[str, Any], thresh
         at = ours[ours["threshold"] == float(threshold)]
         by_seed = at.groupby("seed")[["uploads", "reward", "interactions"]].sum()
         where = f"of {name} at γ={threshold_text(float(threshold))}"
-        yield _number(first, f"uploads {where}", group["uploads"][number], by_seed["uploads"], communication_margin)
+        yield _number(first, f"uploads {where}", group["uploads"][number], by_seed["uploads"], "uploads")
         stated = group["reward"][number] / (group["data"] / ARMS)
         normalised = by_seed["reward"] / (by_seed["interactions"] / ARMS)
-        yield _number(first, f"normalised reward {where}", stated, normalised, reward_margin)
+        yield _number(first, f"normalised reward {where}", stated, normalised, "normalised_reward")
 
 
 def _count(first: Judged, claim: str, stated: int, totals: pd.DataFrame, column: str) -> Judged:
-    row = _with(first, claim, stated)
+    row = replace(first, claim=claim, paper=stated)
     if totals.empty:
-        return _with(first, claim, stated, remark="no run, or no data of this group")
+        return replace(row, remark="no run, or no data of this group")
     one_run = totals[totals["run_id"] == totals["run_id"].iloc[0]]  # the same in every run
     return judged_count(row, int(one_run[column].sum()))
 
 
-def _number(
-    first: Judged, claim: str, stated: float, values: "pd.Series[float]", margin: Callable[[float], float]
-) -> Judged:
-    return judged_number(_with(first, claim, stated), values, margin(stated), first.caveat)
-
-
-def _with(first: Judged, claim: str, stated: float, remark: str = "") -> Judged:
-    return replace(first, claim=claim, paper=stated, remark=remark)
+def _number(first: Judged, claim: str, stated: float, values: "pd.Series[float]", name: str) -> Judged:
+    return judged_number(replace(first, claim=claim, paper=stated), values, margin_of(name, stated), first.caveat)

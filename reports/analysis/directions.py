@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmark.metrics import metric as declared_metric
-from benchmark.statistics.equal_regret import Front, at_equal_regret
-from benchmark.statistics.paired import kendall_tau, mean_interval
+from benchmark.statistics.budgets import Front, at_equal_regret
+from benchmark.statistics.intervals import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict
 from data_pipelines.prepare.prepared import Prepared
 from reports.analysis.users import ASSIGNMENTS, by_chance_of, distances, item_features, totals_of
@@ -244,7 +244,8 @@ def contrast(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results,
     if not common:
         return Evidence(why_not="the two settings have no seed in common")
     differences = [float(better[seed] - worse[seed]) for seed in common]
-    names = [f"{algorithm_label(side['algorithm'].iloc[0])} at {_at(side)}" for side in sides]
+    settings = [(str(side["algorithm"].iloc[0]), float(side["threshold"].iloc[0])) for side in sides]
+    names = [f"{algorithm_label(name)} at {front_text(name, threshold)}" for name, threshold in settings]
     means = f"{cell_text(float(better[common].mean()))} and {cell_text(float(worse[common].mean()))}"
     return evidence(differences, 1, f"{means}: difference ", f"normalised reward of {names[0]} minus {names[1]}")
 
@@ -286,7 +287,3 @@ def _setting(runs: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:
         return lowest
     exact: pd.DataFrame = runs[runs["threshold"] == float(setting["threshold"])]
     return exact
-
-
-def _at(runs: pd.DataFrame) -> str:
-    return front_text(str(runs["algorithm"].iloc[0]), float(runs["threshold"].iloc[0]))

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from algorithms.method import NO_COMMUNICATION
 from benchmark.metrics import Metric
 from benchmark.results.frames import threshold_text
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
 from benchmark.styles import Style
 from reports.drawing.communication_axis import CommunicationAxis
 from reports.drawing.label_placement import Array, Bools, LabelBox, Placement, place_labels

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from reports.drawing.front import LABEL_SIZE, LEFT, PLOT_HEIGHT, Curve, Front, positions
 from reports.drawing.legend import MAX_ENTRIES, by_rows, legend_columns, more_text
 from reports.drawing.reference_lines import DASHES, REFERENCES, draw_lines

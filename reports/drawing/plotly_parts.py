@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
 from reports.drawing.labels import seeds_text
 
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.transforms import ScaledTranslation
 
-from benchmark.board.entries import Entry
+from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult
 from benchmark.statistics.budgets import random_score
 from benchmark.statistics.comparison import NO_COMMUNICATION
@@ -131,7 +131,7 @@ def score_points(result: BoardResult) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "entry", "budget", "score", "low", "high"])
 
 
-def _named(entry: Entry, budget: float) -> dict[str, Any]:
+def _named(entry: MethodRow, budget: float) -> dict[str, Any]:
     return {"method": entry.label, "entry": entry.name, "budget": budget_text(budget)}
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Canvas
 
 from benchmark.metrics import metric
 from benchmark.results.frames import over_seeds
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.styles import Style
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import plan_front, seeds_note

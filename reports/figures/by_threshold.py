@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from benchmark.metrics import metric
 from benchmark.results.frames import over_seeds, threshold_text
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import Stated, seeds_note
 from reports.drawing.labels import algorithm_label, dataset_label

@@ -10,11 +10,12 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Rectangle
 
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import ClaimVerdict
-from reports.analysis.claims import DIRECTION, MEANINGS, judged_claims
+from reports.analysis.claims import DIRECTION, judged_claims
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.style import FAINT, INK, WIDTH, header_height
+from reports.page.glossary import MEANINGS
 from reports.paper import variant_labels
 from reports.read.context import Context
 from reports.read.results import Results

@@ -7,8 +7,7 @@ import pandas as pd
 
 from benchmark.metrics import objective
 from benchmark.results.frames import over_seeds
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import Front, Stated, plan_front
 from reports.drawing.front_picture import draw_front

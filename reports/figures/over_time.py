@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from benchmark.metrics import CURVE_SUFFIX, Metric, metric, objective
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.styles import Style
 from reports.analysis.over_time import NORMALISED_CURVE, ROLES, Series, chosen_series, curve_of, runs_without
 from reports.drawing.figure import Figure, make_figure

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, mean_interval
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, mean_interval
 from reports.analysis.users import EXPERIMENT, group_totals, has_few_users
 from reports.drawing.figure import Figure, make_figure
 from reports.drawing.front import seeds_note

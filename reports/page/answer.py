@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.board.entries import Entry
+from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult
 from benchmark.metrics import objective
 from benchmark.plan.experiment import experiment_names
 from benchmark.results.frames import best_within
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import Verdict, no_statement
 from reports.analysis.board import (
     FAILED,
@@ -211,7 +211,7 @@ def board_sentence(result: BoardResult) -> str:
     return f"{first}{best} (rank: {rank_of(result, entry)}). Compared with no communication it is {against}."
 
 
-def _best_above_all(result: BoardResult) -> Entry | None:
+def _best_above_all(result: BoardResult) -> MethodRow | None:
     """Return the best of the reference lines that every method with a score is below; None without one."""
     scored = [each.name for each in result.contenders if not math.isnan(result.mean(each.name)[0])]
     below = [result.below(name) for name in scored]

@@ -6,12 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.method_card import is_rule
 from benchmark.metrics import Metric, objective
+from benchmark.protocol import load_protocol
 from benchmark.results.frames import COST, PREFIX, best_within, setting_frame, setting_text, variants
-from benchmark.statistics.paired import paired_interval
-from benchmark.statistics.seeds import number_of_seeds
-from benchmark.statistics.verdicts import MARGIN_SHARE, Verdict, equivalence_margin, no_statement, verdict
+from benchmark.statistics.intervals import number_of_seeds, paired_interval
+from benchmark.statistics.verdicts import Verdict, equivalence_margin, no_statement, verdict
 from reports.drawing.labels import algorithm_label, dataset_label, front_text, variant_text
 from reports.drawing.reference_lines import reference_label
 from reports.read.methods import method
@@ -71,9 +70,7 @@ def rule_sentence(runs: pd.DataFrame, settings: pd.DataFrame, where: str = "") -
     """Return which rule without a model has a better mean than every setting of every method; empty if none has."""
     goal, best = objective(runs["source"]), _leader(settings, math.inf)
     pairs = zip(runs["algorithm"], runs["configuration"], strict=True)
-    rules = runs[[is_rule(method(str(name)).role, configuration) for name, configuration in pairs]].dropna(
-        subset=[goal.name]
-    )
+    rules = runs[[method(str(name)).is_rule(configuration) for name, configuration in pairs]].dropna(subset=[goal.name])
     if rules.empty or best is None:
         return ""
     means = rules.groupby(["algorithm", "variant"], as_index=False)[goal.name].mean()
@@ -132,17 +129,20 @@ def _communication(settings: pd.DataFrame, goal: Metric, by_chance: float) -> st
 def _verdict_text(alone: Leader, shared: Leader, goal: Metric, by_chance: float) -> str:
     seeds = alone["values"].dropna().index.intersection(shared["values"].dropna().index)
     ends = paired_interval(goal.sign * shared["values"][seeds], goal.sign * alone["values"][seeds])[1:]
+    rules = load_protocol().comparison
     gain = goal.sign * (alone["mean"] - by_chance)
-    margin = 0.0 if math.isnan(gain) else equivalence_margin(gain, "regret")  # as a score of regret, 0 is by chance
+    # As a score of regret, 0 is by chance.
+    margin = 0.0 if math.isnan(gain) else equivalence_margin(gain, "regret", rules.margin)
     verb = "raises" if goal.sign > 0 else "lowers"
     texts = {
-        Verdict.NONE: no_statement([len(seeds)]),
+        Verdict.NONE: no_statement([len(seeds)], rules.min_report_seeds),
         Verdict.BETTER: f"Communication {verb} {goal.label} by {abs(shared['mean'] / alone['mean'] - 1):.0%}",
         Verdict.WORSE: "Communication does not help",
-        Verdict.EQUIVALENT: f"Communication changes little (by less than {MARGIN_SHARE:.0%} of the gain over chance)",
+        Verdict.EQUIVALENT: f"Communication changes little (by less than {rules.margin:.0%} of the gain over chance)",
         Verdict.UNDECIDED: "Whether communication helps is undecided",
     }
-    return texts[verdict(*ends, margin, same_configuration=False, seeds=len(seeds))]
+    found = verdict(*ends, margin, same_configuration=False, seeds=len(seeds), min_seeds=rules.min_report_seeds)
+    return texts[found]
 
 
 def _leader(settings: pd.DataFrame, budget: float) -> Leader | None:

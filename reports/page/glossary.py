@@ -1,14 +1,14 @@
-"""The words of the page: one definition each, and links to them from the texts."""
+"""The words of docs/glossary.md: one definition each, and links to them from the texts of the page."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape, unescape
+from pathlib import Path
 
 from markupsafe import Markup
 
-from benchmark.statistics.budgets import PRIMARY_BUDGETS
-from reports.analysis.board import budget_text, primary_text
-from reports.analysis.claims import MEANINGS
+FILE = Path(__file__).parent / "web" / "glossary.md"
 
 
 @dataclass(frozen=True)
@@ -26,78 +26,16 @@ class Term:
         return f"term-{re.sub(r'[^a-z0-9]+', '-', self.name.lower()).strip('-')}"
 
 
-def _budgets() -> str:
-    *texts, last = map(budget_text, PRIMARY_BUDGETS)
-    return f"{', '.join(texts)} and {last}"
+def _read() -> Iterator[Term]:
+    text, _, verdicts = FILE.read_text(encoding="utf-8").partition("## Verdicts")
+    for part in (text, verdicts):
+        for name, meaning, spellings in re.findall(r"^\| (?!term )(.+?) \| (.+?) \| (.*?) ?\|$", part, re.MULTILINE):
+            yield Term(name, meaning, tuple(filter(None, spellings.split(", "))), is_verdict=part is verdicts)
 
 
-TERMS = (
-    Term("client", "a user of a data set, or a simulated user; each has its own model", ("clients",)),
-    Term(
-        "random choice",
-        "picking an item of the pool at random; the yardstick of every score",
-        ("a random choice", "chance"),
-    ),
-    Term(
-        "score",
-        "normalised reward; in simulations 1 − regret / regret of a random choice: 1 is perfect, 0 is a random choice",
-        ("scores", "mean score"),
-    ),
-    Term("normalised reward", "reward divided by what a random choice earns: 2 means twice as much"),
-    Term("regret", "in simulations, the expected reward lost by not choosing the best item of the pool"),
-    Term(
-        "transfer",
-        "one upload of a client's statistics to the server, or one download of the server's",
-        ("transfers", "transfers per client"),
-    ),
-    Term(
-        "C_T", "communication: the number of transfers in a run; divided by the number of clients, transfers per client"
-    ),
-    Term(
-        "budget",
-        "a limit on communication, in full transfers per client; a full transfer moves d (d + 1) / 2 + d numbers, and "
-        "a method that sends less per transfer can send more often",
-        ("budgets",),
-    ),
-    Term(
-        primary_text(),
-        f"the mean of the scores at the budgets {_budgets()}: the primary endpoint, by which methods are ranked",
-        ("primary endpoint",),
-    ),
-    Term("threshold", "γ or D: when a method communicates; the higher, the less often", ("thresholds", "γ", "D")),
-    Term("no communication", "every client learns alone: γ=∞"),
-    Term(
-        "front",
-        "the best value that a method reaches within each amount of communication: the stairs in a plot",
-        ("fronts",),
-    ),
-    Term(
-        "reference",
-        "a rule that reads item ids or all rewards; drawn as a dashed line, never ranked",
-        ("references", "reference lines"),
-    ),
-    Term("seed", "one repetition: another order of events, other pools, other ties", ("seeds",)),
-    Term("interval", "95 % Student t interval of a mean over seeds; there is none below three seeds", ("intervals",)),
-    Term(
-        "chosen on these seeds",
-        "the best of many settings looks better than it is, as it was picked on the seeds that are shown; "
-        "`fedbandit board` chooses on other seeds",
-    ),
-    Term(
-        "board", "every method tuned alike on seeds of their own, compared on others; see docs/protocol.md", ("boards",)
-    ),
-    Term("STAND-IN DATA", "generated data in the official format; no result on them is valid"),
-    Term("RECONSTRUCTED DATA", "real data from a copy that lacks some of the published data"),
-    Term("CHANGED DATA", "the publisher's own archive, with counts that differ from the published ones"),
-    Term(
-        "UNVERIFIED COPY",
-        "data from a mirror that are not here any more, so they cannot be compared with the published",
-    ),
-    Term(
-        "FROM THE PACKAGE", "complete data from a package, verified by its sha256, and how they differ from the archive"
-    ),
-    *(Term(str(verdict), meaning, is_verdict=True) for verdict, meaning in MEANINGS.items()),
-)
+TERMS = tuple(_read())
+MEANINGS = {term.name: term.meaning for term in TERMS if term.is_verdict}
+"""What each verdict means."""
 
 
 def terms_used(page: str) -> list[Term]:

@@ -9,7 +9,6 @@ from typing import Any
 from benchmark.board.board import run_table
 from benchmark.recommend.recommendation import Recommendation, limit_text, score_text, setting_of, transfers_text
 from benchmark.statistics.budgets import full_transfers
-from benchmark.statistics.seeds import CHOOSING_SEEDS
 from benchmark.styles import style
 from data_pipelines.support.files import write_whole
 from reports.page.page import asset, environment, in_script, packed, plotly_script
@@ -80,8 +79,8 @@ def front_points(answer: Recommendation) -> list[dict[str, Any]]:
     }
     seed_count = sum(len(each.seeds) for each in board.protocol.halving())
     runs = run_table(board, answer.result.outcomes)
-    choosing = runs[runs["seed"].isin(list(CHOOSING_SEEDS))].dropna()
-    groups = choosing.groupby("configuration")
+    choosing, _ = board.protocol.seeds.split(runs)
+    groups = choosing.dropna().groupby("configuration")
     scores, numbers, seeds = (
         {str(name): float(value) for name, value in column.items()}
         for column in (groups["score"].mean(), groups["numbers_per_client"].mean(), groups["seed"].nunique())

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from benchmark.plan.experiment import experiment_names
-from benchmark.statistics.seeds import number_of_seeds
-from data_pipelines.data_label import is_about_different_data
+from benchmark.statistics.intervals import number_of_seeds
+from data_pipelines.data_label import DataLabel
 from reports.drawing.figure import Figure
 from reports.drawing.labels import dataset_label
 from reports.page.answer import short_names
@@ -17,7 +17,7 @@ from reports.page.glossary import Term
 from reports.read.context import Context
 from reports.read.experiment_files import About
 from reports.read.results import Results
-from reports.subjects import FIGURES, FRONTS, IN_ORDER, MISSING, UNFOLDED, Subject
+from reports.subjects import FIGURES, FRONTS, IN_ORDER, MISSING, UNFOLDED
 from reports.tables.missing import NOTHING, UNKNOWN
 from reports.write.table import Table
 
@@ -162,7 +162,7 @@ def make_sections(
     sections[FRONTS].tabs.extend(tabs)
     missing_tables: list[Table] = []
     for figure in sorted(others, key=lambda figure: figure.name):
-        sections[_subject(figure)].figures.append(figure)
+        sections[FIGURES if figure.subject == FRONTS else figure.subject].figures.append(figure)
     for table in tables:
         (missing_tables if table.subject == MISSING else sections[table.subject].tables).append(table)
     sentences = context.absent or ([] if missing_tables else ["Nothing."])
@@ -171,10 +171,6 @@ def make_sections(
     data = Section("Data", cards=data_cards(results, context))
     end = [*([data] if data.cards else []), missing, _versions(results), _reproduction(results)]
     return [*filled, *end]
-
-
-def _subject(figure: Figure) -> Subject:
-    return FIGURES if figure.subject == FRONTS else figure.subject
 
 
 def front_tabs(results: Results, figures: Sequence[Figure]) -> list[tuple[str, Figure]]:
@@ -225,7 +221,8 @@ def headline(results: Results) -> list[tuple[str, str]]:
 def remarks(results: Results, context: Context) -> list[tuple[str, bool]]:
     """Return what readers must know about the data first, and whether it is a warning: these come first."""
     texts = [*context.labels(results.all_runs), *results.left_out_sentences()]
-    return sorted(((text, is_about_different_data(text)) for text in texts), key=lambda remark: not remark[1])
+    remarks = ((text, isinstance(text, DataLabel) and text.is_warning) for text in texts)
+    return sorted(remarks, key=lambda remark: not remark[1])
 
 
 def _versions(results: Results) -> Section:
@@ -247,9 +244,6 @@ def _reproduction(results: Results) -> Section:
     lines += [f"make benchmark PROFILE={profile}" for profile in profiles]
     lines.append("make report")
     introduction = "The same streams, seeds and versions give the same numbers. Finished runs are skipped."
-    modified = "The runs were made from a checkout with uncommitted changes." if _is_modified(commits) else ""
+    is_modified = any(commit.endswith("-modified") for commit in commits)
+    modified = "The runs were made from a checkout with uncommitted changes." if is_modified else ""
     return Section("How to reproduce these results", f"{introduction} {modified}".strip(), commands="\n".join(lines))
-
-
-def _is_modified(commits: Sequence[str]) -> bool:
-    return any(commit.endswith("-modified") for commit in commits)

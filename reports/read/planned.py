@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.plan.algorithm_names import declaration_of
-from benchmark.plan.experiment import AlgorithmEntry, Experiment, Profile, expanded
+from benchmark.plan.experiment import Experiment, MethodEntry, Profile, expanded
+from benchmark.plan.method_names import method_info
 from benchmark.plan.plan import outline_of, reason_to_skip, with_all_parameters
 from benchmark.records.record import comparable
 from benchmark.results.frames import describe, differing_names
@@ -44,7 +44,7 @@ class PlannedRun:
     @property
     def threshold(self) -> float:
         """The value on the front of its method, such as γ or D; NaN without one."""
-        front = declaration_of(self.algorithm).front
+        front = method_info(self.algorithm).front
         value = dict(self.parameters).get(front.parameter) if front else None
         return float(value) if isinstance(value, int | float) else nan
 
@@ -80,7 +80,7 @@ def skipped_methods(experiment: Experiment, profile: str) -> dict[tuple[str, str
 
 def _settings(
     experiment: Experiment, plan: Profile, recorded: Collection[str] | None = None
-) -> Iterator[tuple[StreamSpec, AlgorithmEntry, dict[str, Any]]]:
+) -> Iterator[tuple[StreamSpec, MethodEntry, dict[str, Any]]]:
     """Yield every stream with every method and every combination of values that is run on it.
 
     Given the data sets with recorded runs, fallbacks take the place of streams that they replaced.
@@ -138,7 +138,7 @@ def _comparable(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: comparable(value) for name, value in values.items()}
 
 
-def _without_thresholds(entry: AlgorithmEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _without_thresholds(entry: MethodEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out the value on the front; γ_U and γ_D make a variant only if they differ from γ."""
     return {
         name: value
@@ -158,7 +158,7 @@ def _variants(options_of: Mapping[PlannedRun, Mapping[str, Any]]) -> dict[Planne
 
 def _defaults(algorithm: str) -> dict[str, Any]:
     """Return the defaults of an algorithm: runs recorded before a parameter was added have its default."""
-    parameters = signature(declaration_of(algorithm).method).parameters
+    parameters = signature(method_info(algorithm).method).parameters
     return {
         name: comparable(parameter.default)
         for name, parameter in parameters.items()

@@ -18,12 +18,12 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 
 from benchmark.plan.experiment import experiment_names
+from benchmark.protocol import load_protocol
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
     earlier_code_sentences,
     fingerprints_prepared_now,
-    is_made_from,
     left_out_sentences,
     split_by_code,
     split_by_data,
@@ -32,7 +32,6 @@ from benchmark.records.reader import read, read_curves, read_sweeps
 from benchmark.records.record import COMMIT, RunRecord
 from benchmark.records.tracking import tracking_uri
 from benchmark.results.frames import columns, latest_runs, run_frame
-from benchmark.statistics.seeds import split_by_purpose
 from data_pipelines.prepare.prepared import data_folder
 from reports.read.boards import StoredBoard, of_boards, read_boards
 from reports.read.experiment_files import About, about_experiment, about_from_note
@@ -110,7 +109,7 @@ class Results:
     @cached_property
     def all_runs(self) -> pd.DataFrame:
         """The runs, those of boards and those with a tuned α, all on report seeds."""
-        _, tuned = split_by_purpose(self.tuning)
+        _, tuned = load_protocol().seeds.split(self.tuning)
         further = [frame for frame in (self.board_runs, tuned) if len(frame)]
         return pd.concat([self.runs, *further], ignore_index=True) if further else self.runs
 
@@ -307,7 +306,7 @@ def _left_out(others: Iterable[RunRecord]) -> pd.DataFrame:
 def _unless_on_other_data(records: Iterable[RunRecord], prepared: Mapping[str, str]) -> list[RunRecord]:
     """Drop runs, including failed ones, that are known to have used data other than the currently prepared data."""
     pairs = [(record, prepared.get(record.stream.name)) for record in records]
-    return [record for record, fingerprint in pairs if fingerprint is None or is_made_from(record, fingerprint)]
+    return [record for record, fingerprint in pairs if fingerprint is None or record.stream.prepared == fingerprint]
 
 
 def versions_of(finished: Iterable[RunRecord]) -> dict[str, dict[str, int]]:

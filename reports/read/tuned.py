@@ -8,7 +8,7 @@ from functools import cache
 import pandas as pd
 
 from benchmark.plan.experiment import load_experiment
-from benchmark.statistics.seeds import purpose, split_by_purpose
+from benchmark.protocol import load_protocol
 from benchmark.statistics.selection import Choice, Pass, Result, edges, select
 from reports.paper import paper
 
@@ -58,7 +58,7 @@ def _tuned(runs: pd.DataFrame) -> TunedSetting:
     threshold = float(runs["threshold"].iloc[0])
     grid, seeds = grid_of(algorithm), choosing_seeds()
     alphas = pd.Series(alphas_of(runs), index=runs.index)
-    choosing, reporting = split_by_purpose(runs)
+    choosing, reporting = load_protocol().seeds.split(runs)
     choice, missing = choose_alpha(choosing, grid, seeds)
     if choice is None:
         return TunedSetting(stream, algorithm, threshold, missing=missing)
@@ -104,7 +104,7 @@ def grid_of(algorithm: str) -> Grid:
 @cache
 def choosing_seeds() -> tuple[int, ...]:
     """Return the seeds on which α is chosen."""
-    profiles = load_experiment(tuned_experiment()).profiles.values()
+    profiles, purpose = load_experiment(tuned_experiment()).profiles.values(), load_protocol().seeds.purpose
     return tuple(seed for profile in profiles for seed in profile.seed_list() if purpose(seed) == "choose")
 
 

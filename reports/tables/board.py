@@ -51,12 +51,12 @@ def _summary(boards: list[StoredBoard]) -> Table:
 
 def _tables(board: StoredBoard, results: Results, context: Context) -> list[Table]:
     result = board.result
-    task, seeds = result.board.task, len(result.board.seeds)
+    task, seeds, numbers = result.board.task, len(result.board.seeds), full_transfer(result.board.dimension)
     mean = primary_text(result.board.protocol.budgets.primary)
     confidence = f"{result.board.protocol.comparison.confidence:.0%}"
     scores = (
         f"{task.description} Score: {SCORE[result.board.scale]}, mean over {seeds} report seeds with 95 % Student t "
-        f"intervals, at each budget (full transfers per client; one is {_full_transfer(board)} numbers), and their "
+        f"intervals, at each budget (full transfers per client; one is {numbers:,} numbers), and their "
         f"{mean}, by which methods are ranked. A method without a configuration within a budget is scored as random "
         f"choice there. Notes name the reference lines that a method is below in the {mean}, by a paired 95 % interval."
     ).strip()
@@ -102,7 +102,3 @@ def _notes(board: StoredBoard) -> tuple[str, ...]:
     fingerprint = board_fingerprint(data.task, data.protocol)[:12]
     version = f"Protocol version {data.protocol.version}, task and protocol {fingerprint}."
     return (*board.warning, version)
-
-
-def _full_transfer(board: StoredBoard) -> str:
-    return f"{full_transfer(board.result.board.dimension):,}"

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmark.statistics.equal_regret import EqualRegret, at_equal_regret
-from benchmark.statistics.equivalence import COMMUNICATION_SHARE, REWARD_SHARE
-from benchmark.statistics.holm import MIN_SEEDS
-from benchmark.statistics.paired import mean_interval
-from benchmark.statistics.seeds import number_of_seeds
-from benchmark.statistics.verdicts import ClaimVerdict, count_verdicts, no_statement
+from benchmark.protocol import load_protocol
+from benchmark.statistics.budgets import EqualRegret, at_equal_regret
+from benchmark.statistics.intervals import mean_interval, number_of_seeds
+from benchmark.statistics.verdicts import (
+    ClaimVerdict,
+    count_verdicts,
+    no_statement,
+)
 from reports.analysis.claims import (
     COUNT,
     DIRECTION,
@@ -84,14 +86,14 @@ def too_few(claims: Sequence[Judged]) -> list[Judged]:
 
 
 def _lacks_seeds(claim: Judged) -> bool:
-    return claim.verdict == ClaimVerdict.UNDECIDED and 0 < claim.seeds < MIN_SEEDS
+    return claim.verdict == ClaimVerdict.UNDECIDED and 0 < claim.seeds < load_protocol().paper.min_seeds
 
 
 def _without_verdicts(claims: Sequence[Judged]) -> pd.DataFrame:
     distinct = {(claim.place, claim.claim) for claim in claims}
     row = {
         "directions that the paper states": f"{len(distinct)} with runs",
-        "verdicts": no_statement((claim.seeds for claim in claims), MIN_SEEDS),
+        "verdicts": no_statement((claim.seeds for claim in claims), load_protocol().paper.min_seeds),
         "how to get them": "make benchmark PROFILE=paper, with ten seeds; docs/results.md has those of such runs",
     }
     return pd.DataFrame([row])
@@ -111,7 +113,10 @@ def matrix(results: Results, context: Context) -> pd.DataFrame:
     everything = [*claims, *judged_cells(results, context)]
     for kind, text in SUMMARIES.items():
         if members := of_kind(everything, kind):
-            cells = {label: _summary(members, name) for name, label in variant_labels().items()}
+            cells = {
+                label: counts_text([claim for claim in members if claim.variant == name]) or NONE
+                for name, label in variant_labels().items()
+            }
             rows.append({"place": "", "claim": f"{len(members)} {text}", **cells})
     frame = pd.DataFrame(rows)
     has_column = of_kind(claims, TUNED)
@@ -167,11 +172,7 @@ def _tuned_cell(claim: Judged) -> str:
 def _with_seeds(claims: Sequence[Judged]) -> str:
     """Return the verdict on claims with too few seeds, and why."""
     seeds = number_of_seeds(claim.seeds for claim in claims)
-    return f"{ClaimVerdict.UNDECIDED}: {seeds} ({MIN_SEEDS} are needed)"
-
-
-def _summary(claims: list[Judged], variant: str) -> str:
-    return counts_text([claim for claim in claims if claim.variant == variant]) or NONE
+    return f"{ClaimVerdict.UNDECIDED}: {seeds} ({load_protocol().paper.min_seeds} are needed)"
 
 
 PLURALS = {
@@ -197,13 +198,15 @@ def list_tables(results: Results, context: Context) -> list[Table]:
     return [Table("paper_against_ours", title, caption, frame, context.labels(context.runs), subject=PAPER)]
 
 
+LIMITS = load_protocol().paper
 RULES = (
-    f"A number is reproduced if the 90 % interval of our mean lies within ±{REWARD_SHARE:.0%} of (reward − 1) or "
-    f"±{COMMUNICATION_SHARE:.0%} of a communication around it, and different if the 95 % interval lies outside; a "
-    f"count must be equal. Directions are tested by seed with Holm's correction over all of them, and "
-    f"those with a tuned α over all of those (p); opposite means significant against the paper. With fewer than "
-    f"{MIN_SEEDS} seeds everything is undecided. Mechanical means that both numbers are zero. A claim about several "
-    f"levels of regret has a row for each, and each row is counted."
+    f"A number is reproduced if the {LIMITS.inside_confidence * 100:g} % interval of our mean lies within "
+    f"±{LIMITS.reward_margin:.0%} of (reward − 1) or ±{LIMITS.communication_margin:.0%} of a communication around it, "
+    f"and different if the {LIMITS.outside_confidence * 100:g} % interval lies outside; a count must be equal. "
+    "Directions are tested by seed with Holm's correction over all of them, and those with a tuned α over all of those "
+    f"(p); opposite means significant against the paper. With fewer than {LIMITS.min_seeds} seeds everything is "
+    "undecided. Mechanical means that both numbers are zero. A claim about several levels of regret has a row for "
+    "each, and each row is counted."
 )
 
 
@@ -283,7 +286,7 @@ def equal_regret_tables(results: Results, context: Context) -> list[Table]:
         for stream, runs in results.runs[results.runs["experiment"] == experiment].groupby("stream", sort=False):
             for charge in (KNOWN, ALL):
                 fronts = paired_fronts(_charged(runs, first, results) if charge == ALL else runs, first, second)
-                levels = at_equal_regret(*fronts) if fronts[0] else []
+                levels = at_equal_regret(*fronts, load_protocol().paper.above_least_regret) if fronts[0] else []
                 rows += [
                     {"clients": dataset_label(str(stream)), "charge": charge, **_level_row(level)} for level in levels
                 ]

@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 
+from algorithms.hyperparameters import number_text
 from benchmark.metrics import Metric, objective
-from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import Experiment, load_experiment
 from benchmark.records.record import Configuration
 from benchmark.results.frames import PREFIX, Words, describe, differing_names, value_text
-from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.intervals import mean_interval
 from reports.drawing.labels import algorithm_label, dataset_label, front_text
 from reports.paper import paper
 from reports.read.context import Context

@@ -4,8 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.statistics.paired import MIN_SEEDS_FOR_INTERVAL, mean_interval
-from benchmark.statistics.seeds import number_of_seeds
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, mean_interval, number_of_seeds
 from reports.analysis.claims import ARMS
 from reports.analysis.users import EXPERIMENT, group_totals, has_few_users
 from reports.drawing.labels import algorithm_label, dataset_label

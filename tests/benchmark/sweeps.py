@@ -7,8 +7,9 @@ from matplotlib.figure import Figure
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
 
+from algorithms.registry import built_in_methods
 from benchmark.records.store import FILES
-from benchmark.styles import run_colour
+from benchmark.styles import style
 
 EXPERIMENT = "fig_e"
 CURVES = ("reward_curve", "communication_curve")
@@ -36,7 +37,7 @@ def make_store(folder: Path) -> str:
             "fedbandit.kind": "run",
             "fedbandit.source": "official",
             "mlflow.parentRunId": sweep.info.run_id,
-            "mlflow.runColor": run_colour(algorithm),
+            "mlflow.runColor": style(built_in_methods()[algorithm].style).colour,
         }
         run = client.create_run(experiment_id, run_name=f"{algorithm} {threshold} seed {seed}")
         metrics = {"reward": 1000 * reward, "normalised_reward": reward, "regret": 5000 - 1000 * reward}

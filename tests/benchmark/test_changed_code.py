@@ -13,7 +13,7 @@ from benchmark.execution import dask_cluster, local
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Sweep, jobs_by_stream
-from benchmark.plan.algorithm_names import make_algorithm
+from benchmark.plan.method_names import make_method
 from benchmark.plan.plan import Run, make_run
 from benchmark.records import provenance as code
 from benchmark.records.provenance import SOURCE, OtherCodeError, provenance, with_same_code
@@ -92,9 +92,9 @@ def test_workers_execute_the_planned_source_if_it_changes_before_they_start_or_a
 
 def test_a_dask_worker_executes_the_planned_source_too(user: Path):
     run = planned()
-    packed = cloudpickle.dumps(make_algorithm("mine.own:Own", {}))
+    packed = cloudpickle.dumps(make_method("mine.own:Own", {}))
     write(user, first=1, arm=1)
-    assert chosen(dask_cluster._run_algorithm(STREAM.build(0), run.files, packed, 0)) == {0}
+    assert chosen(dask_cluster._run_method(STREAM.build(0), run.files, packed, 0)) == {0}
 
 
 def test_a_worker_with_other_built_in_code_gets_no_run_recorded(user: Path, monkeypatch: pytest.MonkeyPatch):

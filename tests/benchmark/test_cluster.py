@@ -131,7 +131,7 @@ def test_a_dask_cluster_gives_the_same_results_even_if_a_worker_is_killed_and_on
         write_tiny(folder, steps=20_000)
         (folder / "own.py").write_text(OWN)
         (folder / "helper.py").write_text(HELPER)
-    arguments = ("run", "tiny.toml", "--algorithm", "own:Last")
+    arguments = ("run", "tiny.toml", "--method", "own:Last")
     assert fedbandit(here, *arguments).returncode == 0
     address = f"tcp://127.0.0.1:{free_port()}"
     with (

@@ -59,7 +59,7 @@ def test_an_experiment_runs_on_other_data(folder: Path, fedbandit_here: Command)
         (["compare", "random", "--dataset", "empty.csv"], "empty.csv"),
         (["compare", "random", "--dataset", "binary.csv"], "binary.csv"),
         (["compare", "random", "--dataset", "./data.csv"], "data.csv"),
-        (["compare", "async", "--dataset", "purchases.csv"], "unknown algorithm 'async' (did you mean async-linucb"),
+        (["compare", "async", "--dataset", "purchases.csv"], "unknown method 'async' (did you mean async-linucb"),
         (["compare", "random", "--dataset", "purchases.csv", "--budget", "0"], "budget must be above 0"),
         (["compare", "random", "--dataset", "purchases.csv", "--budget", "ten"], "budget must be 10/client"),
         (["compare", "random", "--dataset", "purchases.csv", "--seeds", "x"], "--seeds must be a number"),

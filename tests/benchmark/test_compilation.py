@@ -20,7 +20,7 @@ from benchmark.execution.compilation import (
     running_time,
 )
 from benchmark.execution.replay import replay
-from benchmark.execution.run_result import run_algorithm
+from benchmark.execution.run_result import run_method
 from data_pipelines import EventStream, simulate
 
 
@@ -129,7 +129,7 @@ def test_recorded_times_exclude_compilation(clock: Clock, short: EventStream):
                 clock.now += 1000
             return Transfers()
 
-    metrics = run_algorithm(short, Slow(), 0).metrics
+    metrics = run_method(short, Slow(), 0).metrics
     assert metrics["kernel_seconds"] == pytest.approx(short.steps)
     assert metrics["cpu_seconds"] == pytest.approx(short.steps / 2)
     assert metrics["microseconds_per_step"] == pytest.approx(1e6)

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from algorithms import RandomChoice
+from algorithms.method import MethodInfo
 from benchmark.execution.dask_cluster import DaskExecutor
-from benchmark.execution.run_result import RunResult, run_algorithm
+from benchmark.execution.run_result import RunResult, run_method
 from benchmark.execution.sweep import Sweep, jobs_by_stream
 from benchmark.plan.own_modules import own_source
 from benchmark.plan.plan import Run
@@ -75,7 +76,17 @@ def sweep(executor: DaskExecutor, algorithms: dict[str, Any]) -> dict[str, RunRe
     stream = SimulatedSpec(**SMALL)
     notes = Notes()
     runs = [
-        Run("e", stream, name, algorithm, {}, 0, name, files=own_source(type(algorithm)).files)
+        Run(
+            "e",
+            stream,
+            name,
+            algorithm,
+            {},
+            0,
+            name,
+            MethodInfo(name, name, 0),
+            files=own_source(type(algorithm)).files,
+        )
         for name, algorithm in algorithms.items()
     ]
     never = Never()
@@ -121,7 +132,7 @@ def test_only_workers_with_the_same_code_get_runs_and_without_any_the_sweep_stop
             "interrupt": "KeyboardInterrupt: not Ctrl-C (own_with_helpers.py, line 16)",
             "close": "GeneratorExit:  (own_with_helpers.py, line 16)",
         }
-        here = run_algorithm(SimulatedSpec(**SMALL).build(0), own("fine"), 0)
+        here = run_method(SimulatedSpec(**SMALL).build(0), own("fine"), 0)
         assert outcomes["own"].metrics["reward"] == here.metrics["reward"]
 
         good.kill()

@@ -10,14 +10,13 @@ import pandas as pd
 import pytest
 
 from algorithms import AsyncLinUCBAM, Transfers
-from algorithms.method import GAMMA, THRESHOLD, Declaration, Front
-from algorithms.registry import built_in_methods
-from benchmark.method_card import MethodCard, card_of
+from algorithms.method import GAMMA, THRESHOLD, Front, MethodInfo, usual_style
+from algorithms.registry import built_in_methods, known_method
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import make_plan
 from benchmark.plan.run_key import run_key
-from benchmark.records.record import MethodRecord, RunRecord
-from benchmark.styles import COLOURS, MARKERS, STYLES, distinct_styles, run_colour, style, style_number
+from benchmark.records.record import MethodRecord
+from benchmark.styles import COLOURS, MARKERS, STYLES, distinct_styles, style
 from reports.drawing.labels import algorithm_label, front_text
 from reports.figures import fronts
 from reports.read.context import make_context
@@ -181,10 +180,10 @@ class Plain:
 
 
 def test_a_plain_class_is_declared_by_its_constructor():
-    declaration = Declaration.of(Plain, "mine:Plain")
-    assert (declaration.label, declaration.front, declaration.tuned) == ("Plain (mine)", GAMMA, ())
-    assert declaration.parameters == ("first", "gamma", "threshold")
-    assert (declaration.role, declaration.version, declaration.style) == ("contender", 1, None)
+    info = MethodInfo.of(Plain, "mine:Plain")
+    assert (info.label, info.front, info.tuned) == ("Plain (mine)", GAMMA, ())
+    assert info.parameters == ("first", "gamma", "threshold")
+    assert (info.role, info.version, info.style) == ("contender", 1, usual_style("mine:Plain"))
 
 
 @pytest.mark.parametrize(
@@ -197,37 +196,35 @@ def test_a_plain_class_is_declared_by_its_constructor():
 )
 def test_a_contradictory_declaration_is_refused(attribute: str, value: Any, message: str):
     with pytest.raises(ValueError, match=message):
-        Declaration.of(type("Mine", (Plain,), {attribute: value}), "mine")
+        MethodInfo.of(type("Mine", (Plain,), {attribute: value}), "mine")
 
 
-def test_a_card_is_read_as_it_was_written():
-    for declaration in built_in_methods().values():
-        card = MethodCard.of(declaration)
-        assert MethodCard.from_json(json.loads(json.dumps(card.to_json()))) == card
+def test_the_recorded_part_is_read_as_it_was_written():
+    for info in built_in_methods().values():
+        recorded = MethodInfo.from_json(json.loads(json.dumps(info.to_json())))
+        assert recorded == info.as_recorded()
+        assert (recorded.label, recorded.style, recorded.role) == (info.label, info.style, info.role)
+        assert (recorded.parameter, recorded.symbol, recorded.ends) == (info.parameter, info.symbol, info.ends)
+        assert recorded.landmarks == info.landmarks
     assert method("async-linucb").symbol == "γ"
     assert method("sync-linucb").symbol == "D"
 
 
-def recorded(name: str, **texts: str) -> RunRecord:
-    """Return a run as version 0.1.0 recorded it."""
-    return RunRecord.from_mlflow({"algorithm": name, **texts}, {}, {}, run_id="id", experiment="e")
-
-
 def test_records_of_methods_that_are_not_installed_have_a_symbol_too():
-    card = MethodCard("old:Card", "Mine", 30, parameter="pace", symbol="κ")
-    old = [
-        recorded("old:Gamma", gamma="5", threshold="5"),
-        recorded("old:Threshold", threshold="5"),
-        recorded("old:Neither", threshold=""),
-        run_record("old:Card"),
+    info = MethodInfo("old:Card", "Mine", 30, front=Front("pace", "κ", ()))
+    methods = [
+        MethodRecord(known_method("old:Gamma", None, ["gamma"]), parameters={"gamma": 5}),
+        MethodRecord(known_method("old:Threshold", None, ["threshold"]), parameters={"threshold": 5}),
+        MethodRecord(known_method("old:Neither", None, [])),
+        MethodRecord(info, parameters={"pace": 2.0}),
     ]
-    old[-1] = replace(old[-1], method=MethodRecord(card, parameters={"pace": 2.0}))
+    old = [replace(run_record(method.name), method=method) for method in methods]
     remember_methods(old)
     assert [method(run.method.name).symbol for run in old] == ["γ", "D", "", "κ"]
     assert [run.method.front_value for run in old] == [5, 5, None, 2.0]
     assert algorithm_label("old:Card") == "Mine"
     assert algorithm_label("old:Gamma") == "Gamma (old)"
-    assert card_of("old:Threshold", None, ["threshold"]).parameter == THRESHOLD.parameter
+    assert known_method("old:Threshold", None, ["threshold"]).parameter == THRESHOLD.parameter
 
 
 def test_there_are_48_different_styles_of_8_colours_and_6_markers():
@@ -237,9 +234,9 @@ def test_there_are_48_different_styles_of_8_colours_and_6_markers():
 
 def test_a_style_follows_from_the_name_alone_and_never_from_other_methods():
     names = [f"package{number}:Method" for number in range(40)]
-    alone = {name: style_number(name) for name in names}
+    alone = {name: usual_style(name) for name in names}
     assert min(alone.values()) >= 24
-    taken = {declaration.style for declaration in built_in_methods().values()}
+    taken = {info.style for info in built_in_methods().values()}
     assert not taken & {*alone.values()}
     assert len({*alone.values()}) < len(names), "some must have the same number for this test to mean anything"
     together = distinct_styles(alone.items())
@@ -247,7 +244,6 @@ def test_a_style_follows_from_the_name_alone_and_never_from_other_methods():
     assert together == distinct_styles(reversed([*alone.items()]))
     first = min(name for name in names if alone[name] == alone[names[0]])
     assert distinct_styles([(first, alone[first]), ("zzz", alone[first])])[first] == style(alone[first])
-    assert run_colour(names[0]) == style(alone[names[0]]).colour
 
 
 def test_a_built_in_method_keeps_its_style_beside_one_that_declares_the_same():

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from benchmark.execution.local import LocalExecutor
-from benchmark.execution.pool import Pool
+from algorithms.method import MethodInfo
+from benchmark.execution.local import LocalExecutor, Pool
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import MAX_ATTEMPTS, Sweep, jobs_by_stream
 from benchmark.plan.plan import Run
@@ -101,7 +101,9 @@ def make_runs(*names: str) -> list[Run]:
     """Runs named `stream/run`."""
     streams = {name.partition("/")[0] for name in names}
     specs = {name: Named(label=name) for name in streams}
-    return [Run("e", specs[name.partition("/")[0]], name, name, {}, 0, name) for name in names]
+    return [
+        Run("e", specs[name.partition("/")[0]], name, name, {}, 0, name, MethodInfo(name, name, 0)) for name in names
+    ]
 
 
 def sweep(executor: Any, *names: str) -> dict[str, RunResult]:

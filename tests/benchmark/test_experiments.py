@@ -8,7 +8,7 @@ import pytest
 
 from benchmark.plan.experiment import FOLDER, expanded, experiment_names, load_experiment
 from benchmark.plan.plan import make_plan
-from benchmark.statistics.seeds import split_by_purpose
+from benchmark.protocol import load_protocol
 
 
 def values(experiment: str, profile: str, algorithm: str, parameter: str) -> list[float]:
@@ -34,7 +34,7 @@ def test_the_papers_figures_and_the_studies_are_shipped():
 @pytest.mark.parametrize("name", experiment_names())
 def test_every_experiment_has_both_profiles_and_paper_has_ten_seeds(name: str):
     experiment = load_experiment(name)
-    _, reporting = split_by_purpose(pd.DataFrame({"seed": experiment.profile("paper").seed_list()}))
+    _, reporting = load_protocol().seeds.split(pd.DataFrame({"seed": experiment.profile("paper").seed_list()}))
     assert reporting["seed"].tolist() == list(range(10))
     assert experiment.is_tuned or len(experiment.profile("quick").seed_list()) in (1, 2)
 
@@ -119,7 +119,7 @@ def test_a_method_whose_parameter_is_not_among_a_streams_thresholds_is_not_run_o
         ("ridge = 0.1", "ridge = -1", "ridge must be a number above 0 (from 1e-50 to 1e+50), got -1"),
         ("ridge = 0.1", "rigde = 1", "unknown parameter of async-linucb 'rigde' (did you mean ridge?)"),
         ('gamma = "grid"', "gamma = 0.9", "gamma must be a number from 1 to inf, got 0.9"),
-        ("async-linucb", "async-lincub", "unknown algorithm 'async-lincub' (did you mean async-linucb?)"),
+        ("async-linucb", "async-lincub", "unknown method 'async-lincub' (did you mean async-linucb?)"),
         (
             "title",
             "titel",

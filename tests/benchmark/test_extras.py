@@ -63,7 +63,7 @@ def test_a_light_install_still_records_the_version_of_mlflow():
 
 def test_a_sweep_needs_neither_dask_nor_the_server(tmp_path: Path):
     write_tiny(tmp_path, steps=50)
-    arguments = ["run", "tiny.toml", "--algorithm", "sync-linucb", "--seeds", "1", "--jobs", "1"]
+    arguments = ["run", "tiny.toml", "--method", "sync-linucb", "--seeds", "1", "--jobs", "1"]
     code = (
         "import sys\n"
         f"sys.modules.update(dict.fromkeys({NOT_IN_A_LIGHT_INSTALL!r}))\n"  # None: importing it fails

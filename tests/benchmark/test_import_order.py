@@ -13,7 +13,7 @@ import pytest
 from benchmark import import_order
 from benchmark.execution.local import LocalExecutor
 from benchmark.import_order import PACKAGES, hidden_file, put_ours_first
-from benchmark.plan.algorithm_names import find_algorithm
+from benchmark.plan.method_names import find_method
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.tiny_sweeps import environment, fedbandit, rows, statuses, write_tiny
 
@@ -51,7 +51,7 @@ def test_files_named_like_our_packages_do_not_affect_a_class_next_to_them(tmp_pa
     tiny = write_tiny(tmp_path, steps=50, seeds=1)
     script = Path(sysconfig.get_path("scripts")) / "fedbandit"
     done = subprocess.run(
-        [script, "run", tiny, "--algorithm", "gossip:Gossip", "--algorithm", "sync-linucb", "--jobs", "1"],
+        [script, "run", tiny, "--method", "gossip:Gossip", "--method", "sync-linucb", "--jobs", "1"],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
@@ -95,7 +95,7 @@ def test_a_file_with_the_name_of_another_module_is_reported_and_the_other_is_not
     (folder / file).parent.mkdir(exist_ok=True)
     (folder / file).write_text(learner("Mine"))
     with pytest.raises(ValueError, match=r"is ignored because \w+ is the name of a .*; rename the file") as caught:
-        find_algorithm(reference)
+        find_method(reference)
     hidden = folder / (file if file.endswith(("s.py", "l.py", "__init__.py")) else "reports")
     assert f"; {hidden} is ignored because" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -105,7 +105,7 @@ def test_the_error_names_a_helper_that_is_hidden_by_another_module(folder: Path)
     (folder / "gossip_two.py").write_text("from algorithms import my_helper\n" + learner("Gossip"))
     (folder / "algorithms.py").write_text("my_helper = 1\n")
     with pytest.raises(ValueError, match=r"gossip_two cannot be imported") as caught:
-        find_algorithm("gossip_two:Gossip")
+        find_method("gossip_two:Gossip")
     assert f"{folder / 'algorithms.py'} is ignored because algorithms is the name of a fedbandit package" in str(
         caught.value
     )
@@ -113,13 +113,13 @@ def test_the_error_names_a_helper_that_is_hidden_by_another_module(folder: Path)
 
 def test_an_empty_folder_with_the_same_name_hides_nothing(folder: Path):
     (folder / "algorithms").mkdir()
-    assert find_algorithm("algorithms.literal.rules:LiteralRandomChoice").__name__ == "LiteralRandomChoice"
+    assert find_method("algorithms.literal.rules:LiteralRandomChoice").__name__ == "LiteralRandomChoice"
 
 
 def test_a_class_in_a_folder_without_an_init_file_is_found(folder: Path):
     (folder / "my_methods_of_today").mkdir()
     (folder / "my_methods_of_today" / "gossip.py").write_text(learner("Gossip"))
-    assert find_algorithm("my_methods_of_today.gossip:Gossip").__name__ == "Gossip"
+    assert find_method("my_methods_of_today.gossip:Gossip").__name__ == "Gossip"
     assert hidden_file("my_methods_of_today.gossip", folder) is None
     assert str(folder) not in sys.path
 
@@ -131,13 +131,13 @@ def test_a_class_that_a_worker_cannot_import_fails_its_run_with_the_reason(folde
     )
     (folder / "anywhere.py").write_text("from helper_of_anywhere import FIRST\n" + learner("Learner", "FIRST"))
     (folder / "helper_of_anywhere.py").write_text("FIRST = 0\n")
-    only_here, anywhere = find_algorithm("only_here:Learner"), find_algorithm("anywhere:Learner")
+    only_here, anywhere = find_method("only_here:Learner"), find_method("anywhere:Learner")
     executor = LocalExecutor(1)
     try:
         stream = executor.open_stream(STREAM, 0).result(timeout=120)
         error = executor.submit(stream, only_here(), 0, {}).exception(timeout=120)
         assert isinstance(error, ImportError)
-        assert str(error) == "a worker cannot import the algorithm: SystemExit: not in a worker"
+        assert str(error) == "a worker cannot import the method: SystemExit: not in a worker"
         assert executor.submit(stream, anywhere(), 0, {}).result(timeout=120).error == ""
     finally:
         executor.close()

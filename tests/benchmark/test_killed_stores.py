@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from algorithms.registry import built_in_methods
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import Run
@@ -35,9 +36,18 @@ def store_with_a_run(folder: Path) -> str:
     """A store with one finished run."""
     write_tiny(folder)
     experiment, store = load_experiment(str(folder / "tiny.toml")), Store(f"sqlite:///{folder / 'mlflow.db'}")
-    run = Run("tiny", SimulatedSpec(steps=50, clients=3, arms=3, dimension=2), "random", None, {}, 0, "key")
+    run = Run(
+        "tiny",
+        SimulatedSpec(steps=50, clients=3, arms=3, dimension=2),
+        "random",
+        None,
+        {},
+        0,
+        "key",
+        built_in_methods()["random"],
+    )
     outcome = RunResult(1, 2, "here", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"))
-    store.record(store.begin_sweep(experiment, "quick", 1), experiment, run, outcome)
+    store.record(store.begin_sweep(experiment.info, "quick", 1), experiment.info, run, outcome)
     return store.uri
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from benchmark.__main__ import main
 from benchmark.budget_table import budget_lines
-from benchmark.commands.run import failure_lines, numbers_by_size
+from benchmark.commands.run import numbers_by_size
 from benchmark.execution.local import LocalExecutor
 from benchmark.results.frames import run_frame, setting_frame
-from benchmark.session import Failure
+from benchmark.session import Failure, failure_lines
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import read_manifest
 from data_pipelines.prepare.readiness import make_ready
@@ -131,8 +131,8 @@ def test_equal_failures_are_one_line():
     failures = [Failure("tiny", f"own seed {seed}", "lastfm", "ValueError: no", str(seed)) for seed in range(3)]
     other = Failure("tiny", "own seed 3", "lastfm", "TypeError: yes", "3")
     first, second = failure_lines([*failures, other])
-    assert first == "FAILED tiny: own seed 0 on lastfm: ValueError: no (and 2 other runs with this error)"
-    assert second == "FAILED tiny: own seed 3 on lastfm: TypeError: yes"
+    assert first == "tiny: own seed 0 on lastfm: ValueError: no (and 2 other runs with this error)"
+    assert second == "tiny: own seed 3 on lastfm: TypeError: yes"
 
 
 def test_colour_needs_a_terminal_and_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
@@ -175,15 +175,15 @@ def test_a_broken_package_is_named_in_one_line_and_the_rest_works(
     shown = capsys.readouterr()
     assert "async-linucb-am" in shown.out
     assert "data sets" in shown.out
-    assert shown.err.startswith(f"warning: algorithm theirs of the package {package} 1.0 cannot be loaded from ")
+    assert shown.err.startswith(f"warning: method theirs of the package {package} 1.0 cannot be loaded from ")
     assert reason in shown.err
     assert shown.err.count("\n") == 1
     write_tiny(tmp_path)
     assert main(["run", "tiny.toml", "--dry-run"]) == 0
     assert capsys.readouterr().err == ""  # an experiment that does not use it is not affected
-    assert main(["run", "tiny.toml", "--dry-run", "--algorithm", "theirs"]) == 2
+    assert main(["run", "tiny.toml", "--dry-run", "--method", "theirs"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"fedbandit: error: algorithm theirs of the package {package} 1.0 cannot be loaded from ")
+    assert error.startswith(f"fedbandit: error: method theirs of the package {package} 1.0 cannot be loaded from ")
     assert error.count("\n") == 1
-    assert main(["run", "tiny.toml", "--dry-run", "--algorithm", "unknown"]) == 2
+    assert main(["run", "tiny.toml", "--dry-run", "--method", "unknown"]) == 2
     assert "async-linucb" in capsys.readouterr().err

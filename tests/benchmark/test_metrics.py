@@ -11,7 +11,7 @@ import pytest
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, Transfers
 from benchmark import metrics as registry
 from benchmark import replay
-from benchmark.execution.run_result import run_algorithm
+from benchmark.execution.run_result import run_method
 from benchmark.metrics import METRICS, Metric, curve_names, curves_to_show, metric, metric_values, objective
 from benchmark.results.frames import over_seeds
 from data_pipelines import EventStream, simulate
@@ -60,7 +60,7 @@ def test_a_metric_without_meaning_is_not_recorded():
 
 
 def test_times_are_measured_and_not_derived_from_the_trace():
-    result = run_algorithm(STREAM, AsyncLinUCB(gamma=2), 0)
+    result = run_method(STREAM, AsyncLinUCB(gamma=2), 0)
     assert {"kernel_seconds", "cpu_seconds", "microseconds_per_step"} <= result.metrics.keys()
     trace = replay(AsyncLinUCB(gamma=2), STREAM)
     assert "kernel_seconds" not in metric_values(trace, STREAM, {})
@@ -68,7 +68,7 @@ def test_times_are_measured_and_not_derived_from_the_trace():
 
 
 def test_a_record_has_the_curves_that_metrics_declare():
-    result = run_algorithm(STREAM, AsyncLinUCB(gamma=2), 0)
+    result = run_method(STREAM, AsyncLinUCB(gamma=2), 0)
     assert result.curves.keys() == {"reward_curve", "regret_curve", "communication_curve"}
     steps = [step for step, _ in result.curves["reward_curve"]]
     for name in ("reward", "regret", "communication"):
@@ -78,7 +78,7 @@ def test_a_record_has_the_curves_that_metrics_declare():
 
 def test_regret_is_recorded_over_time_only_where_runs_are_judged_by_it_and_then_shown_in_place_of_reward():
     real = dataclasses.replace(STREAM, source="official")
-    result = run_algorithm(real, AsyncLinUCB(gamma=2), 0)
+    result = run_method(real, AsyncLinUCB(gamma=2), 0)
     assert result.curves.keys() == {"reward_curve", "communication_curve"}
     assert curves_to_show(result.curves) == ("reward_curve", "communication_curve")
     assert curves_to_show(curve_names()) == ("regret_curve", "communication_curve")
@@ -130,7 +130,7 @@ class Steady:
 @pytest.mark.usefixtures("_one_more_metric")
 def test_a_metric_that_is_added_is_in_the_record_in_the_table_and_on_an_axis():
     stream: EventStream = STREAM
-    result = run_algorithm(stream, Steady(), 0)
+    result = run_method(stream, Steady(), 0)
     assert result.metrics["worst_client"] == replay(Steady(), stream).client_rewards.min()
 
     results, _ = made_up([run("async-linucb", 2.0, worst_client=3.0), run("async-linucb", 3.0, worst_client=4.0)])

@@ -7,8 +7,8 @@ import pytest
 
 from benchmark.board.entries import board_filters
 from benchmark.commands.run import on_data
-from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import load_experiment
+from benchmark.plan.method_names import parse_filter
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Plan, make_plan
 from benchmark.protocol import load_protocol
@@ -118,16 +118,16 @@ def test_an_experiment_that_no_filter_matches_is_named(tmp_path: Path):
     )
     made = plan(first, second, algorithms=("random",))
     assert {run.experiment for run in made.runs} == {"second"}
-    assert made.notes == ("LEFT OUT (no algorithm random): own",)
+    assert made.notes == ("LEFT OUT (no method random): own",)
     made = plan(first, second, datasets=("simulated-non-uniform",))
     assert {run.experiment for run in made.runs} == {"second"}
     assert made.notes == ("LEFT OUT (no stream simulated-non-uniform): own",)
 
 
 def test_the_command_names_experiments_without_the_profile(tmp_path: Path, fedbandit_here: Command):
-    done = fedbandit_here(tmp_path, "run", "--dry-run", "--algorithm", "random", FEDBANDIT_DATA=str(tmp_path))
+    done = fedbandit_here(tmp_path, "run", "--dry-run", "--method", "random", FEDBANDIT_DATA=str(tmp_path))
     assert "LEFT OUT (no profile quick): claims_tuned\n" in done.stderr
-    assert "LEFT OUT (no algorithm random): fig_d, fig_e" in done.stderr
+    assert "LEFT OUT (no method random): fig_d, fig_e" in done.stderr
 
 
 def test_the_command_does_not_blame_the_data_if_every_method_is_skipped(tmp_path: Path, fedbandit_here: Command):
@@ -135,7 +135,7 @@ def test_the_command_does_not_blame_the_data_if_every_method_is_skipped(tmp_path
     changes = {"sync-linucb": "async-linucb", "threshold = [1.0]": "gamma = 'grid'"}
     only = ", only = { gamma = [2] } }, " + MORE
     file = experiment(tmp_path, values="values.threshold = [1]", only=only, **changes)
-    arguments = ["run", file, "--algorithm", "async-linucb", "--dataset", "simulated-non-uniform"]
+    arguments = ["run", file, "--method", "async-linucb", "--dataset", "simulated-non-uniform"]
     done = fedbandit_here(tmp_path, *arguments)
     assert done.returncode == 1
     text = " ".join(done.stderr.split())

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from algorithms.registry import built_in_methods
 from benchmark.execution.local import LocalExecutor
-from benchmark.execution.run_result import RunResult, run_algorithm
+from benchmark.execution.run_result import RunResult, run_method
 from benchmark.execution.sent_modules import importable
-from benchmark.plan.algorithm_names import identity, make_algorithm, parse_filter
 from benchmark.plan.experiment import load_experiment
+from benchmark.plan.method_names import identity, make_method, parse_filter
 from benchmark.plan.own_modules import SourceFile, own_source
 from benchmark.plan.plan import Run
 from benchmark.records.provenance import ENGINE, SOURCE, difference, provenance
@@ -173,7 +174,7 @@ def test_an_exception_in_a_class_fails_only_its_own_run(error: BaseException, te
 
         def learn(self, client: int, context: Any, reward: float) -> Any: ...
 
-    outcome = run_algorithm(simulate(seed=0, **SMALL), Raises(), 0)  # type: ignore[arg-type]
+    outcome = run_method(simulate(seed=0, **SMALL), Raises(), 0)  # type: ignore[arg-type]
     assert outcome.error.startswith(text)
     assert type(error).__name__ in outcome.details
     assert outcome.provenance == provenance()
@@ -199,7 +200,7 @@ def test_a_class_that_exits_in_its_constructor_gives_a_one_line_error(folder: Pa
     init = "class Own:\n    def __init__(self):\n        raise SystemExit(5)"
     write(folder, {"quitter": CLASS.replace("class Own:", init)})
     with pytest.raises(ValueError, match=r"quitter:Own with {} cannot be created: SystemExit: 5"):
-        make_algorithm("quitter:Own", {})
+        make_method("quitter:Own", {})
 
 
 @pytest.mark.parametrize(
@@ -214,15 +215,15 @@ def test_a_module_that_exits_at_its_import_gives_one_line_and_exit_code_2(
     folder: Path, fedbandit_here: Command, line: str, reason: str
 ):
     write(folder, {"exits": f"{line}\n{CLASS}"})
-    done = fedbandit_here(folder, "run", write_tiny(folder), "--algorithm", "exits:Own")
+    done = fedbandit_here(folder, "run", write_tiny(folder), "--method", "exits:Own")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"fedbandit: error: algorithm 'exits:Own': exits cannot be imported: {reason}\n"
+    assert done.stderr == f"fedbandit: error: method 'exits:Own': exits cannot be imported: {reason}\n"
 
 
 def test_ctrl_c_during_the_import_of_a_module_is_not_an_error_of_the_module(folder: Path, fedbandit_here: Command):
     write(folder, {"slow": f"import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n{CLASS}"})
     handler = signal.getsignal(signal.SIGINT)
-    done = fedbandit_here(folder, "run", write_tiny(folder), "--algorithm", "slow:Own")
+    done = fedbandit_here(folder, "run", write_tiny(folder), "--method", "slow:Own")
     assert (done.returncode, done.stderr) == (130, "fedbandit: interrupted\n")
     assert signal.getsignal(signal.SIGINT) is handler
 
@@ -243,11 +244,11 @@ def test_recorded_versions_are_those_of_the_worker_even_for_copied_runs(tmp_path
     write_tiny(tmp_path)
     experiment = load_experiment(str(tmp_path / "tiny.toml"))
     store = Store(f"sqlite:///{tmp_path / 'mlflow.db'}")
-    run = Run("tiny", SimulatedSpec(**SMALL), "random", None, {}, 0, "key")
+    run = Run("tiny", SimulatedSpec(**SMALL), "random", None, {}, 0, "key", built_in_methods()["random"])
     theirs = {**provenance(), "fedbandit.version.numpy": "0.0.1", "fedbandit.machine": "theirs"}
     outcome = RunResult(1, 2, "there", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"), provenance=theirs)
-    parent = store.begin_sweep(experiment, "quick", 1)
-    run_id = store.record(parent, experiment, run, outcome).run_id
+    parent = store.begin_sweep(experiment.info, "quick", 1)
+    run_id = store.record(parent, experiment.info, run, outcome).run_id
     (recorded,) = read(store.uri)
     assert recorded.run_id == run_id
     assert theirs.items() <= recorded.provenance.items()

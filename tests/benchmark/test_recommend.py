@@ -18,13 +18,13 @@ from benchmark.recommend import recommend as recommend_module
 from benchmark.recommend.data import leak_notices, profile_stream
 from benchmark.recommend.recommend import recommend, small_protocol, task_from
 from benchmark.recommend.recommendation import Recommendation, score_text
-from benchmark.statistics.seeds import CHOOSING_SEEDS
 from data_pipelines import EventStream
 from data_pipelines.prepare.imported import import_table
 from data_pipelines.stream_spec import simulated_spec
 from reports.page.recommendation import front_points, recommendation_page, reference_levels, write_recommendation
 from tests.benchmark.browser import chromium, looking_at
 from tests.benchmark.conftest import Command
+from tests.benchmark.statistics.shipped import CHOOSING_SEEDS
 from tests.benchmark.test_compare_command import write_purchases
 from tests.benchmark.tiny_sweeps import write_tiny
 from tests.reports.whole_page import without_packed

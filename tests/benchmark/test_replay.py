@@ -68,7 +68,7 @@ class Scripted:
             Scripted(transfers=Transfers(uploads=[77])),
             "learn must only report transfers of clients of the stream, got client 77",
         ),
-        (object(), "algorithm must be a built-in algorithm or an object with the methods choose and learn, got "),
+        (object(), "method must be a built-in method or an object with the functions choose and learn, got "),
     ],
 )
 def test_invalid_return_values_of_a_learner_give_one_line(stream: EventStream, learner: object, message: str) -> None:

@@ -15,7 +15,7 @@ from benchmark.results import stored
 from benchmark.results.budget import UNLIMITED, Budget, as_budget, parse_budget
 from benchmark.results.frames import COST
 from benchmark.results.results import results_of
-from benchmark.statistics.paired import mean_interval, paired_interval
+from benchmark.statistics.intervals import mean_interval, paired_interval
 from data_pipelines import EventStream
 from data_pipelines.stream_spec import simulated_spec
 from tests.benchmark.tiny_sweeps import environment, write_tiny
@@ -179,7 +179,7 @@ def test_results_leave_out_other_data_and_choosing_seeds(monkeypatch: pytest.Mon
     [
         ([], tiny, 1, "methods must have at least one method"),
         (["async-linucb"], "lastfmm", 1, "unknown data set 'lastfmm' (did you mean lastfm"),
-        (["async"], tiny, 1, "unknown algorithm 'async' (did you mean async-linucb"),
+        (["async"], tiny, 1, "unknown method 'async' (did you mean async-linucb"),
         ([3], tiny, 1, "a method must be a name, or a class or an object with the methods choose and learn"),
         ([First(), First()], tiny, 1, "methods must be distinct, got"),
         (["random"], tiny, 0, "seeds must be a number from 1 or a list of seeds, got 0"),

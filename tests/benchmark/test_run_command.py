@@ -17,9 +17,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from algorithms.hyperparameters import number_text
 from benchmark.execution.local import LocalExecutor
-from benchmark.plan.algorithm_names import number_text, parse_filter
 from benchmark.plan.experiment import FOLDER
+from benchmark.plan.method_names import parse_filter
 from benchmark.records import search, sqlite
 from benchmark.records.reader import finished_runs
 from benchmark.records.store import Store
@@ -201,7 +202,7 @@ def test_a_run_finished_in_another_experiment_is_copied_and_not_run(tmp_path: Pa
 def test_a_failed_run_is_recorded_and_the_others_continue(tmp_path: Path):
     (tmp_path / "own.py").write_text(OWN)
     algorithm = "own:First[fail_at=[-1,7]]"
-    done = fedbandit(tmp_path, "run", write_tiny(tmp_path), "--seeds", "1", "--algorithm", algorithm, "--jobs", "1")
+    done = fedbandit(tmp_path, "run", write_tiny(tmp_path), "--seeds", "1", "--method", algorithm, "--jobs", "1")
     assert done.returncode == 1
     line = 1 + OWN.splitlines().index('            raise RuntimeError("as requested")')
     error = f"RuntimeError: as requested (own.py, line {line})"
@@ -220,7 +221,7 @@ def test_an_installed_package_can_provide_an_algorithm(tmp_path: Path):
     (about / "entry_points.txt").write_text("[fedbandit.algorithms]\nalways-first = others:First\n")
     installed = {"PYTHONPATH": str(tmp_path)}
     assert "always-first" in fedbandit(tmp_path, "list", **installed).stdout
-    run = ("run", write_tiny(tmp_path), "--seeds", "1", "--algorithm", "always-first", "--jobs", "1")
+    run = ("run", write_tiny(tmp_path), "--seeds", "1", "--method", "always-first", "--jobs", "1")
     assert fedbandit(tmp_path, *run, **installed).returncode == 0
     assert statuses(tmp_path)["FINISHED"] == RUNS // 2 + 1  # beside the others
     assert "Nothing to do" in fedbandit(tmp_path, *run, **installed).stdout
@@ -275,8 +276,9 @@ def test_on_a_terminal_a_bar_shows_what_is_done_and_the_time_left(tmp_path: Path
     [
         (["fig_aa"], "unknown experiment 'fig_aa' (did you mean fig_a?)"),
         (["fig_a", "--profile", "papr"], "unknown profile of fig_a 'papr' (did you mean paper?)"),
-        (["fig_a", "--algorithm", "sync-linuc"], "unknown algorithm 'sync-linuc' (did you mean sync-linucb?)"),
-        (["fig_a", "--algorithm", "async-linucb[gamma=0]"], "gamma must be a number from 1 to inf, got 0"),
+        (["fig_a", "--method", "sync-linuc"], "unknown method 'sync-linuc' (did you mean sync-linucb?)"),
+        (["fig_a", "--algorithm", "sync-linuc"], "unknown method 'sync-linuc' (did you mean sync-linucb?)"),
+        (["fig_a", "--method", "async-linucb[gamma=0]"], "gamma must be a number from 1 to inf, got 0"),
         (["fig_d", "--dataset", "lastfn"], "unknown dataset 'lastfn' (did you mean lastfm?)"),
         (["fig_a", "--seeds", "x"], "at most 100,000 seeds, got 'x'"),
         (["fig_a", "--jobs", "0"], "--jobs must be an integer from 1, got 0"),
@@ -291,8 +293,8 @@ def test_on_a_terminal_a_bar_shows_what_is_done_and_the_time_left(tmp_path: Path
         ),
         (["fig_a", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"], "no Dask scheduler responds there"),
         (["missing.toml"], "experiment 'missing.toml': no such file in "),
-        (["fig_a", "--algorithm", "gone:Gone"], "No module named 'gone' (searched "),
-        (["fig_a", "--algorithm", "gone.py:Gone"], "; write gone:Gone"),
+        (["fig_a", "--method", "gone:Gone"], "No module named 'gone' (searched "),
+        (["fig_a", "--method", "gone.py:Gone"], "; write gone:Gone"),
     ],
 )
 def test_bad_input_gives_one_line_and_exit_code_2(

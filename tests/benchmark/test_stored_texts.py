@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmark.execution.run_result import RunResult
-from benchmark.plan.algorithm_names import parse_filter
 from benchmark.plan.experiment import Experiment, load_experiment
+from benchmark.plan.method_names import parse_filter
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan
 from benchmark.records.reader import finished_runs
@@ -41,9 +41,9 @@ def hostile_run(folder: Path) -> tuple[Experiment, Run]:
 
 def record_failure(store: Store, folder: Path, error: str) -> str:
     experiment, run = hostile_run(folder)
-    parent = store.begin_sweep(experiment, "quick", 1)
+    parent = store.begin_sweep(experiment.info, "quick", 1)
     failed = RunResult(1.0, 2.0, "host", error=error, details=f"Traceback\n{error}")
-    return store.record(parent, experiment, run, failed).run_id
+    return store.record(parent, experiment.info, run, failed).run_id
 
 
 @pytest.fixture

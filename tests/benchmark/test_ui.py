@@ -19,13 +19,14 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from algorithms.registry import built_in_methods
 from benchmark.__main__ import main
 from benchmark.commands.run import print_summary
 from benchmark.metrics import metric
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import Plan
 from benchmark.records.store import Store
-from benchmark.styles import run_colour
+from benchmark.styles import style
 from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY, chart_link, runs_view, save_chart_views
 from benchmark.ui.server import (
     LOOPBACK,
@@ -106,7 +107,7 @@ def setting_points() -> set[tuple[float, float, str]]:
     for algorithm, threshold in {(algorithm, threshold) for algorithm, threshold, *_ in RUNS}:
         values = [(reward, moved) for a, t, _, reward, moved in RUNS if (a, t) == (algorithm, threshold)]
         reward, moved = (sum(column) / len(values) for column in zip(*values, strict=True))
-        points.add((math.log10(1 + moved), reward, run_colour(algorithm)))
+        points.add((math.log10(1 + moved), reward, style(built_in_methods()[algorithm].style).colour))
     return points
 
 
@@ -284,9 +285,9 @@ def test_without_a_name_the_overview_is_opened_or_the_latest_experiment_of_an_ol
 
 def test_the_last_lines_of_run_lead_to_the_overview(capsys: pytest.CaptureFixture[str], other_store: str):
     experiments = [load_experiment(name) for name in experiment_names()]
-    print_summary(Store(other_store), Plan(tuple(experiments)), [], [])
+    print_summary(Store(other_store), Plan(tuple(each.info for each in experiments)), [], [])
     assert "view     fedbandit ui\n" in capsys.readouterr().out
-    print_summary(Store(other_store), Plan(tuple(experiments[-1:])), [], [])
+    print_summary(Store(other_store), Plan((experiments[-1].info,)), [], [])
     assert f"view     fedbandit ui    (its chart: fedbandit ui {experiments[-1].name})\n" in capsys.readouterr().out
 
 

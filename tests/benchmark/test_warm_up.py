@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB
+from algorithms.method import MethodInfo
 from benchmark import observer as sweep_display
+from benchmark.execution.compilation import compile_kernels, methods_of
 from benchmark.execution.local import LocalExecutor
-from benchmark.execution.warm_up import compile_kernels, methods_of
 from benchmark.observer import Observer, SweepDisplay, silent
-from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.method_names import parse_filter
 from benchmark.plan.plan import Run
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_session import Notes
@@ -24,7 +25,7 @@ STREAM = SimulatedSpec(steps=40, clients=3)
 
 
 def run(name: str, algorithm: object) -> Run:
-    return Run("tiny", STREAM, name, algorithm, {}, 0, f"{name} {algorithm}")
+    return Run("tiny", STREAM, name, algorithm, {}, 0, f"{name} {algorithm}", MethodInfo(name, name, 0))
 
 
 RUNS = [

@@ -14,7 +14,7 @@ SEEDS, ARMS = 8, 5
 IN_FLIGHT = 6
 """Runs that are repeated alone after a worker died: if workers die three times more during one of them, it fails."""
 
-OWN = ("--algorithm", f"chooser:Chooser[arm=[{','.join(map(str, range(ARMS)))}]]")
+OWN = ("--method", f"chooser:Chooser[arm=[{','.join(map(str, range(ARMS)))}]]")
 CHOOSER = """
 from dataclasses import dataclass
 from algorithms import Transfers

@@ -14,7 +14,7 @@ def starve_workers(times: int, random: Random, folder: Path) -> Tally:
     """Let half of the hungry runs fail in each way; all other runs of the sweep must finish in the same command."""
     tally, appetites = Tally("a worker out of memory"), list(range(times))
     random.shuffle(appetites)
-    own = ("--algorithm", f"hungry:Hungry[appetite=[{','.join(map(str, appetites))}]]")
+    own = ("--method", f"hungry:Hungry[appetite=[{','.join(map(str, appetites))}]]")
     reference, workspace = new_folder(folder, 1), new_folder(folder, 1)
     for target in (reference, workspace):
         (target / "hungry.py").write_text(HUNGRY)

@@ -75,7 +75,7 @@ def write_to_read_only(times: int, random: Random, folder: Path) -> Tally:
     for _ in range(times if may_mount() else 0):
         workspace = new_folder(folder, 2)
         half = random.choice(["sync-linucb", "async-linucb"])
-        assert fedbandit(workspace, "run", "tiny.toml", "--algorithm", half).returncode == 0
+        assert fedbandit(workspace, "run", "tiny.toml", "--method", half).returncode == 0
         prepare = "cp -r *.toml *.db mount; mount -o remount,ro mount"
         done = on_a_disk(workspace, "size=50m", prepare, "run", "tiny.toml")
         problems = [] if done.returncode == 2 else [f"exit code {done.returncode}: {last_line(done.stderr)}"]

@@ -17,29 +17,29 @@ import algorithms
 from algorithms import Trace, kernels, methods
 from algorithms import literal as literals
 from algorithms.literal import literal
-from algorithms.method import EVERYTHING_SHARED, NO_COMMUNICATION, Declaration, Method
+from algorithms.method import EVERYTHING_SHARED, FIRST_FREE_STYLE, NO_COMMUNICATION, Method, MethodInfo
 from algorithms.registry import built_in_methods, module_names
 from algorithms.stream import StreamOutline
 from benchmark import EventStream
 from benchmark.board.entries import declared_grids
 from benchmark.execution.replay import replay
-from benchmark.plan.algorithm_names import hyper_parameters, make_algorithm
+from benchmark.plan.method_names import hyper_parameters, make_method
 from benchmark.protocol import load_protocol
-from benchmark.styles import FIRST_FREE, style
+from benchmark.styles import style
 from data_pipelines import simulate
 from tests.golden.runs import golden
 from tests.streams import streams
 
-DECLARATIONS = [*built_in_methods().values()]
-WITH_FRONT = [declaration for declaration in DECLARATIONS if declaration.front is not None]
-EXAMPLES: list[Method] = [example for each in DECLARATIONS for example in each.method.examples()]  # type: ignore[attr-defined]
+INFOS = [*built_in_methods().values()]
+WITH_FRONT = [info for info in INFOS if info.front is not None]
+EXAMPLES: list[Method] = [example for each in INFOS for example in each.method.examples()]  # type: ignore[attr-defined]
 PER_STEP = ("choices", "rewards", "uploads", "downloads", "unsettled", "regret")
 PER_CLIENT = ("client_rewards", "client_uploads", "client_downloads")
 MIN_DIMENSION = 2
 """The largest global dimension among the examples."""
 
-by_name = pytest.mark.parametrize("declaration", DECLARATIONS, ids=lambda declaration: declaration.name)
-with_front = pytest.mark.parametrize("declaration", WITH_FRONT, ids=lambda declaration: declaration.name)
+by_name = pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name)
+with_front = pytest.mark.parametrize("info", WITH_FRONT, ids=lambda info: info.name)
 by_example = pytest.mark.parametrize(
     "example", EXAMPLES, ids=[f"{example.name}-{number}" for number, example in enumerate(EXAMPLES)]
 )
@@ -108,64 +108,64 @@ def test_skip_gives_no_reason_or_one_line(example: Method) -> None:
 
 
 @by_name
-def test_a_declaration_is_complete_and_can_be_sent_to_another_process(declaration: Declaration) -> None:
-    assert declaration.name == declaration.name.lower()
-    assert declaration.label
-    assert declaration.reference
-    assert declaration.version >= 1
-    assert declaration.microseconds_per_step > 0
-    assert pickle.loads(pickle.dumps(declaration)) == declaration
-    assert {*declaration.kernel_settings} <= {*declaration.parameters}
-    assert {field.name for field in fields(declaration.method)} == {*declaration.parameters}
-    for name, value in declaration.added.items():
-        assert value == next(field.default for field in fields(declaration.method) if field.name == name)
+def test_a_declaration_is_complete_and_can_be_sent_to_another_process(info: MethodInfo) -> None:
+    assert info.name == info.name.lower()
+    assert info.label
+    assert info.reference
+    assert info.version >= 1
+    assert info.microseconds_per_step > 0
+    assert pickle.loads(pickle.dumps(info)) == info
+    assert {*info.kernel_settings} <= {*info.parameters}
+    assert {field.name for field in fields(info.method)} == {*info.parameters}
+    for name, value in info.added.items():
+        assert value == next(field.default for field in fields(info.method) if field.name == name)
 
 
 @by_name
-def test_an_unknown_parameter_is_refused_in_one_line(declaration: Declaration) -> None:
-    with pytest.raises(ValueError, match=f"unknown parameter of {declaration.name} 'no_such_parameter'") as error:
-        make_algorithm(declaration.name, {"no_such_parameter": 1})
+def test_an_unknown_parameter_is_refused_in_one_line(info: MethodInfo) -> None:
+    with pytest.raises(ValueError, match=f"unknown parameter of {info.name} 'no_such_parameter'") as error:
+        make_method(info.name, {"no_such_parameter": 1})
     assert "\n" not in str(error.value)
 
 
 @with_front
 @pytest.mark.parametrize("value", [math.nan, "many", -1, True, [], None])
-def test_a_wrong_value_is_refused_with_its_name(declaration: Declaration, value: Any) -> None:
-    assert declaration.front is not None
-    middle = {declaration.front.parameter: declaration.front.grid[6]}
-    for parameter in (declaration.front.parameter, *declaration.tuned):
+def test_a_wrong_value_is_refused_with_its_name(info: MethodInfo, value: Any) -> None:
+    assert info.front is not None
+    middle = {info.front.parameter: info.front.grid[6]}
+    for parameter in (info.front.parameter, *info.tuned):
         with pytest.raises(ValueError, match=rf"^{parameter}\w* (must|is missing)") as error:
-            make_algorithm(declaration.name, {**middle, parameter: value})
+            make_method(info.name, {**middle, parameter: value})
         assert "\n" not in str(error.value)
 
 
 @with_front
-def test_the_grid_runs_from_the_least_to_the_most_communication(declaration: Declaration, stream: EventStream) -> None:
-    front = declaration.front
+def test_the_grid_runs_from_the_least_to_the_most_communication(info: MethodInfo, stream: EventStream) -> None:
+    front = info.front
     assert front is not None
     assert len({*front.grid}) == 12
-    spent = [replay(declaration.method(**{front.parameter: value}), stream).communication for value in front.grid]
+    spent = [replay(info.method(**{front.parameter: value}), stream).communication for value in front.grid]
     assert spent[0] < spent[6] < spent[-1]
     assert spent == sorted(spent)
     assert {*front.landmarks} <= {*front.grid}
 
 
 @with_front
-def test_there_are_144_configurations_to_tune_over(declaration: Declaration) -> None:
-    front = declaration.front
+def test_there_are_144_configurations_to_tune_over(info: MethodInfo) -> None:
+    front = info.front
     assert front is not None
-    values = declared_grids(declaration, load_protocol(), 1.0)
+    values = declared_grids(info, load_protocol(), 1.0)
     assert values[front.parameter] == front.grid
     configurations = [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
-    assert len({declaration.method(**configuration) for configuration in configurations}) == 144
+    assert len({info.method(**configuration) for configuration in configurations}) == 144
 
 
 @with_front
-def test_landmarks_are_what_their_names_say(declaration: Declaration, stream: EventStream) -> None:
-    front = declaration.front
+def test_landmarks_are_what_their_names_say(info: MethodInfo, stream: EventStream) -> None:
+    front = info.front
     assert front is not None
     for value, name in front.landmarks.items():
-        trace = replay(declaration.method(**{front.parameter: value}), stream)
+        trace = replay(info.method(**{front.parameter: value}), stream)
         if name == NO_COMMUNICATION:
             assert trace.communication == 0
         else:
@@ -174,9 +174,9 @@ def test_landmarks_are_what_their_names_say(declaration: Declaration, stream: Ev
 
 
 def test_without_communication_nothing_is_sent_at_the_first_value_of_any_grid(stream: EventStream) -> None:
-    for declaration in WITH_FRONT:
-        if declaration.front is not None and math.isinf(declaration.front.grid[0]):
-            method = declaration.method(**{declaration.front.parameter: math.inf})
+    for info in WITH_FRONT:
+        if info.front is not None and math.isinf(info.front.grid[0]):
+            method = info.method(**{info.front.parameter: math.inf})
             assert replay(method, stream).communication == 0
 
 
@@ -185,28 +185,28 @@ def test_methods_are_in_three_modules_of_one_name() -> None:
 
     for package in (kernels, literals):
         assert sorted(module.name for module in iter_modules(package.__path__)) == module_names()
-    assert len(DECLARATIONS) >= len(module_names())
+    assert len(INFOS) >= len(module_names())
     assert methods.__name__ == "algorithms.methods"
 
 
 def test_declarations_are_read_without_numba() -> None:
     code = "import sys; from algorithms.registry import built_in_methods as b; print(len(b()), 'numba' in sys.modules)"
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert process.stdout.split() == [str(len(DECLARATIONS)), "False"]
+    assert process.stdout.split() == [str(len(INFOS)), "False"]
 
 
 def test_the_public_names_are_those_of_the_registry() -> None:
-    classes = {declaration.method.__name__ for declaration in DECLARATIONS}
+    classes = {info.method.__name__ for info in INFOS}
     assert {*algorithms.__all__} == classes | {"Trace", "Transfers"}
     for name in algorithms.__all__:
         assert getattr(algorithms, name).__name__ == name
 
 
 def test_styles_of_built_in_methods_differ_and_the_papers_keep_theirs() -> None:
-    numbers = [declaration.style for declaration in DECLARATIONS]
+    numbers = [info.style for info in INFOS]
     assert len({*numbers}) == len(numbers)
-    assert all(number is not None and 0 <= number < FIRST_FREE for number in numbers)
-    looks = {declaration.name: style(declaration.style or 0) for declaration in DECLARATIONS}
+    assert all(0 <= number < FIRST_FREE_STYLE for number in numbers)
+    looks = {info.name: style(info.style) for info in INFOS}
     assert (looks["async-linucb"].colour, looks["async-linucb"].marker) == ("#0072b2", "*")
     assert (looks["async-linucb-am"].colour, looks["async-linucb-am"].marker) == ("#d55e00", "s")
     assert (looks["sync-linucb"].colour, looks["sync-linucb"].marker) == ("#009e73", "^")
@@ -215,7 +215,7 @@ def test_styles_of_built_in_methods_differ_and_the_papers_keep_theirs() -> None:
 
 @pytest.mark.parametrize("missing", ["name", "label", "reference", "start", "literal", "examples"])
 def test_a_method_must_not_inherit_who_it_is_or_its_oracle(missing: str) -> None:
-    built_in = DECLARATIONS[0].method
+    built_in = INFOS[0].method
     own = {name: getattr(built_in, name) for name in ("name", "label", "reference", "start", "literal", "examples")}
     parent = type("Parent", (Method,), {**own})
     del own[missing]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.commands.run import data_lines, print_dry_run
-from benchmark.plan.algorithm_names import make_algorithm
+from benchmark.plan.method_names import make_method, method_info
 from benchmark.plan.plan import Run
 from data_pipelines import UnofficialDataWarning, data_label, load
 from data_pipelines.data_label import STAND_IN
@@ -31,7 +31,9 @@ def reconstructed(stand_ins: Path, tmp_path: Path) -> Path:
 
 
 def run(stream: StreamSpec, seed: int = 0) -> Run:
-    return Run("e", stream, "random", make_algorithm("random", {}), {}, seed, stream.fingerprint(seed))
+    return Run(
+        "e", stream, "random", make_method("random", {}), {}, seed, stream.fingerprint(seed), method_info("random")
+    )
 
 
 def test_a_stand_in_warns_in_python_once_for_each_data_set(small_data: Path):
@@ -76,6 +78,6 @@ def test_the_terminal_labels_reconstructed_data_as_it_does_stand_ins(
 
 def test_the_list_of_data_sets_labels_reconstructed_data(reconstructed: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("FEDBANDIT_DATA", str(reconstructed))
-    state = data_set_states()["lastfm"]
+    state = data_set_states()["lastfm"].text
     assert state.startswith("ready, mirror, ")
     assert "interactions, RECONSTRUCTED DATA (" in state

@@ -28,6 +28,7 @@ WORDS = (
     "--profile",
     "quick",
     "paper",
+    "--method",
     "--algorithm",
     "--seeds",
 )

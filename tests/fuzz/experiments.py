@@ -7,8 +7,8 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmark.plan.algorithm_names import algorithm_names
 from benchmark.plan.experiment import FOLDER, Experiment, load_experiment
+from benchmark.plan.method_names import method_names
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import make_plan
 from tests.fuzz.mutations import damaged
@@ -154,7 +154,7 @@ def mistakes(content: Mapping[str, Any]) -> Iterator[str]:
     for stream in content["streams"]:
         yield from _stream_mistakes(stream)
     for algorithm in content["algorithms"]:
-        if algorithm["name"] not in algorithm_names():
+        if algorithm["name"] not in method_names():
             yield f"algorithm {algorithm['name']!r}"
         for value in algorithm.values():
             if isinstance(value, float) and math.isnan(value):

@@ -1,12 +1,12 @@
-"""Values of the options --algorithm, --seeds, --dataset and --set."""
+"""Values of the options --method, --seeds, --dataset and --set."""
 
 import random
 from collections.abc import Sequence
 from functools import cache
 
 from benchmark.commands.data import parse_parameter
-from benchmark.plan.algorithm_names import algorithm_names, declaration_of, parse_filter
 from benchmark.plan.experiment import MAX_SEEDS, Experiment, load_experiment
+from benchmark.plan.method_names import method_info, method_names, parse_filter
 from benchmark.plan.options import RunOptions, parse_seeds
 from benchmark.plan.plan import make_plan
 from tests.fuzz.mutations import damaged
@@ -87,9 +87,9 @@ def check(content: bytes) -> bool:
 def _algorithm(text: str) -> None:
     algorithm_filter = parse_filter(text)
     if not algorithm_filter.is_own:
-        require(algorithm_filter.name in algorithm_names(), f"the name {algorithm_filter.name!r}")
+        require(algorithm_filter.name in method_names(), f"the name {algorithm_filter.name!r}")
         require(
-            set(algorithm_filter.values) <= set(declaration_of(algorithm_filter.name).parameters),
+            set(algorithm_filter.values) <= set(method_info(algorithm_filter.name).parameters),
             f"the parameters {algorithm_filter.values}",
         )
     require(text.count("=") >= len(algorithm_filter.values), "more parameters than in the text")

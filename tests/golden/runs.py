@@ -12,7 +12,7 @@ from algorithms.method import Method
 from algorithms.registry import built_in_methods
 from benchmark import EventStream
 from benchmark.execution.replay import replay
-from benchmark.plan.algorithm_names import hyper_parameters
+from benchmark.plan.method_names import hyper_parameters
 from benchmark.plan.run_key import ENGINE_VERSION, run_key
 from data_pipelines import simulate
 
@@ -28,7 +28,7 @@ Runs = dict[str, dict[str, Any]]
 
 def examples() -> list[Method]:
     """Return the examples of all built-in methods."""
-    return [example for declaration in built_in_methods().values() for example in declaration.method.examples()]
+    return [example for info in built_in_methods().values() for example in info.method.examples()]
 
 
 def streams() -> dict[str, tuple[EventStream, int]]:

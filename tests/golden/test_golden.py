@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.plan import run_key
-from benchmark.plan.algorithm_names import algorithm_names
+from benchmark.plan.method_names import method_names
 from tests.golden import __main__ as command
 from tests.golden.runs import Runs, changes, golden, replay_all, verdict
 from tests.readme import ROOT
@@ -23,7 +23,7 @@ def runs() -> Runs:
 def test_no_result_has_changed(runs: Runs):
     assert verdict(golden(), runs) == ""
     assert len(runs) >= 36
-    assert {run["method"] for run in runs.values()} == {*algorithm_names()}
+    assert {run["method"] for run in runs.values()} == {*method_names()}
 
 
 def test_another_process_gives_the_same_results():

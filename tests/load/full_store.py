@@ -4,8 +4,8 @@ import sqlite3
 import uuid
 from pathlib import Path
 
+from algorithms.hyperparameters import number_text
 from benchmark.execution.run_result import RunResult
-from benchmark.plan.algorithm_names import number_text
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan
@@ -33,7 +33,7 @@ def make_full_store(folder: Path, runs: int) -> int:
     """Fill the store in a folder, with its pages as after a sweep, and return its number of runs."""
     experiment = folder / f"{NAME}.toml"
     experiment.write_text(EXPERIMENT.replace("SEEDS", str(max(runs // RUNS_PER_SEED, 1))))
-    one_run = ("--seeds", "1", "--algorithm", "async-linucb[gamma=1.01]", "--jobs", "1")
+    one_run = ("--seeds", "1", "--method", "async-linucb[gamma=1.01]", "--jobs", "1")
     done = fedbandit(folder, "run", experiment.name, *one_run)
     if done.returncode:
         raise RuntimeError(done.stderr)

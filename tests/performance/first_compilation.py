@@ -40,11 +40,11 @@ def compile_methods() -> dict[str, float]:
 
     stream = simulate(seed=0, steps=30, clients=3)
     seconds = {}
-    for declaration in built_in_methods().values():
-        if declaration.reference.startswith(PAPER):
+    for info in built_in_methods().values():
+        if info.reference.startswith(PAPER):
             start = time.process_time()
-            compile_method(with_defaults(declaration.method), stream)
-            seconds[declaration.name] = time.process_time() - start
+            compile_method(with_defaults(info.method), stream)
+            seconds[info.name] = time.process_time() - start
     return seconds
 
 

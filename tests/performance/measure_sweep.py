@@ -19,7 +19,7 @@ from statistics import median
 import psutil
 
 JOBS = 2
-ONE_RUN = ("--seeds", "1", "--algorithm", "async-linucb[gamma=1.01]")
+ONE_RUN = ("--seeds", "1", "--method", "async-linucb[gamma=1.01]")
 EXPERIMENT = """
 title = "600 runs of LastFM size"
 streams = [{ simulated = "uniform", steps = 92_834, clients = 1_892, table = 17_632 }]

@@ -36,13 +36,13 @@ def lastfm_shaped() -> EventStream:
 
 def methods() -> Iterator[Method]:
     """Yield every method in each of its forms, with seven values from one end of its grid to the other."""
-    for declaration in built_in_methods().values():
-        if declaration.front is not None:
-            grid, choices = declaration.front.grid, form_values(declaration.method)
+    for info in built_in_methods().values():
+        if info.front is not None:
+            grid, choices = info.front.grid, form_values(info.method)
             for values in product(*choices.values()):
                 for value in (*grid[:-1:2], grid[-1]):
                     form = dict(zip(choices, values, strict=True))
-                    yield declaration.method(**{declaration.front.parameter: value}, **form, **SIMULATION)
+                    yield info.method(**{info.front.parameter: value}, **form, **SIMULATION)
 
 
 def form_values(method: type[Method]) -> dict[str, tuple[Any, ...]]:
@@ -52,11 +52,11 @@ def form_values(method: type[Method]) -> dict[str, tuple[Any, ...]]:
 
 def representatives() -> Iterator[Method]:
     """Yield every method with default kernels at both ends of its grid and in between."""
-    for declaration in built_in_methods().values():
-        if declaration.front is not None:
-            grid = declaration.front.grid
+    for info in built_in_methods().values():
+        if info.front is not None:
+            grid = info.front.grid
             for value in (grid[0], grid[-2], grid[-1]):
-                yield declaration.method(**{declaration.front.parameter: value}, **SIMULATION)
+                yield info.method(**{info.front.parameter: value}, **SIMULATION)
 
 
 def label(method: Method) -> str:

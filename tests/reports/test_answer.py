@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from benchmark.records.record import RunRecord
-from benchmark.statistics.verdicts import MIN_SEEDS, no_statement
+from benchmark.statistics.verdicts import no_statement
 from reports.page.answer import GENERATED, Answer, make_answer
+from tests.benchmark.statistics.shipped import MIN_SEEDS
 from tests.reports.made_up import made_up, run
 
 ALONE, SHARED = math.inf, 2.0
@@ -47,7 +48,9 @@ def test_too_few_seeds_allow_no_statement_but_the_means():
     assert text.endswith(
         "without communication (Async-LinUCB γ=∞) and 4.99 with it (Async-LinUCB γ=2, 10 transfers per client)."
     )
-    assert no_statement([MIN_SEEDS - 1]) in sentence(played(ALONE, 7.0, seeds=9), played(SHARED, 9.0, seeds=9))
+    assert no_statement([MIN_SEEDS - 1], MIN_SEEDS) in sentence(
+        played(ALONE, 7.0, seeds=9), played(SHARED, 9.0, seeds=9)
+    )
 
 
 @pytest.mark.parametrize(

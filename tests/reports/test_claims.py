@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
-from reports.analysis.claims import MEANINGS, combined
+from reports.analysis.claims import combined
 from reports.analysis.directions import losses_text, nearer_to_centre
 from reports.figures import claims as claims_figure
+from reports.page.glossary import MEANINGS
 from reports.paper import paper, stream_of, variant_labels
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results

@@ -8,7 +8,7 @@ import pytest
 
 from benchmark.records import search, sqlite
 from benchmark.results.frames import over_seeds, run_frame
-from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.intervals import mean_interval
 from reports.read.results import Results, read_results
 from tests.reports.hand_made import HandMade
 from tests.reports.made_up import made_up, run

@@ -12,13 +12,13 @@ from benchmark.plan.experiment import load_experiment
 from benchmark.plan.options import find_experiments
 from benchmark.records.record import RunRecord
 from benchmark.results.frames import run_frame
-from benchmark.statistics.seeds import CHOOSING_SEEDS
 from reports.figures import claims as claims_figure
 from reports.figures import fronts, over_time
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
 from reports.read.tuned import choose_alpha, choosing_seeds, grid_of, tuned_experiment, tuned_settings
 from reports.tables import claims, missing, settings
+from tests.benchmark.statistics.shipped import CHOOSING_SEEDS
 from tests.reports.hand_made import HandMade
 from tests.reports.judged import ALONE, THEIRS, rows
 from tests.reports.made_up import made_up, run

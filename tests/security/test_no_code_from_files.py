@@ -1,4 +1,4 @@
-"""Code is only loaded by `--algorithm module:Class`: no file that is read can run code."""
+"""Code is only loaded by `--method module:Class`: no file that is read can run code."""
 
 import ast
 from collections.abc import Iterator
@@ -84,7 +84,7 @@ def test_an_experiment_file_cannot_load_code(tmp_path: Path, monkeypatch: pytest
         'title = "x"\nstreams = [{ simulated = "uniform" }]\nalgorithms = [{ name = "evil:Evil" }]\n'
         "[profiles.quick]\nseeds = 1\n"
     )
-    with pytest.raises(ValueError, match=r"name must be an installed algorithm, got 'evil:Evil'"):
+    with pytest.raises(ValueError, match=r"name must be an installed method, got 'evil:Evil'"):
         load_experiment("mine.toml")
     assert not (tmp_path / "was-run").exists()
 

@@ -58,7 +58,7 @@ def test_a_sweep_on_a_server_with_a_password_does_not_store_it(server: tuple[str
     write_tiny(tmp_path, steps=50, seeds=1)
     (tmp_path / "leaking.py").write_text(LEAKING)
     secret = {"MLFLOW_TRACKING_URI": with_password(address), "MLFLOW_TRACKING_TOKEN": TOKEN}
-    sweep = fedbandit(tmp_path, "run", "tiny.toml", "--algorithm", "leaking:Leaking", "--jobs", "1", **secret)
+    sweep = fedbandit(tmp_path, "run", "tiny.toml", "--method", "leaking:Leaking", "--jobs", "1", **secret)
     assert sweep.returncode == 1, sweep.stderr  # the runs of the leaking class fail
     assert "FAILED tiny: leaking:Leaking" in sweep.stdout
     page = fedbandit(tmp_path, "ui", "tiny", "--no-browser", **secret)

@@ -33,7 +33,7 @@ def test_telemetry_is_disabled_when_mlflow_is_imported(tmp_path: Path):
 def test_telemetry_is_disabled_in_workers(tmp_path: Path):
     write_tiny(tmp_path, steps=50, seeds=1)
     (tmp_path / "reporting.py").write_text(REPORTING)
-    options = ("--algorithm", "reporting:Reporting", "--jobs", "1")
+    options = ("--method", "reporting:Reporting", "--jobs", "1")
     fedbandit(tmp_path, "run", "tiny.toml", *options, MLFLOW_DISABLE_TELEMETRY="false", DO_NOT_TRACK="false")
     errors = {value for (value,) in rows(tmp_path, "select value from tags where key = 'fedbandit.error'")}
     assert errors == {"RuntimeError: telemetry off: true true (reporting.py, line 7)"}

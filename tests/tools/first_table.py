@@ -19,7 +19,7 @@ import pandas as pd
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM
 from benchmark import replay
-from benchmark.statistics.paired import Floats, mean_interval, paired_interval
+from benchmark.statistics.intervals import Floats, mean_interval, paired_interval
 from data_pipelines import load
 from data_pipelines.data_set import Contents
 from data_pipelines.datasets import lastfm, lastfm_tagged

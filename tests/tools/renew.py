@@ -13,16 +13,17 @@ from pathlib import Path
 import pandas as pd
 
 from benchmark.results.frames import over_seeds
-from benchmark.statistics.paired import kendall_tau, mean_interval
+from benchmark.statistics.intervals import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict, count_verdicts
 from data_pipelines.support.files import write_whole
-from reports.analysis.claims import COUNT, DIRECTION, KINDS, MEANINGS, NUMBER, TUNED, judged_cells, judged_claims
+from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, TUNED, judged_cells, judged_claims
 from reports.build import OUT
 from reports.drawing.labels import algorithm_label
 from reports.figures import board as board_figures
 from reports.figures import by_global_dim, by_threshold, embedding, fronts
 from reports.figures import claims as claims_figure
 from reports.figures import user_groups as groups_figure
+from reports.page.glossary import MEANINGS
 from reports.paper import variant_labels
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of, effects_of

@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_quick_board_says_that_it_is_not_the_protocol(folder: Path, fedbandit_here: Command):
-    arguments = ("board", "--quick", "--algorithm", "sync-linucb", "--configurations", "4", "--jobs", "2")
+    arguments = ("board", "--quick", "--method", "sync-linucb", "--configurations", "4", "--jobs", "2")
     done = fedbandit_here(folder, *arguments)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("NOT THE PROTOCOL: fewer seeds and configurations, no verdicts.\n")
@@ -63,7 +63,7 @@ def test_a_task_whose_data_are_missing_is_skipped_and_said(folder: Path, fedband
         (("lastfm",), "unknown task 'lastfm'"),
         (("--seeds", "9990-10005"), "report seeds must be outside 10000 to 10009, got 10000"),
         (("--configurations", "0"), "--configurations must be an integer from 1, got 0"),
-        (("--algorithm", "nonsense"), "unknown algorithm 'nonsense'"),
+        (("--method", "nonsense"), "unknown method 'nonsense'"),
         (("--jobs", "0"), "--jobs must be an integer from 1, got 0"),
     ],
 )

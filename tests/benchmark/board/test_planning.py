@@ -9,15 +9,13 @@ from algorithms.method import GAMMA, THRESHOLD
 from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, Outcome, RunName, plan_board, run_table, selection_of, wanted
 from benchmark.board.document import from_json, to_json
-from benchmark.board.entries import Entry, board_filters, make_entry, thinned
+from benchmark.board.entries import MethodRow, board_filters, make_entry, thinned
 from benchmark.board.result import BoardResult, evaluate
-from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.method_names import parse_filter
 from benchmark.protocol import load_protocol
 from benchmark.statistics.comparison import NO_COMMUNICATION
-from benchmark.statistics.ranks import Rank
-from benchmark.statistics.seeds import CHOOSING_SEEDS, purpose
 from benchmark.statistics.selection import Result, select
-from benchmark.statistics.verdicts import Verdict
+from benchmark.statistics.verdicts import Rank, Verdict
 from tests.benchmark.board.tiny_boards import small_protocol, tiny_task
 
 REFERENCE = load_protocol().comparison.reference
@@ -25,7 +23,7 @@ OWN = "tests.benchmark.epsilon_greedy:EpsilonGreedy"
 Play = Callable[[str, int], Outcome]
 
 
-def entry(text: str, squared_norm: float = 25.0, **options: int) -> Entry:
+def entry(text: str, squared_norm: float = 25.0, **options: int) -> MethodRow:
     return make_entry(parse_filter(text), load_protocol(), squared_norm, **options)
 
 
@@ -133,7 +131,7 @@ def test_a_value_that_the_method_refuses_is_a_problem_of_its_row():
 def test_tuning_uses_choosing_seeds_and_then_the_chosen_configurations_are_reported():
     board = small_board()
     _, passes = played(board, made_up(board))
-    purposes = [{purpose(seed) for _, seed in names} for names in passes]
+    purposes = [{board.protocol.seeds.purpose(seed) for _, seed in names} for names in passes]
     assert purposes == [{"choose"}, {"choose"}, {"report"}]  # the stream of a report seed is built once
     assert {seed for _, seed in passes[0]} == {10000}
     assert {seed for _, seed in passes[1]} == {10001, 10002}
@@ -141,14 +139,14 @@ def test_tuning_uses_choosing_seeds_and_then_the_chosen_configurations_are_repor
 
 def test_a_selection_with_results_on_report_seeds_raises():
     with pytest.raises(ValueError, match="must not be chosen on seeds that are reported"):
-        select(["a"], {0: {"a": Result(1.0, 0.0)}}, {0.0: 0.0})
+        select(["a"], {0: {"a": Result(1.0, 0.0)}}, {0.0: 0.0}, load_protocol().halving())
 
 
 def test_report_runs_never_change_a_choice():
     board = small_board()
     result, _ = played(board, made_up(board))
     table = run_table(board, result.outcomes)
-    better = table["score"].where(table["seed"].isin(list(CHOOSING_SEEDS)), 99.0)
+    better = table["score"].where(table["seed"].isin(board.protocol.seeds.choosing.seeds), 99.0)
     for row in result.contenders:
         changed = selection_of(board, row, table.assign(score=better))
         assert changed.configurations == result.selections[row.name].configurations

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import pytest
 
 import benchmark.commands.new
-from algorithms.method import TUNED, Declaration, Method
+from algorithms.method import TUNED, Method, MethodInfo
 from benchmark.board.board import Board, plan_board
 from benchmark.board.entries import make_entry
 from benchmark.commands.board import board_lines, tuning_lines
-from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.method_names import parse_filter
 from benchmark.protocol import load_protocol
 from tests.benchmark.board.test_planning import made_up, played
 from tests.benchmark.board.tiny_boards import small_protocol, tiny_task
@@ -80,10 +80,10 @@ def test_alpha_and_ridge_of_a_users_class_are_tuned_as_those_of_built_in_methods
 
 
 def test_a_declaration_replaces_the_usual_tuning_even_if_it_is_empty():
-    assert (Declaration.of(NotTuned).tuned, Declaration.of(NotTuned).tuning) == ((), {})
-    assert Declaration.of(Derived).tuned == ("ridge",)
-    assert Declaration.of(OnlyAlpha).tuned == ("alpha",)
-    assert Declaration.of(Alike).tuned == TUNED
+    assert (MethodInfo.of(NotTuned).tuned, MethodInfo.of(NotTuned).tuning) == ((), {})
+    assert MethodInfo.of(Derived).tuned == ("ridge",)
+    assert MethodInfo.of(OnlyAlpha).tuned == ("alpha",)
+    assert MethodInfo.of(Alike).tuned == TUNED
 
 
 def test_a_class_with_fewer_configurations_says_so_in_its_row_and_before_the_board_is_played():

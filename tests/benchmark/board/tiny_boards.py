@@ -8,7 +8,7 @@ from benchmark.board.result import BoardResult
 from benchmark.board.task import Task
 from benchmark.execution.executors import Executor
 from benchmark.observer import Observer, silent
-from benchmark.plan.algorithm_names import parse_filter
+from benchmark.plan.method_names import parse_filter
 from benchmark.protocol import BenchmarkProtocol, load_protocol
 from benchmark.records.store import Store
 from data_pipelines.stream_spec import simulated_spec

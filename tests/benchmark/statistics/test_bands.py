@@ -6,8 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from benchmark.statistics.bands import resample_counts, shares_without_spread, simultaneous_bands
-from benchmark.statistics.paired import mean_interval, t_quantile
+from benchmark.statistics.intervals import (
+    mean_interval,
+    resample_counts,
+    shares_without_spread,
+    t_quantile,
+)
+from tests.benchmark.statistics.shipped import simultaneous_bands
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 """Three methods with each other."""

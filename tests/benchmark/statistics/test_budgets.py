@@ -7,19 +7,16 @@ import pandas as pd
 import pytest
 
 from benchmark.statistics.budgets import (
-    BUDGETS,
-    PRIMARY_BUDGETS,
     Overruns,
     full_transfer,
     full_transfers,
     is_within,
-    limits,
     numbers_per_client,
     overruns,
     random_score,
     regret_score,
-    report_scores,
 )
+from tests.benchmark.statistics.shipped import BUDGETS, LIMITS_25, RULES, report_scores
 
 
 def runs_of(rows: list[tuple[str, int, float]]) -> pd.DataFrame:
@@ -37,8 +34,8 @@ def test_a_full_transfer_at_25_dimensions_has_350_numbers():
 
 def test_the_budgets_are_those_of_the_protocol():
     assert list(BUDGETS) == [0, 2, 10, 100, 1000, math.inf]
-    assert list(PRIMARY_BUDGETS) == [2, 10, 100, 1000]
-    assert limits(25) == {0: 0, 2: 700, 10: 3500, 100: 35_000, 1000: 350_000, math.inf: math.inf}
+    assert list(RULES.primary_budgets) == [2, 10, 100, 1000]
+    assert {0: 0, 2: 700, 10: 3500, 100: 35_000, 1000: 350_000, math.inf: math.inf} == LIMITS_25
 
 
 def test_rounding_does_not_exceed_a_budget_but_a_number_does():

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.statistics.budgets import BUDGETS, Overruns, Scores, limits, overruns, report_scores
+from benchmark.statistics.budgets import Overruns, Scores, overruns
 from benchmark.statistics.comparison import (
     NO_COMMUNICATION,
     PRIMARY,
-    RULES,
     Rules,
     band_ends,
     board_pairs,
@@ -23,13 +22,21 @@ from benchmark.statistics.comparison import (
     with_ends,
     with_primary,
 )
-from benchmark.statistics.paired import mean_interval
-from benchmark.statistics.ranks import Rank
-from benchmark.statistics.seeds import CHOOSING_SEEDS, split_by_purpose
-from benchmark.statistics.selection import results_by_seed, select
-from benchmark.statistics.verdicts import Verdict, verdict
+from benchmark.statistics.intervals import mean_interval
+from benchmark.statistics.selection import results_by_seed
+from benchmark.statistics.verdicts import Rank, Verdict
+from tests.benchmark.statistics.shipped import (
+    BUDGETS,
+    CHOOSING_SEEDS,
+    LIMITS_25,
+    PROTOCOL,
+    RULES,
+    report_scores,
+    select,
+    verdict,
+)
 
-FAST = Rules(repetitions=500)
+FAST = replace(RULES, repetitions=500)
 REPORT_SEEDS = range(20)
 METHODS = {"strong": 0.4, "twin": 0.4, "weak": 0.1, "reference": 0.2}
 """What each method gains per decade of communication."""
@@ -58,9 +65,9 @@ def made_up_runs(seed: int = 0) -> pd.DataFrame:
 
 def choices_of(runs: pd.DataFrame) -> dict[str, dict[float, str | None]]:
     choices = {}
-    choosing, _ = split_by_purpose(runs)
+    choosing, _ = PROTOCOL.seeds.split(runs)
     for method, part in choosing.groupby("method", sort=False):
-        selection = select(list(part["configuration"].unique()), results_by_seed(part), limits(25))
+        selection = select(list(part["configuration"].unique()), results_by_seed(part), LIMITS_25)
         assert selection.pending == ()
         choices[str(method)] = selection.configurations
     return choices
@@ -96,7 +103,7 @@ def test_a_board_goes_from_runs_to_ranks():
     assert ranks == {"strong": Rank(1, 1), "twin": Rank(1, 1), "weak": Rank(4, 4), "reference": Rank(3, 3)}
     played = runs[(runs["configuration"] == choices["strong"][10.0]) & runs["seed"].isin(list(REPORT_SEEDS))]
     numbers = dict(zip(played["seed"], played["numbers_per_client"], strict=True))
-    assert overruns(numbers, limits(25)[10.0]) == Overruns((), None)
+    assert overruns(numbers, LIMITS_25[10.0]) == Overruns((), None)
 
 
 def test_every_pair_is_compared_at_every_budget_and_at_the_primary_endpoint():
@@ -210,7 +217,7 @@ def test_a_contender_that_is_added_changes_no_score_and_no_difference_of_others(
 
 def test_two_identical_methods_are_told_apart_in_at_most_five_percent_of_the_tasks():
     random = np.random.default_rng(2024)
-    repetitions, rules = 2_000, Rules(repetitions=1_000)
+    repetitions, rules = 2_000, replace(RULES, repetitions=1_000)
     told_apart = 0
     for _ in range(repetitions):
         scores = random.normal(2, 0.1, size=(2, len(BUDGETS), 20)) + random.normal(0, 0.3, size=20)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.statistics.equal_regret import (
-    ABOVE_LEAST,
+from benchmark.protocol import load_protocol
+from benchmark.statistics.budgets import (
     at_equal_regret,
     communication_at,
     least_regret,
@@ -23,7 +23,7 @@ def test_dominated_settings_and_those_without_communication_are_left_out():
 
 
 def test_the_levels_are_those_of_the_protocol():
-    assert list(ABOVE_LEAST) == [0.05, 0.10, 0.20, 0.50, 1.00]
+    assert load_protocol().paper.above_least_regret == [0.05, 0.10, 0.20, 0.50, 1.00]
 
 
 def test_communication_is_interpolated_between_undominated_settings():
@@ -73,7 +73,7 @@ def test_a_method_that_needs_no_communication_has_no_ratio():
 
 def test_both_methods_need_the_same_seeds():
     with pytest.raises(ValueError, match="both methods must have a front for every seed, got 1 and 0"):
-        at_equal_regret([([1], [1])], [])
+        at_equal_regret([([1], [1])], [], above=[0.1])
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(1, 1e4)), min_size=1, max_size=10))

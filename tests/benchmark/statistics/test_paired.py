@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmark.statistics.holm import holm, verdicts_on_directions
-from benchmark.statistics.paired import (
+from benchmark.statistics.intervals import (
     MIN_SEEDS_FOR_INTERVAL,
     kendall_tau,
     mean_interval,
@@ -17,6 +16,8 @@ from benchmark.statistics.paired import (
     paired_interval,
     paired_p,
 )
+from benchmark.statistics.verdicts import holm
+from tests.benchmark.statistics.shipped import verdicts_on_directions
 
 FINITE = st.floats(-100, 100)
 

@@ -9,20 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.statistics.budgets import BUDGETS, limits
-from benchmark.statistics.seeds import CHOOSING_SEEDS, purpose, require_reporting, split_by_purpose
+from benchmark.statistics.budgets import require_reporting
 from benchmark.statistics.selection import (
-    PASSES,
     Choice,
-    Pass,
     Result,
     Selection,
     best_within,
     edges,
     merge_equal,
     results_by_seed,
-    select,
 )
+from tests.benchmark.statistics.shipped import BUDGETS, CHOOSING_SEEDS, LIMITS_25, PASSES, PROTOCOL, select
 
 Table = dict[int, dict[str, Result]]
 LIMITS = {0.0: 0.0, 2.0: 700.0, math.inf: math.inf}
@@ -64,11 +61,11 @@ def noisy(configurations: list[str], seed: int) -> Table:
     ("seed", "expected"), [(0, "report"), (9999, "report"), (10_000, "choose"), (10_009, "choose"), (10_010, "report")]
 )
 def test_the_purpose_of_a_run_follows_from_its_seed(seed: int, expected: str):
-    assert purpose(seed) == expected
+    assert PROTOCOL.seeds.purpose(seed) == expected
 
 
 def test_runs_are_split_by_their_purpose():
-    choosing, reporting = split_by_purpose(pd.DataFrame({"seed": [0, 10_000, 19, 10_009, 10_010]}))
+    choosing, reporting = PROTOCOL.seeds.split(pd.DataFrame({"seed": [0, 10_000, 19, 10_009, 10_010]}))
     assert choosing["seed"].tolist() == [10_000, 10_009]
     assert reporting["seed"].tolist() == [0, 19, 10_010]
 
@@ -78,13 +75,11 @@ def test_results_on_a_report_seed_are_refused(seed: int):
     message = f"seeds for choosing must be from 10000 to 10009, got {seed}; a configuration must not be chosen"
     with pytest.raises(ValueError, match=message):
         select(["a"], {10_000: {"a": Result(1, 0)}, seed: {"a": Result(1, 0)}}, LIMITS)
-    with pytest.raises(ValueError, match=f"got {seed}"):
-        select(["a"], {}, LIMITS, [Pass((seed,), 1)])
 
 
 def test_choosing_seeds_are_refused_for_reporting():
     with pytest.raises(ValueError, match="report seeds must be outside 10000 to 10009, got 10003"):
-        require_reporting([0, 1, 10_003])
+        require_reporting([0, 1, 10_003], CHOOSING_SEEDS)
 
 
 def test_the_passes_are_those_of_the_protocol():
@@ -217,8 +212,8 @@ def plain_choices(configurations: list[str], table: Table, allowed: dict[float, 
 def test_selection_agrees_with_a_plain_implementation(seed: int):
     configurations = [f"c{number}" for number in range(144)]
     table = noisy(configurations, seed)
-    selection, runs = play(configurations, table, limits(25))
-    assert selection.configurations == plain_choices(configurations, table, limits(25))
+    selection, runs = play(configurations, table, LIMITS_25)
+    assert selection.configurations == plain_choices(configurations, table, LIMITS_25)
     assert runs <= 144 + 2 * 12 * len(BUDGETS) + 7 * 3 * len(BUDGETS)
 
 
@@ -228,14 +223,14 @@ def test_the_order_of_configurations_changes_no_choice_without_ties(seed: int, r
     configurations = [f"c{number}" for number in range(30)]
     table = noisy(configurations, seed)
     shuffled = random.sample(configurations, len(configurations))
-    one, other = (play(names, table, limits(25))[0] for names in (configurations, shuffled))
+    one, other = (play(names, table, LIMITS_25)[0] for names in (configurations, shuffled))
     assert one.configurations == other.configurations
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000))
 def test_a_larger_budget_never_has_a_lower_choosing_score(seed: int):
-    selection, _ = play([f"c{n}" for n in range(30)], noisy([f"c{n}" for n in range(30)], seed), limits(25))
+    selection, _ = play([f"c{n}" for n in range(30)], noisy([f"c{n}" for n in range(30)], seed), LIMITS_25)
     scores = [choice.score if choice else -math.inf for choice in selection.choices.values()]
     assert scores == sorted(scores)
 
@@ -249,5 +244,5 @@ def test_adding_a_constant_to_all_scores_changes_no_choice(seed: int, shift: int
         key: {name: Result(result.score + shift, result.numbers) for name, result in row.items()}
         for key, row in table.items()
     }
-    one, other = (play(configurations, results, limits(25))[0] for results in (table, shifted))
+    one, other = (play(configurations, results, LIMITS_25)[0] for results in (table, shifted))
     assert one.configurations == other.configurations

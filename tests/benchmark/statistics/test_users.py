@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from benchmark.statistics.paired import mean_interval
+from benchmark.statistics.intervals import mean_interval
 from benchmark.statistics.users import GroupShares, bootstrap_over_users, shares_by_group
 
 

@@ -7,14 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.statistics.equivalence import (
-    communication_margin,
-    reward_margin,
+from benchmark.statistics.verdicts import (
+    ClaimVerdict,
+    Rank,
+    Verdict,
+    contradict,
+    count_verdicts,
+    rank_intervals,
+    rank_text,
+    ranks_over_budgets,
+    verdict_on,
     verdict_on_count,
-    verdict_on_number,
 )
-from benchmark.statistics.ranks import Rank, contradict, rank_intervals, rank_text, ranks_over_budgets, verdict_on
-from benchmark.statistics.verdicts import ClaimVerdict, Verdict, count_verdicts, equivalence_margin, verdict
+from reports.analysis.claims import margin_of
+from tests.benchmark.statistics.shipped import equivalence_margin, verdict, verdict_on_number
 
 B, W, E, U, N, I = (  # noqa: E741
     Verdict.BETTER,
@@ -122,7 +128,7 @@ def test_permuting_methods_permutes_ranks(order: list[str], values: list[Verdict
     ],
 )
 def test_numbers_of_the_paper_are_judged_by_equivalence(ours: list[float], expected: str):
-    assert verdict_on_number(1.83, ours, reward_margin(1.83)) == expected
+    assert verdict_on_number(1.83, ours, margin_of("normalised_reward", 1.83)) == expected
 
 
 def test_reproduced_needs_the_90_and_different_the_95_percent_interval():
@@ -135,16 +141,16 @@ def test_reproduced_needs_the_90_and_different_the_95_percent_interval():
 
 
 def test_margins_are_shares_of_the_paper_s_value():
-    assert reward_margin(1.6891) == pytest.approx(0.034455)
-    assert reward_margin(0.9) == pytest.approx(0.005)
-    assert communication_margin(14_230) == pytest.approx(1423)
+    assert margin_of("normalised_reward", 1.6891) == pytest.approx(0.034455)
+    assert margin_of("normalised_reward", 0.9) == pytest.approx(0.005)
+    assert margin_of("communication", 14_230) == pytest.approx(1423)
 
 
 def test_zero_where_the_paper_has_zero_is_mechanical():
-    assert verdict_on_number(0, [0, 0], communication_margin(0)) == "mechanical"
-    assert verdict_on_number(0, [5, 6, 5, 6, 5], communication_margin(0)) == "different"
-    assert verdict_on_number(0, [0, 0, 0, 0, 1], communication_margin(0)) == "undecided"
-    assert verdict_on_number(0, [], communication_margin(0)) == "undecided"
+    assert verdict_on_number(0, [0, 0], margin_of("communication", 0)) == "mechanical"
+    assert verdict_on_number(0, [5, 6, 5, 6, 5], margin_of("communication", 0)) == "different"
+    assert verdict_on_number(0, [0, 0, 0, 0, 1], margin_of("communication", 0)) == "undecided"
+    assert verdict_on_number(0, [], margin_of("communication", 0)) == "undecided"
 
 
 def test_counts_compare_exactly():

@@ -1,7 +1,6 @@
 """Algorithms by name: built-in ones, entry points, users' own classes, and filters such as `name[gamma=5]`."""
 
 import importlib
-import math
 import re
 import signal
 import threading
@@ -14,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from algorithms.method import Declaration
+from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
 from benchmark.import_order import PACKAGES, hidden_file, search_last
 from benchmark.plan.own_modules import SourceFiles, own_source
@@ -27,8 +26,8 @@ VALUE_OR_LIST = re.compile(r"\[\s*([^\[\],\s][^\[\],]*(?:,\s*[^\[\],\s][^\[\],]*
 
 
 @dataclass(frozen=True)
-class AlgorithmFilter:
-    """The value of `--algorithm`: a name, and parameter values that replace those of the experiment."""
+class MethodFilter:
+    """The value of `--method`: a name, and parameter values that replace those of the experiment."""
 
     name: str
     values: Mapping[str, tuple[Any, ...]]
@@ -39,23 +38,23 @@ class AlgorithmFilter:
         return self.name not in built_in_methods()
 
 
-def algorithm_names() -> list[str]:
-    """Return the names of all installed algorithms."""
+def method_names() -> list[str]:
+    """Return the names of all installed methods."""
     return sorted([*built_in_methods(), *(point.name for point in entry_points(group=ENTRY_POINTS))])
 
 
-def broken_algorithms() -> dict[str, str]:
-    """Return the algorithms of other packages that fail to load, each with a one-line error that names the package."""
+def broken_methods() -> dict[str, str]:
+    """Return the methods of other packages that fail to load, each with a one-line error that names the package."""
     broken = {}
-    for name in algorithm_names():
+    for name in method_names():
         try:
-            find_algorithm(name)
+            find_method(name)
         except ValueError as error:
             broken[name] = str(error)
     return broken
 
 
-def find_algorithm(name: str) -> type:
+def find_method(name: str) -> type:
     """Return the class behind a name, or behind `module:Class`."""
     if ":" in name:
         return _own_class(name)
@@ -63,7 +62,7 @@ def find_algorithm(name: str) -> type:
         return built_in_methods()[name].method
     loaded = _installed(name)
     if loaded is None:
-        raise unknown_name("algorithm", name, algorithm_names())
+        raise unknown_name("method", name, method_names())
     return loaded
 
 
@@ -86,24 +85,24 @@ def _installed(name: str) -> type | None:
 
 def _broken(point: EntryPoint, reason: str) -> ValueError:
     package = f"the package {point.dist.name} {point.dist.version}" if point.dist else "an installed package"
-    return ValueError(one_line(f"algorithm {point.name} of {package} cannot be loaded from {point.value}: {reason}"))
+    return ValueError(one_line(f"method {point.name} of {package} cannot be loaded from {point.value}: {reason}"))
 
 
-def declaration_of(name: str) -> Declaration:
-    """Return the declaration of the class behind a name."""
-    return built_in_methods().get(name) or _declaration(find_algorithm(name), name)
+def method_info(name: str) -> MethodInfo:
+    """Return what the class behind a name declares."""
+    return built_in_methods().get(name) or _inspected(find_method(name), name)
 
 
 @lru_cache(maxsize=256)
-def _declaration(algorithm: type, name: str) -> Declaration:
+def _inspected(algorithm: type, name: str) -> MethodInfo:
     """Inspect each class once: a plan of 10,000 runs asks 20,000 times."""
-    return Declaration.of(algorithm, name)
+    return MethodInfo.of(algorithm, name)
 
 
-def make_algorithm(name: str, parameters: Mapping[str, Any]) -> Any:
-    """Create an algorithm; a wrong parameter raises a ValueError with its name, its value and what is expected."""
-    declaration = declaration_of(name)
-    algorithm, known_parameters = declaration.method, declaration.parameters
+def make_method(name: str, parameters: Mapping[str, Any]) -> Any:
+    """Create a method; a wrong parameter raises a ValueError with its name, its value and what is expected."""
+    info = method_info(name)
+    algorithm, known_parameters = info.method, info.parameters
     for parameter in parameters:
         if parameter not in known_parameters:
             raise unknown_name(f"parameter of {name}", parameter, known_parameters)
@@ -117,19 +116,19 @@ def make_algorithm(name: str, parameters: Mapping[str, Any]) -> Any:
 
 
 def hyper_parameters(algorithm: Any) -> dict[str, Any]:
-    """Return the hyper-parameters of an algorithm, including those left at their defaults."""
-    names = _declaration(algorithm.__class__, algorithm.__class__.__name__).parameters
+    """Return the hyper-parameters of a method, including those left at their defaults."""
+    names = _inspected(algorithm.__class__, algorithm.__class__.__name__).parameters
     return {name: getattr(algorithm, name) for name in names if hasattr(algorithm, name)}
 
 
 def identity(name: str) -> str:
-    """Return the part of a run key that identifies an algorithm: its name, with its source hash if it is not built in.
+    """Return the part of a run key that identifies a method: its name, with its source hash if it is not built in.
 
     The files of that source are read now, and kept for `identified_files`.
     """
     if name in built_in_methods():
         return name
-    source = own_source(find_algorithm(name))
+    source = own_source(find_method(name))
     text = f"{name}@{source.hash}"
     _files[text] = source.files
     return text
@@ -145,39 +144,32 @@ def identified_files(text: str) -> SourceFiles:
 
 
 def source_hash(identity: str) -> str:
-    """Return the source hash in the identity of an algorithm; empty if it is built in."""
+    """Return the source hash in the identity of a method; empty if it is built in."""
     return identity.partition("@")[2]
 
 
-def parse_filter(text: str) -> AlgorithmFilter:
+def parse_filter(text: str) -> MethodFilter:
     """Read `name`, `name[gamma=5]`, `name[gamma=[1,5,inf],alpha=theory]` or `module:Class[…]`."""
     match = re.fullmatch(r"\s*([^\[\]\s]+)\s*(?:\[(.*)\])?\s*", text) if len(text) <= MAX_FILTER_LENGTH else None
     if match is None:
-        raise ValueError(f"--algorithm must be NAME, NAME[parameter=value,…] or module:Class, got {text[:100]!r}")
+        raise ValueError(f"--method must be NAME, NAME[parameter=value,…] or module:Class, got {text[:100]!r}")
     name, settings = match.group(1), match.group(2)
-    known_parameters = declaration_of(name).parameters
+    known_parameters = method_info(name).parameters
     values: dict[str, tuple[Any, ...]] = {}
     # A comma inside brackets separates values, any other comma separates settings.
     for setting in [] if settings is None else re.split(r",(?![^\[\]]*\])", settings):
         key, _, value = (part.strip() for part in setting.partition("="))
         value_match = VALUE_OR_LIST.fullmatch(value)
         if value_match is None or not key:
-            raise ValueError(f"--algorithm {text!r}: expected parameter=value, got {setting.strip()!r}")
+            raise ValueError(f"--method {text!r}: expected parameter=value, got {setting.strip()!r}")
         if key not in known_parameters:
             raise unknown_name(f"parameter of {name}", key, known_parameters)
         if key in values:
-            raise ValueError(f"--algorithm {text!r} sets {key} twice; write a list, such as {key}=[1,2]")
+            raise ValueError(f"--method {text!r} sets {key} twice; write a list, such as {key}=[1,2]")
         values[key] = tuple(_value(part) for part in (value_match.group(1) or value).split(","))
         if "" in values[key]:
-            raise ValueError(f"--algorithm {text!r}: parameter {key} has no value")
-    return AlgorithmFilter(name, values)
-
-
-def number_text(value: Any) -> str:
-    """Write a value in its short form: 5, 1.01, inf."""
-    if isinstance(value, float):
-        return f"{value:g}" if math.isclose(value, float(f"{value:g}"), rel_tol=1e-12) else repr(value)
-    return str(value)
+            raise ValueError(f"--method {text!r}: parameter {key} has no value")
+    return MethodFilter(name, values)
 
 
 def _value(text: str) -> Any:
@@ -205,16 +197,16 @@ def _own_class(reference: str) -> type:
         hint = f"; write {module_name.removesuffix('.py')}:{class_name}" if module_name.endswith(".py") else ""
         where = f" (searched {here} and the installed packages)" if isinstance(error, ModuleNotFoundError) else ""
         hidden = _hidden((error.name if isinstance(error, ImportError) else None) or module_name, here)
-        text = f"algorithm {reference!r}: {module_name} cannot be imported: {error}{where}{hint}{hidden}"
+        text = f"method {reference!r}: {module_name} cannot be imported: {error}{where}{hint}{hidden}"
         raise ValueError(one_line(text)) from None
     if (file := hidden_file(module_name, here)) and file.is_file():
-        raise ValueError(f"algorithm {reference!r}{_hidden(module_name, here)}")
+        raise ValueError(f"method {reference!r}{_hidden(module_name, here)}")
     algorithm = getattr(module, class_name, None)
     if not isinstance(algorithm, type):
         classes = [name for name, value in vars(module).items() if isinstance(value, type)]
         raise unknown_name(f"class in {module_name}", class_name, classes)
     if not (hasattr(algorithm, "start") or (hasattr(algorithm, "choose") and hasattr(algorithm, "learn"))):
-        raise ValueError(f"algorithm must be a class with the methods choose and learn, got {reference!r}")
+        raise ValueError(f"method must be a class with the functions choose and learn, got {reference!r}")
     return algorithm
 
 
