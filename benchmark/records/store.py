@@ -155,7 +155,6 @@ class Store:
         )
         (run_id,) = self.write([content])
         return RunRecord.from_mlflow(
-            content.params,
             content.tags,
             {name: float(value) for name, value in outcome.metrics.items() if not math.isnan(value)},
             run_id=run_id,
