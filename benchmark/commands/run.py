@@ -101,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
     plan = make_plan(experiments, options_of(arguments))
     store = Store()
     names = sorted(experiment.name for experiment in plan.experiments)
-    finished = finished_runs(store, names)
+    stored = finished_runs(store, session.experiments_to_read(plan))  # read once
+    finished = [record for record in stored if record.experiment in names]
     remaining = unfinished(plan.runs, finished)
     for notice in (*plan_notices(plan), *repeated_sentences(remaining, finished)):
         print(wrapped(notice), file=sys.stderr)
@@ -118,11 +119,10 @@ def run(arguments: argparse.Namespace) -> int:
         return 1 if plan.missing else 0
     display = SweepDisplay()
     with executor_of(arguments, display.note) as executor:
-        result = session.run(plan, store, executor, display)
+        result = session.run(plan, store, executor, display, stored)
     if result.interrupted:
         return interrupted()
-    records = {record.run_id: record for record in (*finished, *result.skipped, *result.finished)}
-    print_summary(store, plan, list(records.values()), result.failed)
+    print_summary(store, plan, [*finished, *result.finished], result.failed)
     return 1 if result.failed or plan.missing else 0
 
 
@@ -243,7 +243,7 @@ def data_lines(runs: "Sequence[Run]") -> list[str]:
     from data_pipelines.data_label import grouped_labels
 
     streams = {run.stream.name: run.stream for run in runs}
-    return grouped_labels((name, streams[name].data_label()) for name in sorted(streams))
+    return [*grouped_labels((name, streams[name].data_label()) for name in sorted(streams))]
 
 
 def runs_on_other_data(runs: "Sequence[Run]", finished: "Sequence[RunRecord]") -> list[str]:

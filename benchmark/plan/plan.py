@@ -193,7 +193,7 @@ def bound_or_missing(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec 
     try:
         return stream.bound()
     except NotPreparedError as error:
-        missing[stream.name] = _missing_message(stream.name, str(error).partition("; run:")[0])
+        missing[stream.name] = _missing_message(stream.name, error.reason)
         return None
 
 

@@ -65,7 +65,7 @@ def compare(
     name = experiment or f"compare-{spec.name}"
     runs, not_run = runs_of(name, streams.items(), lambda _: candidates)
     skipped = {method: reason for (_, method), reason in not_run.items()}
-    notes = [*([f"{spec.name}: {label}"] if (label := spec.data_label()) else []), *leak_notices(spec)]
+    notes = [*([label.of(spec.name)] if (label := spec.data_label()) else []), *leak_notices(spec)]
     notes += [f"{method} does not take part: {reason}" for method, reason in skipped.items()]
     if not runs:
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")

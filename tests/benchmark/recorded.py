@@ -53,6 +53,6 @@ def record_all(store: Store, experiment: Experiment, seeds: tuple[int, ...], **m
     """Record the runs of some seeds, and return their ids."""
     runs = planned(experiment, seeds)
     sweep = store.begin_sweep(experiment.info, "quick", len(runs))
-    ids = [store.record(sweep, experiment.info, run, result_of(run, metrics)) for run in runs]
+    ids = [store.record(sweep, experiment.info, run, result_of(run, metrics)).run_id for run in runs]
     store.end_sweep(sweep, "FINISHED", {"runs_finished": len(runs)})
     return ids

@@ -245,8 +245,8 @@ def test_the_configuration_of_version_1_stays_and_that_of_another_code_differs(f
     (run,) = folder.runs(0)
     record = record_of(run, result_of(run))
     assert record.configuration["code version"] == f"code {run.code}"
-    texts, tags = record.to_mlflow()
-    again = RunRecord.from_mlflow(texts, tags, {}, run_id="", experiment="tiny")
+    _, tags = record.to_mlflow()
+    again = RunRecord.from_mlflow(tags, {}, run_id="", experiment="tiny")
     assert again.method.code == run.code
     assert again.configuration == record.configuration
     other = record_of(replace(run, code="0" * 16), result_of(run))

@@ -248,7 +248,7 @@ def test_recorded_versions_are_those_of_the_worker_even_for_copied_runs(tmp_path
     theirs = {**provenance(), "fedbandit.version.numpy": "0.0.1", "fedbandit.machine": "theirs"}
     outcome = RunResult(1, 2, "there", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"), provenance=theirs)
     parent = store.begin_sweep(experiment.info, "quick", 1)
-    run_id = store.record(parent, experiment.info, run, outcome)
+    run_id = store.record(parent, experiment.info, run, outcome).run_id
     (recorded,) = read(store.uri)
     assert recorded.run_id == run_id
     assert theirs.items() <= recorded.provenance.items()

@@ -207,7 +207,7 @@ def test_runs_on_other_data_are_another_setting():
         run_record(seed=seed, source="official", prepared=prepared)
         for seed, prepared in ((0, "a" * 8), (1, "a" * 8), (2, "b" * 8))
     )
-    assert setting_key(first, "a") == setting_key(same, "a") != setting_key(other, "b")
+    assert setting_key(first) == setting_key(same) != setting_key(other)
     assert sorted(len(setting.runs) for setting in settings_of([first, same, other])) == [1, 2]
 
 
