@@ -10,7 +10,7 @@ import pytest
 
 from benchmark.charts.with_matplotlib import to_matplotlib
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.options import find_experiments
+from benchmark.plan.plan import find_experiments
 from benchmark.records.record import RunRecord
 from benchmark.results.frames import run_frame
 from reports.figures import claims as claims_figure
