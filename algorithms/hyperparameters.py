@@ -1,8 +1,8 @@
-"""Checks shared by the algorithms' constructors: each error names the parameter, the value and what is expected."""
+"""Hyper-parameters: checks shared by constructors, whose errors name parameter, value and what is expected; texts."""
 
 import math
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,3 +132,18 @@ def number_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}" if math.isclose(value, float(f"{value:g}"), rel_tol=1e-12) else repr(value)
     return str(value)
+
+
+class Confidence(NamedTuple):
+    """The parameters of the width of a confidence bound: α (NaN for the formula), λ, σ and δ."""
+
+    alpha: float
+    ridge: float
+    sigma: float
+    delta: float
+
+
+def confidence_of(algorithm: Any, extra_sigma: float = 0.0) -> Confidence:
+    """Encode α, λ, σ and δ for a kernel; α is NaN for "theory"."""
+    alpha = math.nan if algorithm.alpha == "theory" else float(algorithm.alpha)
+    return Confidence(alpha, algorithm.ridge, algorithm.sigma + extra_sigma, algorithm.delta)

@@ -127,6 +127,7 @@ class Method(ABC):
         role: whether it is ranked.
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
+        kernel: the name of its kernel, if other methods use it too.
         kernel_settings: the boolean parameters that select its kernels.
         measured: values of further parameters that `make bench` measures, each on its own.
     """
@@ -144,6 +145,7 @@ class Method(ABC):
     role: ClassVar[Role] = "contender"
     microseconds_per_step: ClassVar[float] = PLAIN_PYTHON
     compile_seconds: ClassVar[int | None] = None
+    kernel: ClassVar[str] = ""
     kernel_settings: ClassVar[tuple[str, ...]] = ()
     measured: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
 

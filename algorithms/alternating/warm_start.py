@@ -14,7 +14,7 @@ from algorithms.alternating.partial_models import Part, PartialModels, new_part,
 from algorithms.exchange.pending import Pending, condense, new_pending, record, remember
 from algorithms.exchange.pending import write_model as write_own_model
 from algorithms.exchange.protocol import Protocol, base_of, write_model
-from algorithms.numerics.confidence import Confidence
+from algorithms.hyperparameters import Confidence
 from algorithms.numerics.elimination import System, eliminate, place_arms, score
 from algorithms.numerics.independent_rows import SCRATCH, solve_for
 from algorithms.numerics.jit import compiled

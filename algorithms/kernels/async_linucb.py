@@ -17,9 +17,8 @@ from algorithms.exchange.protocol import (
     write_model,
 )
 from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
-from algorithms.hyperparameters import per_client
+from algorithms.hyperparameters import Confidence, confidence_of, per_client
 from algorithms.methods.async_linucb import AsyncLinUCB, AsyncLinUCBAsPublished
-from algorithms.numerics.confidence import Confidence, confidence_of
 from algorithms.numerics.elimination import System, new_system, place_arms, score
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.ties import pick_compiled

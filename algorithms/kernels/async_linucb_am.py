@@ -30,9 +30,8 @@ from algorithms.exchange.protocol import (
     prepared_for,
 )
 from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
-from algorithms.hyperparameters import per_client
+from algorithms.hyperparameters import Confidence, confidence_of, per_client
 from algorithms.methods.async_linucb_am import AsyncLinUCBAM
-from algorithms.numerics.confidence import Confidence, confidence_of
 from algorithms.numerics.elimination import System, new_system, score
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.ties import pick_compiled

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from algorithms.compiled_run import CompiledRun, Events, SilentRun
 from algorithms.exchange.pending import Pending, condense, forget, new_pending, record, write_model
 from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
+from algorithms.hyperparameters import Confidence, confidence_of
 from algorithms.methods.sync_linucb import CentralisedLinUCB, SyncLinUCB
-from algorithms.numerics.confidence import Confidence, confidence_of
 from algorithms.numerics.elimination import System, new_system, place_arms, score
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.small_loops import add_rank_one, copy

@@ -27,6 +27,7 @@ class Rule(BuiltInMethod, abstract=True):
     tuned: ClassVar = ()
     microseconds_per_step: ClassVar[float] = 1.0
     compile_seconds: ClassVar[int | None] = 2
+    kernel: ClassVar[str] = "rules"
     rule: ClassVar[int]
 
     def start(self, stream: Stream, seed: int) -> "RuleRun":

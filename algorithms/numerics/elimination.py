@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.numerics.confidence import Confidence
+from algorithms.hyperparameters import Confidence
 from algorithms.numerics.elimination_blocked import (
     LANES,
     place_four_arms,

@@ -3,8 +3,14 @@
 Numba's own cache checks only the file of the function itself and misses changes to helpers in other files. So the
 name of the cache folder contains a hash of all files of this package. Inside it, kernels are found by the name of their
 module, not by its path: another copy of the same package compiles nothing again.
+
+Numba optimises every function together with everything it calls, and compiles it to machine code: a loop seven calls
+deep is optimised seven times, and the machine code of all but the outermost function is never used. Here a kernel that
+only other kernels call is left as it is written, as LLVM code to be linked into its callers, and the entry point that
+contains it is optimised once, as a whole.
 """
 
+# mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-subclassing-any=False
 import hashlib
 import os
 from collections.abc import Callable
@@ -13,10 +19,14 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.caching import UserProvidedCacheLocator
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.typed_passes import NativeLowering
 
 from algorithms.kernel_cache import CACHE_FOLDER
-from algorithms.numerics.linking import LinkedCompiler
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -56,6 +66,45 @@ class KernelLocator(UserProvidedCacheLocator):
     def from_function(cls, py_func: Any, py_file: str) -> "KernelLocator":
         """Accept every function: `_can_write` has checked the folder already."""
         return cls(py_func, py_file)
+
+
+class _LinkedCode(JITCodeLibrary):
+    """LLVM code that is neither optimised nor compiled to machine code."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LinkedLowering(NativeLowering):
+    _name = "linked_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _LinkedCode(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered = state["cr"]
+        name = lowered.fndesc.qualname.split(".")[-1]
+        handle = _dynfunc.make_function(lowered.fndesc.lookup_module(), name, "", 0, lowered.env, (state.library,))
+        state.targetctx.insert_user_function(handle, lowered.fndesc, [state.library])
+        state["cr"] = lowered._replace(cfunc=handle)
+        return True
+
+
+class LinkedCompiler(CompilerBase):
+    """Numba's pipeline with a different last step."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the only pipeline."""
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        linked = PassManager("linked")
+        for step, description in pipeline.passes:
+            linked.add_pass(_LinkedLowering if step is NativeLowering else step, description)
+        linked.finalize()
+        return [linked]
 
 
 def compiled(function: Function) -> Function:

@@ -127,6 +127,11 @@ def is_announced(method: object) -> TypeGuard[CompiledMethod]:
     return owner is type(method) or "name" not in vars(owner)
 
 
+def kernel_name(method: CompiledMethod) -> str:
+    """Return the name of the kernel of a method; methods with the same name of their kernel share it."""
+    return getattr(method, "kernel", "") or method.name
+
+
 def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
     """Return the settings that select the kernels of a method, as its class lists them in `kernel_settings`."""
     return {name: getattr(method, name) for name in getattr(method, "kernel_settings", ())}
@@ -159,7 +164,7 @@ def compile_once(method: CompiledMethod, short: Stream) -> None:
     if not OPTIONS["cache"]:
         compile_method(method, short)
         return
-    name = "-".join([method.name, *(setting for setting, value in kernel_settings(method).items() if value)])
+    name = "-".join([kernel_name(method), *(setting for setting, value in kernel_settings(method).items() if value)])
     lock = FileLock(CACHE_FOLDER / f"{quote(name, safe='')}.lock")
     with suppress(OSError, NotImplementedError):  # on a file system without locks, both compile
         lock.acquire()
@@ -203,9 +208,9 @@ def methods_of(runs: "Iterable[Run]") -> list[CompiledMethod]:
 def one_per_kernel(candidates: Iterable[object]) -> list[CompiledMethod]:
     """Return the methods among these that declare how long they take to compile, as `methods_of` does."""
     algorithms = [candidate for candidate in candidates if is_announced(candidate)]
-    kernels = {(type(algorithm), tuple(kernel_settings(algorithm).items())) for algorithm in algorithms}
-    methods = [with_defaults(method, **dict(settings)) for method, settings in kernels]
-    return sorted(methods, key=lambda method: (-method.compile_seconds, announcement(method)))
+    settings = [(algorithm, kernel_settings(algorithm)) for algorithm in sorted(algorithms, key=announcement)]
+    kernels = {(kernel_name(each), *values.items()): with_defaults(type(each), **values) for each, values in settings}
+    return sorted(kernels.values(), key=lambda method: (-method.compile_seconds, announcement(method)))
 
 
 class _StoppedError(Exception):
