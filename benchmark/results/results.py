@@ -160,8 +160,8 @@ class Results:
             style, label = styles[str(name)], str(part["method"].iloc[0])
             ends = (numbers(part["low"]), numbers(part["high"]))
             places = at_zero(axis, part[COST]), numbers(part["mean"])
-            look = {"size": 9.5} if style.marker == "*" else {}
-            items.append(Series(*places, style.colour, label, style.marker, "-", y_interval=ends, **look))
+            size = 9.5 if style.marker == "*" else 6.0
+            items.append(Series(*places, style.colour, label, style.marker, "-", size, y_interval=ends))
         levels = []
         if np.isfinite(limit):
             at = at_zero(axis, [limit])[0]
