@@ -185,21 +185,16 @@ METRICS: tuple[Metric, ...] = (
     Metric("cpu_seconds", "CPU time", "lower", measured_by_clock, unit="s"),
 )
 
-OLD_METRICS = (
-    Metric("scalars_moved", "numbers moved, d² + d per transfer", "lower", measured_by_clock, unit="numbers"),
-)
-"""Metrics that older versions recorded; they are read and shown, but not recorded any more."""
-
 
 def metric(name: str) -> Metric:
     """Return the metric of this name; for a name that is not declared, one without a direction."""
-    declared = (entry for entry in (*METRICS, *OLD_METRICS) if entry.name == name)
+    declared = (entry for entry in METRICS if entry.name == name)
     return next(declared, Metric(name, name.replace("_", " "), "neither", measured_by_clock))
 
 
 def metric_names() -> tuple[str, ...]:
     """Return the names of all metrics that a record may have."""
-    return tuple(entry.name for entry in (*METRICS, *OLD_METRICS))
+    return tuple(entry.name for entry in METRICS)
 
 
 def curve_names() -> tuple[str, ...]:

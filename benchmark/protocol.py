@@ -2,21 +2,19 @@
 
 import hashlib
 import json
-import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from benchmark.plan.run_key import canonical
 from benchmark.statistics import budgets, selection
 from benchmark.statistics.budgets import require_reporting
 from benchmark.statistics.comparison import Rules
 from data_pipelines.stream_spec import Strict
-from data_pipelines.support.messages import one_line
+from data_pipelines.validation import load_toml
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,41 +203,13 @@ class BenchmarkProtocol(Strict):
 
 def load_protocol(path: Path | None = None) -> BenchmarkProtocol:
     """Read a protocol, by default the shipped one; a file that is not valid raises ValueError with one line."""
-    return _shipped(FILE) if path is None else _read(path)
+    return load_toml(path, BenchmarkProtocol, MAX_BYTES) if path is not None else _shipped(FILE)
 
 
 @cache
 def _shipped(path: Path) -> BenchmarkProtocol:
     """Read the shipped protocol once: every record asks for the purpose of its seed."""
-    return _read(path)
-
-
-def _read(path: Path) -> BenchmarkProtocol:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"it must have at most {MAX_BYTES:,} bytes, got {path.stat().st_size:,}")
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return BenchmarkProtocol.model_validate(content)
-    except ValidationError as error:
-        raise ValueError(one_line(f"{path}: {_first_mistake(error)}")) from None
-    except OSError as error:
-        raise ValueError(one_line(f"{path} cannot be read: {error.strerror}")) from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(one_line(f"{path} is not a valid protocol: {error}")) from None
-
-
-def _first_mistake(error: ValidationError) -> str:
-    """Return the field, what is expected, and the value; an unknown field before a missing one: it may be misspelt."""
-    mistake = max(error.errors(), key=lambda details: details["type"] == "extra_forbidden")
-    field = ".".join(str(part) for part in mistake["loc"]) or "the protocol"
-    if mistake["type"] == "missing":
-        return f"required field {field} is missing"
-    if mistake["type"] == "extra_forbidden":
-        return f"unknown field {field}, got {mistake['input']!r}"
-    if mistake["type"] == "value_error":
-        return f"{field}: {mistake['ctx']['error']}"
-    rule = re.sub(r"^\w+ should ", "must ", mistake["msg"])
-    return f"{field} {rule[0].lower()}{rule[1:]}, got {mistake['input']!r}"
+    return load_toml(path, BenchmarkProtocol, MAX_BYTES)
 
 
 def _canonical(value: Any) -> Any:

@@ -2,21 +2,59 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import Any
 
-STAND_IN = "STAND-IN DATA (generated): not a valid result"
-DIFFERENT = ("STAND-IN DATA", "RECONSTRUCTED DATA", "CHANGED DATA", "UNVERIFIED COPY")
-"""How labels start of data that differ, or may differ, from the published ones."""
 
-LABELS = (*DIFFERENT, "FROM THE PACKAGE")
-"""How labels start."""
+class DataKind(StrEnum):
+    """What data are that are not the published data set."""
+
+    STAND_IN = "STAND-IN DATA"
+    RECONSTRUCTED = "RECONSTRUCTED DATA"
+    CHANGED = "CHANGED DATA"
+    UNVERIFIED = "UNVERIFIED COPY"
+    PACKAGE = "FROM THE PACKAGE"
+
+
+class DataLabel(str):
+    """The text to show with every result on data, and their `kind`; empty and without a kind for published data.
+
+    `names` are the data sets that the text names first.
+    """
+
+    kind: DataKind | None
+    details: str
+    names: tuple[str, ...]
+
+    def __new__(cls, kind: DataKind | None = None, details: str = "", names: Iterable[str] = ()) -> "DataLabel":
+        """Make the text of its parts."""
+        names = tuple(names)
+        label = super().__new__(cls, f"{', '.join(names)}: " * bool(names) + (f"{kind} {details}" if kind else ""))
+        label.kind, label.details, label.names = kind, details, names
+        return label
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """Return the parts, for copies and other processes."""
+        return self.kind, self.details, self.names
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether the data differ, or may differ, from the published ones."""
+        return self.kind not in (None, DataKind.PACKAGE)
+
+    def of(self, *names: str) -> "DataLabel":
+        """Return the label with the names of its data sets."""
+        return DataLabel(self.kind, self.details, names)
+
+
+STAND_IN = DataLabel(DataKind.STAND_IN, "(generated): not a valid result")
 
 
 class UnofficialDataWarning(UserWarning):
     """The data are generated, or differ from the published data set."""
 
 
-def data_label(dataset: str, source: str, manifest: Mapping[str, Any] | None = None) -> str:
+def data_label(source: str, manifest: Mapping[str, Any] | None = None) -> DataLabel:
     """Return the label to show with every result on these data; empty if they are official and complete.
 
     `manifest` is that of the prepared data set used by the runs, or None if it is not available.
@@ -24,55 +62,40 @@ def data_label(dataset: str, source: str, manifest: Mapping[str, Any] | None = N
     if source == "stand-in":
         return STAND_IN
     if source in ("simulated", "imported"):
-        return ""
+        return DataLabel()
     if source == "package":
-        return _package_label(manifest)
+        if manifest is None:
+            return DataLabel(DataKind.PACKAGE, "INDEX (its data set is not available, so the package is unknown)")
+        package = manifest["package"]
+        note = f"; {package['note']}" if package["note"] else ""
+        return DataLabel(DataKind.PACKAGE, f"{package['name']} {package['version']}{note}")
     if manifest is None:
-        label = "UNVERIFIED COPY (mirror): its data set is not available, so differences are unknown"
-        return "" if source == "official" else label
+        details = "(mirror): its data set is not available, so differences are unknown"
+        return DataLabel() if source == "official" else DataLabel(DataKind.UNVERIFIED, details)
     observed, published = manifest["counts"]["observed"], manifest["counts"]["published"] or {}
     differences = [
         f"{observed[what]:,} of {count:,} {what}" for what, count in published.items() if observed[what] != count
     ]
     differences = differences or list(manifest.get("differences", []))  # the rows, if the counts are not known
-    kind = "RECONSTRUCTED DATA" if source == "mirror" else "CHANGED DATA"
-    return f"{kind} ({', '.join(differences)})" if differences else ""
+    kind = DataKind.RECONSTRUCTED if source == "mirror" else DataKind.CHANGED
+    return DataLabel(kind, f"({', '.join(differences)})") if differences else DataLabel()
 
 
-def _package_label(manifest: Mapping[str, Any] | None) -> str:
-    if manifest is None:
-        return "FROM THE PACKAGE INDEX (its data set is not available, so the package is unknown)"
-    package = manifest["package"]
-    note = f"; {package['note']}" if package["note"] else ""
-    return f"FROM THE PACKAGE {package['name']} {package['version']}{note}"
-
-
-def grouped_labels(labels: Iterable[tuple[str, str]]) -> list[str]:
+def grouped_labels(labels: Iterable[tuple[str, DataLabel]]) -> list[DataLabel]:
     """Return each label once, after the names of its data sets; empty labels are left out."""
-    names: dict[str, list[str]] = {}
+    names: dict[DataLabel, list[str]] = {}
     for name, label in labels:
         if label:
             names.setdefault(label, []).append(name)
-    return [f"{', '.join(dict.fromkeys(group))}: {label}" for label, group in names.items()]
-
-
-def is_data_label(text: str) -> bool:
-    """Tell whether a text contains a label of data."""
-    return any(kind in text for kind in LABELS)
-
-
-def is_about_different_data(text: str) -> bool:
-    """Tell whether a text contains a label of data that differ, or may differ, from the published ones."""
-    return any(kind in text for kind in DIFFERENT)
+    return [label.of(*dict.fromkeys(group)) for label, group in names.items()]
 
 
 def warn_once(manifest: Mapping[str, Any]) -> None:
     """Warn the caller of `load` about a data set with a label, once per process."""
-    name = str(manifest["name"])
-    label = data_label(name, str(manifest["source"]), manifest)
-    if label and (name, label) not in _warned:
-        _warned.add((name, label))
-        warnings.warn(f"{name}: {label}", UnofficialDataWarning, stacklevel=3)
+    label = data_label(str(manifest["source"]), manifest).of(str(manifest["name"]))
+    if label.kind and label not in _warned:
+        _warned.add(label)
+        warnings.warn(label, UnofficialDataWarning, stacklevel=3)
 
 
-_warned: set[tuple[str, str]] = set()
+_warned: set[DataLabel] = set()

@@ -114,6 +114,8 @@ class DataSet:
     """The counts of the complete data set; None if they are not known."""
     published_rows: Mapping[str, int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    leak: str = ""
+    """How features are made of what is predicted: a further remark, shown with every answer; empty if they are not."""
     parameters: Parameters = field(default_factory=dict)
     groups: str = "quantiles"
     """How `fedbandit data show` groups users by activity: `tens` or `quantiles`."""

@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from data_pipelines.catalogue import data_set_names, find_data_set, stream_defaults
+from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.prepare.prepared import (
     DEFAULT_ARMS,
     DEFAULT_DIMENSION,
@@ -132,9 +133,9 @@ class SimulatedSpec(Strict):
         """Return the specification itself: nothing in it depends on prepared data."""
         return self
 
-    def data_label(self) -> str:
+    def data_label(self) -> DataLabel:
         """Return an empty notice: results on simulations need none."""
-        return ""
+        return DataLabel()
 
     def build(self, seed: int) -> "EventStream":
         """Simulate the stream of a seed."""
@@ -253,11 +254,9 @@ class DatasetSpec(Strict):
         manifest, components = _manifest(root / self.dataset)
         return self._bound_to(manifest, components, root)
 
-    def data_label(self) -> str:
+    def data_label(self) -> DataLabel:
         """Return the notice to show with every result on these data; empty if they are as published."""
-        from data_pipelines.data_label import data_label
-
-        return data_label(self.name, self.source, _manifest(self.data.folder / self.dataset)[0])
+        return data_label(self.source, _manifest(self.data.folder / self.dataset)[0])
 
     def build(self, seed: int) -> "EventStream":
         """Build the stream of a seed."""
@@ -372,7 +371,7 @@ def _manifest(folder: Path) -> tuple[Mapping[str, Any], int]:
         state = (folder / MANIFEST).stat()
     except OSError:
         read_manifest(folder)
-        raise NotPreparedError(f"{folder / MANIFEST} cannot be read; run: fedbandit data {folder.name}") from None
+        raise NotPreparedError(f"{folder / MANIFEST} cannot be read", folder.name) from None
     return _manifest_of(folder, state.st_mtime_ns, state.st_size)
 
 

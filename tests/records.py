@@ -3,12 +3,12 @@
 import hashlib
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from algorithms.registry import known_method
 from benchmark.metrics import metric_names
 from benchmark.records.record import SIZES, MethodRecord, RunRecord, StreamRecord
-from benchmark.records.tags import FINGERPRINT, KEY, KIND, PREPARED, SOURCE
 from benchmark.statistics.budgets import full_transfer
 
 DEFAULTS = {"steps": 100, "clients": 10, "arms": 25, "dimension": 25}
@@ -63,8 +63,39 @@ def run_record(
     )
 
 
-def as_version_0_1_0(record: RunRecord) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the parameters and tags of a record as version 0.1.0 wrote them."""
-    texts, _ = record.to_mlflow()
-    tags = {KIND: "run", KEY: record.key, SOURCE: record.stream.source, FINGERPRINT: record.stream.fingerprint}
-    return texts, tags | ({PREPARED: record.stream.prepared} if record.stream.prepared else {})
+def record_of_texts(texts: Mapping[str, str], key: str, stream: StreamRecord, **about: Any) -> RunRecord:
+    """Return a run from texts: its hyper-parameters, its front value as `threshold`, and its seed.
+
+    Texts `stream_NAME` are options of the stream, and those with the names of sizes are its sizes.
+    """
+    shared = {"algorithm", "threshold", "dataset", "seed", *SIZES}
+    values = {name: from_text(text) for name, text in texts.items()}
+    parameters = {
+        name: value for name, value in values.items() if name not in shared and not name.startswith("stream_")
+    }
+    info = known_method(texts["algorithm"], None, [name for name, value in parameters.items() if value is not None])
+    if texts["threshold"] and parameters.get(info.parameter) is None:
+        info = info if info.parameter else known_method(texts["algorithm"], None, ["threshold"])
+        parameters[info.parameter] = values["threshold"]
+    options = {name.removeprefix("stream_"): value for name, value in values.items() if name.startswith("stream_")}
+    sizes = {name: int(texts[name]) for name in SIZES if name in texts}
+    return RunRecord(
+        key=key,
+        seed=int(texts["seed"]),
+        stream=replace(stream, options=options, sizes=sizes),
+        method=MethodRecord(info, parameters=parameters),
+        **about,
+    )
+
+
+def from_text(text: str) -> Any:
+    """Return a value from its text."""
+    words = {"None": None, "True": True, "False": False}
+    if text in words:
+        return words[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -23,7 +23,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data-of-notebooks")
     for name in NEEDED.values():
         result = make_ready(name, PreparationOptions(folder=folder))
-        if result.manifest is None and any(sign in result.tried[-1] for sign in NOT_REACHED):
+        if result.manifest is None and any(sign in str(result.tried[-1]) for sign in NOT_REACHED):
             pytest.skip(f"NOT RUN: it needs the data set {name}: {result.tried[-1]}")
         assert result.manifest is not None, result.tried
     return folder

@@ -12,7 +12,7 @@ from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, Outcome, Outcomes, RunName
 from benchmark.board.entries import MethodRow
 from benchmark.board.task import Task, board_fingerprint
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.protocol import BenchmarkProtocol
 from benchmark.records.provenance import provenance, sweep_tags
 from benchmark.records.record import RunRecord, encoded
@@ -65,7 +65,7 @@ def from_json(text: str, records: Mapping[str, RunRecord]) -> tuple[Board, dict[
     return board, outcomes
 
 
-def save_board(store: Store, experiment: Experiment, board: Board, outcomes: Outcomes) -> None:
+def save_board(store: Store, experiment: ExperimentInfo, board: Board, outcomes: Outcomes) -> None:
     """Write the document of a board into its MLflow experiment, unless the latest one is the same."""
     text = to_json(board, outcomes)
     if load_board(store, experiment.name) == text:

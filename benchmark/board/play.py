@@ -5,9 +5,8 @@
 Every run is recorded in MLflow; finished runs are not repeated, so an interrupted board continues where it stopped.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from algorithms.registry import built_in_methods
 from benchmark import session
 from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
 from benchmark.board.document import save_board
@@ -15,7 +14,7 @@ from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import Task, experiment_name, task_of
 from benchmark.execution.executors import Executor
 from benchmark.observer import Observer, silent
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.method_names import MethodFilter
 from benchmark.plan.plan import Plan, Run, make_run
 from benchmark.protocol import BenchmarkProtocol
@@ -26,18 +25,6 @@ from data_pipelines.stream_spec import StreamSpec
 
 PROFILE = "board"
 UNKNOWN_ERROR = "the run failed"
-
-
-class BoardExperiment(Experiment):
-    """The MLflow experiment of a task; its runs have the fingerprints of task and protocol."""
-
-    protocol: str
-    task: str
-
-    @property
-    def tags(self) -> Mapping[str, str]:
-        """The fingerprints, as tags."""
-        return {PROTOCOL: self.protocol, TASK: self.task}
 
 
 def play_board(
@@ -95,21 +82,14 @@ def play(board: Board, store: Store, executor: Executor, observer: Observer = si
     return evaluate(board, outcomes)
 
 
-def board_experiment(board: Board) -> BoardExperiment:
-    """Return the MLflow experiment of a board."""
+def board_experiment(board: Board) -> ExperimentInfo:
+    """Return the MLflow experiment of a board; its runs have the fingerprints of task and protocol."""
     task, protocol = board.task, board.protocol
-    baseline = next(name for name, declared in built_in_methods().items() if declared.role == "baseline")
-    return BoardExperiment.model_validate(
-        {
-            "name": experiment_name(task, protocol),
-            "title": f"Board: {task.title}",
-            "description": f"{task.description} Protocol version {protocol.version}.".strip(),
-            "streams": [task.stream.model_dump()],
-            "algorithms": [{"name": baseline}],
-            "profiles": {PROFILE: {"seeds": list(board.seeds)}},
-            "protocol": protocol.fingerprint,
-            "task": f"{task.name} version {task.version} {task.fingerprint}",
-        }
+    return ExperimentInfo(
+        experiment_name(task, protocol),
+        f"Board: {task.title}",
+        f"{task.description} Protocol version {protocol.version}.".strip(),
+        {PROTOCOL: protocol.fingerprint, TASK: f"{task.name} version {task.version} {task.fingerprint}"},
     )
 
 

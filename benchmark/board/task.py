@@ -2,16 +2,15 @@
 
 import hashlib
 import json
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from benchmark.protocol import BenchmarkProtocol, Count, load_protocol
 from data_pipelines.stream_spec import StreamSpec, Strict, TaggedSpec
-from data_pipelines.support.messages import one_line, unknown_name
-from data_pipelines.validation import complaint, most_likely
+from data_pipelines.support.messages import unknown_name
+from data_pipelines.validation import load_toml
 
 FOLDER = Path(__file__).parents[1] / "tasks"
 MAX_BYTES = 100_000
@@ -50,18 +49,7 @@ def load_task(name: str) -> Task:
 
 def read_task(path: Path) -> Task:
     """Read the file of a task; one that is not valid raises ValueError with one line."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"it must have at most {MAX_BYTES:,} bytes, got {path.stat().st_size:,}")
-        return Task.model_validate({**tomllib.loads(path.read_text(encoding="utf-8")), "name": path.stem})
-    except ValidationError as error:
-        details = most_likely(error)
-        field = ".".join(str(part) for part in details["loc"] if part not in ("simulated", "dataset"))
-        raise ValueError(one_line(f"{path}: {complaint(field or 'the task', details)}")) from None
-    except OSError as error:
-        raise ValueError(one_line(f"{path} cannot be read: {error.strerror}")) from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(one_line(f"{path} is not a valid task: {error}")) from None
+    return load_toml(path, Task, MAX_BYTES, name=path.stem)
 
 
 def task_of(stream: StreamSpec) -> Task:

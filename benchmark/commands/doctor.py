@@ -141,17 +141,17 @@ def _data() -> Iterator[Check]:
     from data_pipelines.prepare.prepared import data_set_states
 
     for name, state in data_set_states().items():
-        if "is not prepared" in state and name not in shipped_data_sets():
+        if state.is_absent and name not in shipped_data_sets():
             continue  # no shipped experiment needs it
-        if not state.startswith("ready"):
+        if not state.source:
             advice = (
                 f"run `fedbandit data {name}`, with --mirror DIR_OR_URL for a copy or --stand-in for generated data"
             )
-            yield Check("warn", f"data set {name}", state, advice)
-        elif "stand-in" in state:
-            yield Check("warn", f"data set {name}", state, "generated stand-in data: do not report results on it")
+            yield Check("warn", f"data set {name}", state.text, advice)
+        elif state.source == "stand-in":
+            yield Check("warn", f"data set {name}", state.text, "generated stand-in data: do not report results on it")
         else:
-            yield Check("ok", f"data set {name}", state)
+            yield Check("ok", f"data set {name}", state.text)
 
 
 def _store() -> Iterator[Check]:

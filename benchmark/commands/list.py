@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     working = [name for name in method_names() if name not in broken]
     parameters = {name: ", ".join(method_info(name).parameters) for name in working}
     _print("methods (--method NAME[parameter=value,…])", list(parameters.items()))
-    _print('data sets (in an experiment file: dataset = "NAME")', list(data_set_states().items()))
+    states = [(name, state.text) for name, state in data_set_states().items()]
+    _print('data sets (in an experiment file: dataset = "NAME")', states)
     for message in broken.values():
         print(f"warning: {message}", file=sys.stderr)
     return 0

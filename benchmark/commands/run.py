@@ -129,10 +129,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def plan_notices(plan: "Plan") -> Iterable[str]:
     """Return the lines on what differs from the experiment files, and on data and methods that are left out."""
-    from benchmark.plan.plan import fallback_notices
-
     yield from plan.notes
-    yield from (f"{experiment}: {label}" for experiment, label in fallback_notices(plan))
+    yield from (f"{experiment}: {label}" for experiment, label in plan.fallbacks)
     yield from (f"MISSING: {message}" for message in plan.missing.values())
     yield from (f"LEFT OUT (optional): {message}" for message in plan.left_out.values())
     yield from (f"SKIPPED: {method} on {stream}: {reason}" for (stream, method), reason in plan.skipped.items())
@@ -140,16 +138,16 @@ def plan_notices(plan: "Plan") -> Iterable[str]:
 
 def on_data(experiments: "Sequence[Experiment]", data: str) -> "list[Experiment]":
     """Return the experiments with one other data set, each under a name of its own; equal ones become one."""
-    from benchmark.plan.experiment import Experiment, StreamEntry
+    from benchmark.plan.experiment import Experiment
     from benchmark.recommend.data import data_from
 
     spec = data_from(data)
     moved: dict[str, Experiment] = {}
     for experiment in experiments:
-        fields = {name: getattr(experiment, name) for name in type(experiment).model_fields}
+        fields = experiment.model_dump(by_alias=True)
         fields |= {"name": f"{experiment.name}-on-{spec.name}", "title": f"{experiment.title}, on {spec.name}"}
-        fields |= {"stream_entries": [StreamEntry.model_construct(streams=[spec])], "effects_of": []}
-        moved[experiment.name] = Experiment.model_construct(**fields)
+        fields |= {"streams": [spec.model_dump(exclude_none=True)], "effects_of": []}
+        moved[experiment.name] = Experiment.model_validate(fields)
     return list(moved.values())
 
 
@@ -184,9 +182,8 @@ def print_summary(
         count = sum(record.experiment == experiment.name for record in records)
         text = f"{experiment.name}  {experiment.title}  ({number_of(count, 'run')} finished)"
         print(coloured(wrapped(text), BOLD))
-    studies = {experiment.name for experiment in plan.experiments if experiment.effects_of}
-    tuned = {experiment.name for experiment in plan.experiments if experiment.is_tuned}  # see the report
-    compared = [record for record in records if record.purpose == "report" and record.experiment not in studies | tuned]
+    shown = {experiment.name for experiment in plan.experiments if experiment.is_compared}
+    compared = [record for record in records if record.purpose == "report" and record.experiment in shown]
     lines = _table_lines(compared)
     print("\n".join(["", *lines, ""] if lines else []))
     for line in (*data_lines(plan.runs), *runs_on_other_data(plan.runs, finished)):
@@ -247,7 +244,7 @@ def data_lines(runs: "Sequence[Run]") -> list[str]:
     from data_pipelines.data_label import grouped_labels
 
     streams = {run.stream.name: run.stream for run in runs}
-    return grouped_labels((name, streams[name].data_label()) for name in sorted(streams))
+    return [*grouped_labels((name, streams[name].data_label()) for name in sorted(streams))]
 
 
 def runs_on_other_data(runs: "Sequence[Run]", finished: "Sequence[RunRecord]") -> list[str]:

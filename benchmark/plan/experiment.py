@@ -2,8 +2,9 @@
 
 import math
 import re
-import tomllib
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from benchmark.plan.method_names import make_method, method_info
 from data_pipelines.prepare.prepared import MAX_DIMENSION, NotPreparedError
 from data_pipelines.stream_spec import DATASET, SIMULATED, SPECS, DatasetSpec, StreamSpec, Strict, TaggedSpec
 from data_pipelines.support.messages import did_you_mean, one_line, unknown_name
-from data_pipelines.validation import complaint, most_likely
+from data_pipelines.validation import complaint, load_toml, most_likely, read_toml
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 GRID = "grid"
@@ -210,6 +211,21 @@ Words = Annotated[str, Field(min_length=1, max_length=80)]
 """The value of an option in words."""
 
 
+@dataclass(frozen=True)
+class ExperimentInfo:
+    """What the store records of an experiment.
+
+    `tags` are those of all its runs. Settings of an experiment that `is_compared` are in the summary of a sweep:
+    a study measures effects instead, and tuned settings are compared in the report.
+    """
+
+    name: str
+    title: str
+    description: str = ""
+    tags: Mapping[str, str] = dataclass_field(default_factory=dict)
+    is_compared: bool = True
+
+
 class Experiment(Strict):
     """An experiment: a figure or a study.
 
@@ -243,9 +259,10 @@ class Experiment(Strict):
         return {each.stream.name: each.label for each in fallbacks if each.stream.name not in own}
 
     @property
-    def tags(self) -> Mapping[str, str]:
-        """Tags of all its runs in MLflow; those of the board have some."""
-        return {}
+    def info(self) -> ExperimentInfo:
+        """What the store records of it."""
+        is_compared = not self.effects_of and not self.is_tuned
+        return ExperimentInfo(self.name, self.title, self.description, is_compared=is_compared)
 
     @property
     def is_tuned(self) -> bool:
@@ -275,10 +292,10 @@ class Experiment(Strict):
             {*of_streams, *(name for entry in entries for name in entry.parameters)}
             for entries in (self.algorithms[:1], self.algorithms)
         )
-        for field, names, options in (("effects_of", self.effects_of, of_first), ("words", self.words, of_all)):
+        for which, names, options in (("effects_of", self.effects_of, of_first), ("words", self.words, of_all)):
             for name in names:
                 if name not in options:
-                    raise unknown_name(field, name, options)
+                    raise unknown_name(which, name, options)
         return self
 
     @model_validator(mode="after")
@@ -340,23 +357,25 @@ def experiment_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
+def _shipped_streams() -> list[dict[str, Any]]:
+    """Return the entries of streams in the files of the shipped experiments."""
+    return [entry for path in sorted(FOLDER.glob("*.toml")) for entry in read_toml(path, MAX_BYTES)["streams"]]
+
+
 def shipped_data_sets() -> list[str]:
     """Return the names of the data sets that the shipped experiments use."""
-    files = (tomllib.loads(_text(path)) for path in FOLDER.glob("*.toml"))
-    return sorted({stream["dataset"] for file in files for stream in file["streams"] if "dataset" in stream})
+    return sorted({entry[DATASET] for entry in _shipped_streams() if DATASET in entry})
 
 
 def optional_data_sets() -> set[str]:
     """Return the data sets that the shipped experiments leave out if they are not available."""
-    entries = [entry for path in FOLDER.glob("*.toml") for entry in tomllib.loads(_text(path))["streams"]]
-    required = {entry.get(DATASET) for entry in entries if not entry.get("optional", False)}
-    return {entry[DATASET] for entry in entries if DATASET in entry} - required
+    required = {entry.get(DATASET) for entry in _shipped_streams() if not entry.get("optional", False)}
+    return {*shipped_data_sets()} - required
 
 
 def shipped_fallbacks() -> dict[str, str]:
     """Return, for data sets of the shipped experiments, the one to use if the first is not available."""
-    entries = [entry for path in sorted(FOLDER.glob("*.toml")) for entry in tomllib.loads(_text(path))["streams"]]
-    return {entry["dataset"]: entry["fallback"]["dataset"] for entry in entries if "fallback" in entry}
+    return {entry[DATASET]: entry["fallback"][DATASET] for entry in _shipped_streams() if "fallback" in entry}
 
 
 def load_experiment(name: str) -> Experiment:
@@ -371,22 +390,7 @@ def load_experiment(name: str) -> Experiment:
             f"the file name of an experiment must be at most 100 letters, digits, _, - and ., "
             f"and start with a letter, digit or _, got {name!r}"
         )
-    try:
-        content = tomllib.loads(_text(path))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(one_line(f"{path} is not valid TOML: {error}")) from None
-    try:
-        return Experiment.model_validate({**content, "name": path.stem})
-    except ValidationError as error:
-        raise ValueError(one_line(f"{path}: {_one_line(error)}")) from None
-
-
-def _text(path: Path) -> str:
-    with path.open("rb") as file:
-        content = file.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
-    return content.decode()
+    return load_toml(path, Experiment, MAX_BYTES, _one_line, name=path.stem)
 
 
 def _one_line(error: ValidationError) -> str:

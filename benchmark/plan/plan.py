@@ -12,7 +12,16 @@ from typing import Any
 from algorithms.hyperparameters import number_text
 from algorithms.method import Front, MethodInfo
 from algorithms.stream import StreamOutline
-from benchmark.plan.experiment import GRID, OF_STREAM, Experiment, MethodEntry, Profile, StreamEntry, expanded
+from benchmark.plan.experiment import (
+    GRID,
+    OF_STREAM,
+    Experiment,
+    ExperimentInfo,
+    MethodEntry,
+    Profile,
+    StreamEntry,
+    expanded,
+)
 from benchmark.plan.method_names import (
     MethodFilter,
     hyper_parameters,
@@ -96,15 +105,17 @@ class Plan:
         skipped: for each stream and each method that is not run on it, the reason in one line.
         left_out: the same as `missing`, for streams that are optional.
         notes: sentences on what the filters or the values of the profile leave out, and on defaults that are used.
+        fallbacks: the experiments that use another data set instead of their own, each with the notice to show.
     """
 
-    experiments: tuple[Experiment, ...] = ()
+    experiments: tuple[ExperimentInfo, ...] = ()
     profile: str = "quick"
     runs: tuple[Run, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[tuple[str, str], str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    fallbacks: tuple[tuple[str, str], ...] = ()
 
 
 def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = None) -> Plan:
@@ -136,22 +147,18 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
                     else:
                         runs.setdefault((run.experiment, run.key), run)
     used = {experiment for experiment, _ in runs}
+    labels = {experiment.name: experiment.fallback_labels for experiment in experiments}
+    streams = dict.fromkeys((run.experiment, run.stream.name) for run in runs.values())
     return Plan(
-        tuple(experiment for experiment in experiments if experiment.name in used),
+        tuple(experiment.info for experiment in experiments if experiment.name in used),
         options.profile,
         tuple(runs.values()),
         missing,
         skipped,
         left_out,
         tuple(notes),
+        tuple((experiment, labels[experiment][name]) for experiment, name in streams if name in labels[experiment]),
     )
-
-
-def fallback_notices(plan: Plan) -> list[tuple[str, str]]:
-    """Return the experiments that use another data set instead of their own, each with the notice to show."""
-    labels = {experiment.name: experiment.fallback_labels for experiment in plan.experiments}
-    used = dict.fromkeys((run.experiment, run.stream.name) for run in plan.runs)
-    return [(experiment, labels[experiment][name]) for experiment, name in used if name in labels[experiment]]
 
 
 def outline_of(stream: StreamSpec) -> StreamOutline:
@@ -245,7 +252,7 @@ def bound_or_missing(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec 
     try:
         return stream.bound()
     except NotPreparedError as error:
-        missing[stream.name] = _missing_message(stream.name, str(error).partition("; run:")[0])
+        missing[stream.name] = _missing_message(stream.name, error.reason)
         return None
 
 

@@ -14,7 +14,7 @@ from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
 from benchmark.observer import Observer, silent
 from benchmark.plan.estimate import expected_seconds
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.plan import Plan, Run
 from benchmark.protocol import load_protocol
 from benchmark.recommend.data import AnyStream, leak_notices, streams_by_seed
@@ -64,7 +64,7 @@ def compare(
     spec = streams[numbers[0]]
     name = experiment or f"compare-{spec.name}"
     runs, skipped = runs_of(candidates, streams, name)
-    notes = [*([f"{spec.name}: {label}"] if (label := spec.data_label()) else []), *leak_notices(spec)]
+    notes = [*([label.of(spec.name)] if (label := spec.data_label()) else []), *leak_notices(spec)]
     notes += [f"{method} does not take part: {reason}" for method, reason in skipped.items()]
     if not runs:
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")
@@ -82,13 +82,6 @@ def seed_list(seeds: int | Sequence[int]) -> list[int]:
     numbers = list(dict.fromkeys(checked_seed(seed) for seed in numbers))
     require_reporting(numbers, load_protocol().seeds.choosing.seeds)
     return numbers
-
-
-def named_experiment(name: str, title: str, description: str = "") -> Experiment:
-    """Return an experiment without a file, under whose name runs are recorded."""
-    return Experiment.model_construct(
-        name=name, title=title, description=description, stream_entries=[], algorithms=[], profiles={}, effects_of=[]
-    )
 
 
 def in_memory(runs: Sequence[Run], jobs: int | None = None, observer: Observer = silent) -> list[RunRecord]:
@@ -152,7 +145,7 @@ def _recorded(
         if is_in_this_session(run.algorithm):
             raise ValueError(f"{run.algorithm_name} must be in a module to be recorded; move the class to a file")
     name = runs[0].experiment
-    plan = Plan((named_experiment(name, f"Methods compared on {runs[0].stream.name}"),), "compare", tuple(runs))
+    plan = Plan((ExperimentInfo(name, f"Methods compared on {runs[0].stream.name}"),), "compare", tuple(runs))
     target = store if isinstance(store, Store) else Store(str(store))
     with without_the_script(), LocalExecutor(jobs) as executor:
         result = session.run(plan, target, executor, observer)

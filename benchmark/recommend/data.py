@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from data_pipelines.catalogue import data_set_names
-from data_pipelines.data_label import data_label
+from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.event_stream import EventStream
 from data_pipelines.own_data.options import ImportOptions
-from data_pipelines.prepare.imported import import_table
+from data_pipelines.prepare.imported import import_table, leak_of
 from data_pipelines.prepare.prepared import DEFAULT_ARMS, prepared_names, read_manifest
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec, StreamSpec, dataset_spec
 from data_pipelines.support.messages import one_line, unknown_name
@@ -70,9 +70,9 @@ class GivenStream:
         """Return the stream itself."""
         return self
 
-    def data_label(self) -> str:
+    def data_label(self) -> DataLabel:
         """Return the notice to show with every result on these data."""
-        return data_label(self.name, self.source, None)
+        return data_label(self.source)
 
     def build(self, seed: int) -> EventStream:
         """Return the stream."""
@@ -116,8 +116,6 @@ def _checked(stream: Any) -> EventStream:
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".gz", ".xlsx", ".json")
 MIN_ARMS = 2
-LEAK = "a leak"
-"""How the manifest of a data set says that features were made of what is predicted."""
 
 
 def is_file_name(text: str) -> bool:
@@ -151,22 +149,23 @@ def data_from(text: str, options: ImportOptions | None = None, *, max_interactio
 
 
 def leak_notices(spec: object) -> tuple[str, ...]:
-    """Return the remarks on leaks in the manifest of a data set, to show with every answer on it."""
-    return tuple(f"LEAK: {remark}" for remark in _manifest_texts(spec, "remarks") if LEAK in remark)
+    """Return the remark on a leak of a data set, to show with every answer on it."""
+    leaks = [leak_of(manifest) for manifest in _manifests(spec)]
+    return tuple(f"LEAK: {leak}" for leak in leaks if leak)
 
 
 def import_notes(spec: object) -> tuple[str, ...]:
     """Return what was done to the rows of a data set when it was prepared, such as how many were left out."""
-    return tuple(one_line(f"{note[:1].upper()}{note[1:]}.") for note in _manifest_texts(spec, "notes"))
+    notes = [str(note) for manifest in _manifests(spec) for note in manifest["notes"]]
+    return tuple(one_line(f"{note[:1].upper()}{note[1:]}.") for note in notes)
 
 
-def _manifest_texts(spec: object, field: str) -> Sequence[str]:
-    """Return a list of texts from the manifest of a data set; of a simulation, none."""
+def _manifests(spec: object) -> list[dict[str, Any]]:
+    """Return the manifest of a data set; of a simulation, none."""
     if not isinstance(spec, DatasetSpec):
-        return ()
+        return []
     bound = spec.bound()
-    texts: list[str] = read_manifest(bound.data.folder / bound.dataset)[field]
-    return texts
+    return [read_manifest(bound.data.folder / bound.dataset)]
 
 
 @dataclass(frozen=True)

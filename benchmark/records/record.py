@@ -1,8 +1,7 @@
 """The record of a run: the same class is written and read.
 
 MLflow's parameters, tags and metrics are for people, and for searching. Only one tag is read back, `fedbandit.record`:
-JSON with the stream, the method and the provenance, in which every value keeps its type. Runs of older versions have no
-such tag; their records are made from their parameters and tags, which are texts.
+JSON with the stream, the method and the provenance, in which every value keeps its type.
 """
 
 import hashlib
@@ -16,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from algorithms.hyperparameters import number_text
 from algorithms.method import MethodInfo
-from algorithms.registry import known_method
 from benchmark.metrics import SIMULATED
-from benchmark.records.tags import ERROR, FINGERPRINT, KEY, PARENT, PREPARED, RECORD, SOURCE
+from benchmark.records.tags import ERROR, PARENT, RECORD
 
 if TYPE_CHECKING:
     from benchmark.execution.run_result import RunResult
@@ -26,14 +24,14 @@ if TYPE_CHECKING:
 
 SIZES = ("steps", "clients", "arms", "dimension")
 COMMIT = "mlflow.source.git.commit"
-PROVENANCE = ("fedbandit.version.", "fedbandit.machine", "fedbandit.engine_version", "fedbandit.source_hash", COMMIT)
-"""Prefixes of the tags that state which code and machine executed a run."""
 
 MAX_TAG = 8000
 """Characters: MLflow refuses longer tags, or cuts them."""
-MAX_VALUES = (1000, 100)
-"""Characters of one value in the tag; the second limit applies if the tag would still be too long."""
+MAX_VALUES = (1000, 100, 0)
+"""Characters of one value in the tag; each limit applies if the tag would still be too long with the one before it.
+The last one means a single hash of all hyper-parameters but that of the front."""
 HASHED = "sha256"
+OTHERS = "other parameters"
 CODE_VERSION = "code version"
 """The code in a configuration; no parameter has this name, because it has a space."""
 
@@ -101,7 +99,7 @@ class StreamRecord:
         name: the name of the data set or simulation.
         source: the source of the data, such as `official` or `simulated`.
         fingerprint: the fingerprint of the stream.
-        prepared: fingerprint of the prepared data behind it; empty for simulations, and in older records.
+        prepared: fingerprint of the prepared data behind it; empty for simulations.
         options: its specification, each value with its type.
         sizes: its numbers of steps, clients, arms and features; empty if the run failed.
     """
@@ -144,7 +142,7 @@ class MethodRecord:
         info: its name, label and style, and the parameter of its front.
         version: the version of the method.
         parameters: all hyper-parameters, each with its type; sequences are tuples.
-        code: the hash of the source of a class that is not built in; empty for built-in methods, and in older records.
+        code: the hash of the source of a class that is not built in; empty for built-in methods.
     """
 
     info: MethodInfo
@@ -238,10 +236,7 @@ class RunRecord:
         return Configuration(method.comparable_parameters | self.stream.comparable_options | code)
 
     def to_mlflow(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the parameters that the MLflow UI shows, searches and groups by, and the tag with the record.
-
-        There is no tag if the record does not fit into one; it is then read from the parameters.
-        """
+        """Return the parameters that the MLflow UI shows, searches and groups by, and the tag with the record."""
         texts = {name: number_text(value) for name, value in self.method.parameters.items()}
         texts |= {name: str(value) for name, value in self.stream.sizes.items()}
         options = self.stream.options.items()
@@ -249,17 +244,22 @@ class RunRecord:
         front = "" if self.method.front_value is None else number_text(self.method.front_value)
         identity = {"algorithm": self.method.name, "threshold": front, "dataset": self.stream.name}
         tags = (self.to_json(limit) for limit in (None, *MAX_VALUES))
-        tag = next((text for text in tags if len(text) <= MAX_TAG), "")
-        return {**texts, **identity, "seed": str(self.seed)}, {RECORD: tag} if tag else {}
+        tag = next(text for text in tags if len(text) <= MAX_TAG)
+        return {**texts, **identity, "seed": str(self.seed)}, {RECORD: tag}
 
     def to_json(self, max_value: int | None = None) -> str:
         """Return the record as JSON, without its metrics; values longer than a limit are replaced by their hash."""
         method, stream = self.method, self.stream
+        parameters = {name: encoded(value, max_value) for name, value in method.parameters.items()}
+        if max_value == 0:
+            others = sorted((name, encoded(value)) for name, value in method.parameters.items())
+            front = {method.front_parameter: encoded(method.front_value, 100)} if method.front_parameter else {}
+            parameters = {**front, OTHERS: encoded(others, 0)}
         parts = {
             "method": {
                 "card": method.info.to_json(),
                 "version": method.version,
-                "parameters": {name: encoded(value, max_value) for name, value in method.parameters.items()},
+                "parameters": parameters,
                 **({"code": method.code} if method.code else {}),
             },
             "stream": {
@@ -276,12 +276,20 @@ class RunRecord:
         return _json({"key": self.key, "seed": self.seed, **{name: _json(part) for name, part in parts.items()}})
 
     @classmethod
-    def from_mlflow(
-        cls, params: Mapping[str, str], tags: Mapping[str, str], metrics: Mapping[str, float], **about: Any
-    ) -> "RunRecord":
+    def from_mlflow(cls, tags: Mapping[str, str], metrics: Mapping[str, float], **about: Any) -> "RunRecord":
         """Return the record of a run in MLflow, given its final metrics; `about` are fields such as `run_id`."""
-        fields = _fields_of_json(tags[RECORD]) if RECORD in tags else _fields_of_texts(params, tags, about["run_id"])
-        return cls(**fields, metrics=metrics, error=tags.get(ERROR, ""), parent=tags.get(PARENT, ""), **about)
+        content = json.loads(tags[RECORD])
+        return cls(
+            key=content["key"],
+            seed=content["seed"],
+            method=_method_of(content["method"]),
+            stream=_stream_of(content["stream"]),
+            provenance=_provenance_of(content["provenance"]),
+            metrics=metrics,
+            error=tags.get(ERROR, ""),
+            parent=tags.get(PARENT, ""),
+            **about,
+        )
 
 
 def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | None = None) -> RunRecord:
@@ -303,11 +311,6 @@ def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | N
         name=run.name,
         error=result.error,
     )
-
-
-def _given(parameters: Mapping[str, Any]) -> list[str]:
-    """Return the names of the parameters that have a value."""
-    return [name for name, value in parameters.items() if value is not None]
 
 
 def encoded(value: Any, max_length: int | None = None) -> Any:
@@ -353,38 +356,12 @@ def _comparable_number(value: float) -> float:
     return float(f"{value:.10g}")
 
 
-def from_text(text: str) -> Any:
-    """Return the value whose text an older version recorded."""
-    words = {"None": None, "True": True, "False": False}
-    if text in words:
-        return words[text]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    if text[:1] + text[-1:] in ("()", "[]"):
-        return tuple(from_text(part.strip()) for part in text[1:-1].split(",") if part.strip())
-    return text
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _json(content: Any) -> str:
     return json.dumps(content, allow_nan=False, separators=(",", ":"))
-
-
-def _fields_of_json(text: str) -> dict[str, Any]:
-    content = json.loads(text)
-    return {
-        "key": content["key"],
-        "seed": content["seed"],
-        "method": _method_of(content["method"]),
-        "stream": _stream_of(content["stream"]),
-        "provenance": _provenance_of(content["provenance"]),
-    }
 
 
 @lru_cache(maxsize=4096)
@@ -403,39 +380,3 @@ def _stream_of(text: str) -> StreamRecord:
 @lru_cache(maxsize=256)
 def _provenance_of(text: str) -> Mapping[str, str]:
     return MappingProxyType(json.loads(text))
-
-
-def _fields_of_texts(params: Mapping[str, str], tags: Mapping[str, str], run_id: str) -> dict[str, Any]:
-    """Return the fields of a record of version 0.1.0, in which hyper-parameters and options share one mapping."""
-    shared = {"algorithm", "threshold", "dataset", "seed", *SIZES}
-    parameters = {
-        name: _text_value(text)
-        for name, text in params.items()
-        if name not in shared and not name.startswith("stream_")
-    }
-    name, seed, front_text = (params.get(key, "") for key in ("algorithm", "seed", "threshold"))
-    card = known_method(name, None, _given(parameters) or (["threshold"] if front_text else []))
-    if front_text and parameters.get(card.parameter) is None:  # a parameter of this name shares its text with the front
-        card = card if card.parameter else known_method(name, None, ["threshold"])
-        parameters[card.parameter] = _text_value(front_text)
-    options = {
-        name.removeprefix("stream_"): _text_value(text) for name, text in params.items() if name.startswith("stream_")
-    }
-    sizes = {name: int(params[name]) for name in SIZES if params.get(name, "").isdecimal()}
-    return {
-        "key": tags.get(KEY, run_id),
-        "seed": int(seed) if seed.isdecimal() else 0,
-        "method": MethodRecord(card, parameters=parameters),
-        "stream": StreamRecord(
-            params.get("dataset", ""),
-            tags.get(SOURCE, ""),
-            tags.get(FINGERPRINT, ""),
-            tags.get(PREPARED, ""),
-            options,
-            sizes,
-        ),
-        "provenance": {tag: text for tag, text in tags.items() if tag.startswith(PROVENANCE)},
-    }
-
-
-_text_value = lru_cache(maxsize=65_536)(from_text)

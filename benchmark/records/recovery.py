@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.records.processes import process_is_alive, this_process
 from benchmark.records.store import Store
 from benchmark.records.tracking import StoreError, patiently, sqlite_file, store_lock
@@ -44,7 +44,7 @@ def single_writer_lock(store: Store) -> Iterator[None]:
         lock.release()
 
 
-def mark_dead_runs(store: Store, experiments: Sequence[Experiment]) -> int:
+def mark_dead_runs(store: Store, experiments: Sequence[ExperimentInfo]) -> int:
     """Mark runs and sweeps that a dead process left RUNNING as KILLED, and return the number of runs."""
     marked = 0
     for experiment in experiments:
@@ -57,7 +57,7 @@ def mark_dead_runs(store: Store, experiments: Sequence[Experiment]) -> int:
     return marked
 
 
-def mark_strays(store: Store, experiment: Experiment) -> None:
+def mark_strays(store: Store, experiment: ExperimentInfo) -> None:
     """Mark as KILLED the duplicates that this process left RUNNING on a server because a response was lost."""
     if sqlite_file(store.uri) is not None:
         return

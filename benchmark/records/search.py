@@ -7,7 +7,9 @@ from benchmark.metrics import CURVE_SUFFIX, SIMULATED
 from benchmark.records.content import StoredAggregate
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
-from benchmark.records.tags import AGGREGATE, CONTENT, KIND, PROFILE, SOURCE
+from benchmark.records.tags import AGGREGATE, CONTENT, KIND, PROFILE, RECORD, SOURCE
+from benchmark.records.tracking import note_earlier_runs
+from data_pipelines.support.secrets import without_user
 
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
@@ -21,10 +23,12 @@ MAX_SWEEPS = 100
 
 def read(store: Store, experiments: Collection[str] | None = None) -> Iterator[RunRecord]:
     """Yield the runs of these experiments, by default of all, in the order in which they ended."""
-    for experiment, run in _runs(store, "run", experiments):
+    runs = _runs(store, "run", experiments)
+    readable = [(experiment, run) for experiment, run in runs if RECORD in run.data.tags]
+    note_earlier_runs(without_user(store.uri), len(runs) - len(readable))
+    for experiment, run in readable:
         data, info = run.data, run.info
         yield RunRecord.from_mlflow(
-            data.params,
             data.tags,
             {name: value for name, value in data.metrics.items() if _is_final(name, value)},
             run_id=info.run_id,

@@ -16,21 +16,9 @@ from uuid import uuid4
 
 from benchmark.metrics import CURVE_SUFFIX
 from benchmark.records.content import StoredAggregate
-from benchmark.records.record import PROVENANCE, RunRecord
-from benchmark.records.tags import (
-    AGGREGATE,
-    CONTENT,
-    ERROR,
-    FINGERPRINT,
-    KEY,
-    KIND,
-    PARENT,
-    PREPARED,
-    PROFILE,
-    RECORD,
-    SOURCE,
-)
-from benchmark.records.tracking import StoreError
+from benchmark.records.record import RunRecord
+from benchmark.records.tags import AGGREGATE, CONTENT, ERROR, KIND, PARENT, PROFILE, RECORD
+from benchmark.records.tracking import StoreError, note_earlier_runs
 
 if TYPE_CHECKING:
     from benchmark.records.content import DatasetContent, RunContent
@@ -53,6 +41,7 @@ SWEEPS = (
 FINISHED = (
     "select e.name from runs r join experiments e on e.experiment_id = r.experiment_id "
     f"join tags t on t.run_uuid = r.run_uuid and t.key = '{KIND}' and t.value = 'run' "
+    f"join tags c on c.run_uuid = r.run_uuid and c.key = '{RECORD}' "
     f"where r.status = 'FINISHED' and {ACTIVE} and e.lifecycle_stage = 'active'"
 )
 STILL_RUNNING = (
@@ -68,13 +57,6 @@ AGGREGATES = (
 )
 METRICS = f"select run_uuid, key, value from latest_metrics where is_nan = 0 and key not like '%{CURVE_SUFFIX}'"
 RECORDS = f"select run_uuid, key, value from tags where key in ('{RECORD}', '{ERROR}', '{PARENT}')"
-WITHOUT_RECORD = f"run_uuid not in (select run_uuid from tags where key = '{RECORD}')"
-OLD_TAGS = (
-    f"select run_uuid, key, value from tags where {WITHOUT_RECORD} "
-    f"and (key in ('{KEY}', '{SOURCE}', '{FINGERPRINT}', '{PREPARED}') "
-    f"or {' or '.join(f'''key like '{prefix}%' ''' for prefix in PROVENANCE)})"
-)
-OLD_PARAMETERS = f"select run_uuid, key, value from params where {WITHOUT_RECORD}"
 INSERTED = {
     "runs": (
         *("run_uuid", "name", "source_type", "source_name", "entry_point_name", "user_id", "status", "start_time"),
@@ -99,9 +81,6 @@ SECONDS_TO_WAIT_FOR_A_READ = 30.0
 SAMPLED_ROWS = 1000
 SECONDS_TO_WAIT_FOR_STATISTICS = 2.0
 
-Texts = dict[str, dict[str, str]]
-"""Parameters or tags of each run, by its id."""
-
 
 def read(
     file: Path, experiments: Collection[str] | None = None, metrics_read: Sequence[str] | None = None
@@ -114,17 +93,13 @@ def read(
     if not rows:
         return
     tags = _by_run(file, RECORDS)
-    params: Texts = {}
-    if any(RECORD not in tags.get(row[0], {}) for row in rows):
-        params = _by_run(file, OLD_PARAMETERS)
-        for run_id, texts in _by_run(file, OLD_TAGS).items():
-            tags.setdefault(run_id, {}).update(texts)
     only = "" if metrics_read is None else f" and key in ({_marks(metrics_read)})"
     metrics = _by_run(file, METRICS + only, metrics_read or ())
-    for run_id, experiment, status, ended, artifact_uri, name in sorted(rows, key=lambda row: (row[3], row[0])):
+    readable = [row for row in rows if RECORD in tags.get(row[0], {})]
+    note_earlier_runs(str(file), len(rows) - len(readable))
+    for run_id, experiment, status, ended, artifact_uri, name in sorted(readable, key=lambda row: (row[3], row[0])):
         yield RunRecord.from_mlflow(
-            params.get(run_id, {}),
-            tags.get(run_id, {}),
+            tags[run_id],
             metrics.get(run_id, {}),
             run_id=run_id,
             experiment=experiment,

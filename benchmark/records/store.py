@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from benchmark.metrics import curve_names
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.plan import Run
 from benchmark.records.content import DatasetContent, RunContent, local_folder, write_files, write_through_client
 from benchmark.records.processes import this_process
@@ -79,7 +79,7 @@ class Store:
             if not token:
                 return runs
 
-    def experiment_id(self, experiment: Experiment) -> str:
+    def experiment_id(self, experiment: ExperimentInfo) -> str:
         """Return the id of an MLflow experiment, which is created if it does not exist."""
         if experiment.name not in self._ids:
             existing = self.find(experiment.name)
@@ -91,7 +91,7 @@ class Store:
             self._ids[experiment.name] = self._create(experiment) if existing is None else existing.experiment_id
         return self._ids[experiment.name]
 
-    def begin_sweep(self, experiment: Experiment, profile: str, runs: int) -> str:
+    def begin_sweep(self, experiment: ExperimentInfo, profile: str, runs: int) -> str:
         """Create the parent run of a sweep and return its id."""
         experiment_id = self.experiment_id(experiment)
         tags = {
@@ -130,7 +130,7 @@ class Store:
 
         return chart_link(without_user(self.uri), self._ids[OVERVIEW], mode="TABLE")
 
-    def record(self, parent: str, experiment: Experiment, run: Run, outcome: "RunResult") -> str:
+    def record(self, parent: str, experiment: ExperimentInfo, run: Run, outcome: "RunResult") -> str:
         """Write one finished or failed run. It is complete before it counts."""
         commit = {COMMIT: self._sweep_tags[COMMIT]} if COMMIT in self._sweep_tags else {}
         record = record_of(run, outcome, {**(outcome.provenance or provenance()), **commit, **experiment.tags})
@@ -201,7 +201,7 @@ class Store:
             patiently(self.uri, lambda: self.client.download_artifacts(run_id, "", folder))
             files = {path.name: path.read_bytes() for path in Path(folder).rglob("*.parquet")}
         tags = run.data.tags
-        recorded = RunRecord.from_mlflow(run.data.params, tags, {}, run_id=run_id, experiment="").provenance
+        recorded = RunRecord.from_mlflow(tags, {}, run_id=run_id, experiment="").provenance
         return RunResult(
             run.info.start_time / 1000,
             run.info.end_time / 1000,
@@ -216,7 +216,7 @@ class Store:
     def _run_tags(
         self,
         parent: str,
-        experiment: Experiment,
+        experiment: ExperimentInfo,
         run: Run,
         outcome: "RunResult",
         record: RunRecord,
@@ -247,8 +247,6 @@ class Store:
             tags[PREPARED] = prepared
         if outcome.error:
             tags[ERROR] = stored_error(outcome.error, MAX_TAG)
-        if RECORD not in record_tag:
-            tags |= record.provenance
         return storable_texts({**tags, **record_tag})
 
     def find(self, name: str) -> "MlflowExperiment | None":
@@ -279,7 +277,7 @@ class Store:
         self._was_reached = True
         return answer
 
-    def _create(self, experiment: Experiment) -> str:
+    def _create(self, experiment: ExperimentInfo) -> str:
         file = sqlite_file(self.uri)
         location = None if file is None else (file.parent / ARTIFACTS / experiment.name).as_uri()
         tags = {

@@ -27,10 +27,10 @@ FINGERPRINT = "fedbandit.fingerprint"
 """The fingerprint of the stream."""
 
 PREPARED = "fedbandit.prepared"
-"""The fingerprint of the prepared data set behind the stream; simulations and older runs have none."""
+"""The fingerprint of the prepared data set behind the stream; simulations have none."""
 
 RECORD = "fedbandit.record"
-"""The record of a run as JSON; see `records/record.py`. Runs of version 0.1.0 have none."""
+"""The record of a run as JSON; see `records/record.py`."""
 
 ERROR = "fedbandit.error"
 """The error of a failed run, in one line."""

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -39,6 +40,10 @@ ADDED_BY_SQLITE = ("-journal", "-wal", "-shm")
 Result = TypeVar("Result")
 
 
+_with_earlier_runs: set[str] = set()
+"""The stores that were reported by `note_earlier_runs`."""
+
+
 class StoreError(OSError):
     """The store cannot be reached, read or written; the message is one line."""
 
@@ -51,6 +56,18 @@ def switch_off_telemetry() -> None:
 def tracking_uri() -> str:
     """Return where records go: `MLFLOW_TRACKING_URI`, or a SQLite file in the working directory."""
     return os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
+
+
+def note_earlier_runs(store: str, count: int) -> None:
+    """Print once per store how many runs have no record that can be read, and what to do."""
+    if count and store not in _with_earlier_runs:
+        _with_earlier_runs.add(store)
+        runs = (
+            "1 run of an earlier development version is"
+            if count == 1
+            else (f"{count:,} runs of an earlier development version are")
+        )
+        print(f"{store}: {runs} left out; to have such results, run the experiments again", file=sys.stderr)
 
 
 def sqlite_file(uri: str) -> Path | None:

@@ -22,7 +22,7 @@ from benchmark.records.reader import experiments_with_runs, read
 from benchmark.records.record import RunRecord
 from benchmark.records.recovery import single_writer_lock
 from benchmark.records.store import Store
-from benchmark.records.tags import KIND
+from benchmark.records.tags import KIND, RECORD
 from benchmark.records.tracking import StoreError, absolute_uri, patiently, sqlite_file, tracking_uri
 from benchmark.results.frames import latest_runs
 from benchmark.results.results import Results, results_of
@@ -71,10 +71,8 @@ def shown_records(records: Iterable[RunRecord], folder: Path | None = None) -> t
 def _labels(records: Iterable[RunRecord], folder: Path) -> list[str]:
     """Return a sentence per data set that is generated or differs from the published one."""
     sources = {record.stream.name: record.stream.source for record in records if not record.stream.is_simulated}
-    labels = {
-        name: data_label(name, source, _manifest(folder / name, source)) for name, source in sorted(sources.items())
-    }
-    return [f"{name}: {label}" for name, label in labels.items() if label]
+    labels = {name: data_label(source, _manifest(folder / name, source)) for name, source in sorted(sources.items())}
+    return [label.of(name) for name, label in labels.items() if label]
 
 
 def _manifest(folder: Path, source: str) -> dict[str, object] | None:
@@ -213,9 +211,9 @@ def _archived(store: Store) -> list[RunRecord]:
                     [experiment_id], f"tags.`{KIND}` = 'run'", ViewType.DELETED_ONLY, 1000, page_token=token
                 ),
             )
-            for run in page:
+            for run in (run for run in page if RECORD in run.data.tags):
                 about = {"run_id": run.info.run_id, "experiment": name, "status": run.info.status}
-                records.append(RunRecord.from_mlflow(run.data.params, run.data.tags, run.data.metrics, **about))
+                records.append(RunRecord.from_mlflow(run.data.tags, run.data.metrics, **about))
             token = page.token
             if not token:
                 break

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from algorithms.hyperparameters import number_text
 from benchmark.metrics import CURVE_SUFFIX, curve_names, curves_to_show, metric
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import ExperimentInfo
 from benchmark.records.content import RunContent, StoredAggregate
 from benchmark.records.data_identity import earlier_code_sentences, split_by_code
 from benchmark.records.provenance import sweep_tags
@@ -63,9 +63,8 @@ Bands = dict[str, tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.flo
 """Steps, means, and the ends of the 95 % intervals, by metric."""
 
 
-def overview_experiment() -> Experiment:
-    """Return the experiment whose runs are the lines; it has no streams and methods of its own."""
-    return Experiment.model_construct(name=OVERVIEW, title=TITLE, description=DESCRIPTION)
+OVERVIEW_INFO = ExperimentInfo(OVERVIEW, TITLE, DESCRIPTION)
+"""The experiment whose runs are the lines."""
 
 
 def update_pages(
@@ -266,7 +265,7 @@ def _write_overview(store: Store, lines: Sequence[Line], stored: Mapping[str, Se
     found = store.find(OVERVIEW)
     if not changed or (found is not None and found.lifecycle_stage != "active"):  # somebody deleted it
         return
-    experiment_id = store.experiment_id(overview_experiment())
+    experiment_id = store.experiment_id(OVERVIEW_INFO)
     for line in changed:
         same = stored.get(line.experiment, ())
         tags = {

@@ -6,16 +6,16 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from benchmark.metrics import Metric, objective
-from benchmark.records.data_identity import data_versions, split_by_code
+from benchmark.records.data_identity import split_by_code
 from benchmark.records.record import SIZES, RunRecord, encoded
 from benchmark.records.stream_names import dataset_label, stream_name
 from benchmark.results.frames import COST, cost, means, setting_texts
-from data_pipelines.data_label import LABELS, data_label
+from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest
 
 LOG_COMMUNICATION = "log10 of communication"
@@ -46,7 +46,7 @@ class Setting:
     stream: str
     runs: tuple[RunRecord, ...]
     run_ids: tuple[str, ...]
-    label: str = ""
+    label: DataLabel = field(default_factory=DataLabel)
 
     @property
     def first(self) -> RunRecord:
@@ -66,8 +66,7 @@ class Setting:
     @property
     def data(self) -> str:
         """The name of its stream for people, with the kind of the warning."""
-        kind = next((kind for kind in LABELS if self.label.startswith(kind)), "")
-        return self.stream + (f" ({kind})" if kind else "")
+        return self.stream + (f" ({self.label.kind})" if self.label.kind else "")
 
     @property
     def objective(self) -> Metric:
@@ -207,14 +206,14 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     """
     records, _ = split_by_code(records)
     groups: dict[str, list[RunRecord]] = defaultdict(list)
-    for record, version in zip(records, data_versions(records), strict=True):
-        groups[setting_key(record, version)].append(record)
+    for record in records:
+        groups[setting_key(record)].append(record)
     examples = {key: runs[0] for key, runs in groups.items()}
     names = [stream_name(run.stream) for run in examples.values()]
     texts = dict(zip(examples, setting_texts([*examples.values()], names, hidden=SIZES), strict=True))
     streams = _streams(examples)
     settings = []
-    labels: dict[tuple[str, str, str], str] = {}
+    labels: dict[tuple[str, str, str], DataLabel] = {}
     for key, runs in groups.items():
         latest = {run.seed: run for run in runs}
         data = (runs[-1].stream.name, runs[-1].stream.source, runs[-1].stream.prepared)
@@ -225,11 +224,11 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     return settings
 
 
-def setting_key(record: RunRecord, data_version: str) -> str:
+def setting_key(record: RunRecord) -> str:
     """Return a key that is equal for runs on the same data that only differ in their seed, for the same purpose."""
     stream, method = record.stream, record.method
     return _digest(
-        [stream_name(stream), stream.source, data_version, method.name, record.purpose]
+        [stream_name(stream), stream.source, stream.prepared, method.name, record.purpose]
         + [[name, _plain(value)] for name, value in record.configuration.items()]
     )
 
@@ -239,9 +238,9 @@ def metric_name(metric: Metric) -> str:
     return NOT_IN_NAMES.sub("", metric.label).strip()
 
 
-def label_of(name: str, source: str, prepared: str) -> str:
+def label_of(name: str, source: str, prepared: str) -> DataLabel:
     """Return the warning to show with results on these data; empty if they are official and complete."""
-    return data_label(name, source, _manifest(name, prepared))
+    return data_label(source, _manifest(name, prepared))
 
 
 def _manifest(name: str, prepared: str) -> dict[str, Any] | None:

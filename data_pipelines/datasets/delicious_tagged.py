@@ -48,10 +48,8 @@ DATA_SET = DataSet(
     citation=delicious.DATA_SET.citation,
     published=None,
     published_rows={TAGS: 53_388, TAGGED: 437_593},
-    remarks=(
-        "The paper's Table 2 has 1,847 users and 99,246 interactions.",
-        "A URL's words are the tags of the events that are its positives: a leak, as in the paper.",
-    ),
+    remarks=("The paper's Table 2 has 1,847 users and 99,246 interactions.",),
+    leak="A URL's words are the tags of the events that are its positives: a leak, as in the paper.",
     parameters={"least_tag_uses": 10},
     groups="tens",
     read=read,

@@ -71,7 +71,7 @@ DATA_SET = DataSet(
     citation=lastfm.DATA_SET.citation,
     published=Counts(users=1_892, items=12_523, interactions=96_733),
     published_rows={TAGS: 11_946, TAGGED: 186_479},
-    remarks=("An artist's words are the tags of the events that are its positives: a leak, as in the paper.",),
+    leak="An artist's words are the tags of the events that are its positives: a leak, as in the paper.",
     read=read,
     reduction="svd",
     stream_defaults={"order": "shuffled", "scaling": "pca"},

@@ -33,5 +33,6 @@ DATA_SET = replace(
         "Half of the users take part, always the same half. An artist's words are the tags of the other half: no leak. "
         "Compare with lastfm-tagged-own-words, which has the same events.",
     ),
+    leak="",
     read=read,
 )

@@ -32,9 +32,9 @@ DATA_SET = replace(
     label="LastFM, half of the users, their own words included",
     packages=(replace(lastfm_tagged.DATA_SET.packages[0], read=read_package),),
     published=PUBLISHED,
-    remarks=(
+    leak=(
         "Half of the users take part, always the same half. An artist's words are the tags of all users: a leak. "
-        "Compare with lastfm-tagged-other-words, which has the same events.",
+        "Compare with lastfm-tagged-other-words, which has the same events."
     ),
     read=read,
 )

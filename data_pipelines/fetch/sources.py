@@ -15,7 +15,8 @@ from data_pipelines.support.files import locked
 from data_pipelines.support.secrets import shown_address, without_user
 
 ARCHIVES, STAND_INS = "archives", "stand-ins"
-GENERATED = "generated"
+GENERATED: dict[Size | None, str] = {"full": "generated, full size", "small": "generated, small size"}
+"""The origin of a stand-in of each size, as the manifest states it."""
 OFFLINE = "not tried: --offline or FEDBANDIT_OFFLINE forbids network access"
 
 
@@ -108,7 +109,7 @@ def _generated(data_set: DataSet, folder: Path, size: Size) -> ArchiveSource:
             generate_archive(target, data_set.stand_in, size)
         return target
 
-    return ArchiveSource(f"stand-in ({size})", f"{GENERATED}, {size} size", fetch, is_ours=True)
+    return ArchiveSource(f"stand-in ({size})", GENERATED[size], fetch, is_ours=True)
 
 
 def _path_in(mirror: str, archive: str) -> Path:

@@ -1,6 +1,7 @@
 """Descriptions of items: by words, by the users who took them (co-occurrence), or by their identity (one-hot)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,24 +11,31 @@ from data_pipelines.own_data.table import Column
 from data_pipelines.prepare.prepared import MAX_DIMENSION
 from data_pipelines.prepare.words import WordCounts, count_words, split_into_words
 
-REMARKS = {
-    "words": (),
-    "co-occurrence": (
+
+@dataclass(frozen=True)
+class FeatureKind:
+    """A way of describing items: in a profile, as a remark in a manifest, and how it leaks what is predicted."""
+
+    profile: str
+    remark: str = ""
+    leak: str = ""
+
+
+KINDS = {
+    "words": FeatureKind("words of the items: TF-IDF, principal components"),
+    "co-occurrence": FeatureKind(
+        "co-occurrence: TF-IDF over the users' baskets, principal components; made of the same interactions as the "
+        "rewards (a leak)",
         "Features are made of co-occurrence: TF-IDF over the users' baskets, reduced to principal components.",
         "Features were made of the same interactions that are predicted: a leak. Rewards are therefore too high, and "
         "do not show what to expect on new interactions. To avoid it, describe the items by words (--items FILE, "
         "--words-column NAME), or use --features one-hot.",
     ),
-    "one-hot": ("Features are one-hot: each item has its own dimension, so one item reveals nothing about another.",),
+    "one-hot": FeatureKind(
+        "one-hot: one dimension per item",
+        "Features are one-hot: each item has its own dimension, so one item reveals nothing about another.",
+    ),
 }
-"""The description of features in a manifest."""
-SHORT_REMARKS = {
-    "words": "words of the items: TF-IDF, principal components",
-    "co-occurrence": "co-occurrence: TF-IDF over the users' baskets, principal components; made of the same "
-    "interactions as the rewards (a leak)",
-    "one-hot": "one-hot: one dimension per item",
-}
-"""The description of features in a profile."""
 
 
 def words_of_texts(texts: Sequence[str]) -> WordCounts:

@@ -299,7 +299,7 @@ class _Reader:
             repeats_are_kept=self._options.repeats == "keep",
             times=times.description(contents.times),
             positive_from=self._options.positive_from,
-            features=item_features.SHORT_REMARKS[self._features],
+            features=item_features.KINDS[self._features].profile,
             decimal=self._decimal,
             problems=self._problems,
         )

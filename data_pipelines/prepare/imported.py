@@ -1,12 +1,13 @@
 """Import your own data: from a table of interactions, CSV or Parquet, to a prepared data set like the others."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from data_pipelines.catalogue import data_set_names
-from data_pipelines.own_data.item_features import REMARKS
+from data_pipelines.catalogue import data_set_names, data_sets
+from data_pipelines.own_data.item_features import KINDS
 from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.own_data.profile import Profile
 from data_pipelines.own_data.read import OwnData, read_own_data
@@ -117,7 +118,7 @@ def _members(path: Path, options: ImportOptions) -> dict[str, str]:
 
 def _about(name: str, members: dict[str, str], own_data: OwnData, options: ImportOptions) -> dict[str, Any]:
     """Return the fields of the manifest on name, source, hashes, parameters and licence."""
-    contents = own_data.contents
+    contents, features = own_data.contents, KINDS[own_data.features]
     return {
         "name": name,
         "source": "imported",
@@ -129,7 +130,7 @@ def _about(name: str, members: dict[str, str], own_data: OwnData, options: Impor
         "rows": {"observed": dict(contents.rows), "published": {}},
         "differences": [],
         "notes": list(contents.notes),
-        "remarks": list(REMARKS[own_data.features]),
+        "remarks": [text for text in (features.remark, features.leak) if text],
         "parameters": {"columns": own_data.columns, **_further_parameters(own_data, options)},
         "groups": "quantiles",
         "licence": "of the user",
@@ -148,6 +149,14 @@ def _further_parameters(own_data: OwnData, options: ImportOptions) -> dict[str, 
         "formats": (own_data.formats, {}),
     }
     return {key: value for key, (value, default) in parameters.items() if value != default}
+
+
+def leak_of(manifest: Mapping[str, Any]) -> str:
+    """Return the remark on features that are made of what is predicted; empty if they are not."""
+    if manifest["source"] == "imported":
+        return KINDS[manifest["parameters"].get("features", "words")].leak
+    declared = data_sets().get(manifest["name"])
+    return "" if declared is None else declared.leak
 
 
 def _reserved_names() -> tuple[str, ...]:

@@ -35,7 +35,23 @@ DEFAULT_ARMS = 25
 
 
 class NotPreparedError(ValueError):
-    """Raised for a missing or damaged data set; the message explains how to prepare it."""
+    """Raised for a missing or damaged data set: the `reason`, and the `advice` on how to prepare it."""
+
+    def __init__(self, reason: str, name: str = "", advice: str = "") -> None:
+        super().__init__(reason, name, advice)
+        self.reason, self.advice = reason, advice or f"run: fedbandit data {name}"
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.advice}"
+
+
+@dataclass(frozen=True)
+class DataSetState:
+    """The state of a data set: a text, its source (empty if it is not ready), and whether nothing of it is there."""
+
+    text: str
+    source: str = ""
+    is_absent: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,7 +167,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     for file, expected in manifest["arrays"].items():
         path = folder / Path(file).name
         if not path.is_file() or sha256_of(path) != expected:
-            raise NotPreparedError(f"{path} is missing or damaged; run: fedbandit data {folder.name}")
+            raise NotPreparedError(f"{path} is missing or damaged", folder.name)
     return manifest
 
 
@@ -163,13 +179,13 @@ def read_sealed_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads(content.decode())
         dict(manifest["arrays"])
     except FileNotFoundError:
-        raise NotPreparedError(f"{name} is not prepared; run: fedbandit data {name}") from None
+        raise NotPreparedError(f"{name} is not prepared", name) from None
     except (ValueError, KeyError, TypeError) as error:
-        raise NotPreparedError(f"{folder / MANIFEST} is damaged ({error}); run: fedbandit data {name}") from None
+        raise NotPreparedError(f"{folder / MANIFEST} is damaged ({error})", name) from None
     if SEAL not in manifest or manifest.get("pipeline_version") != PIPELINE_VERSION:
-        raise NotPreparedError(f"{name} was prepared by a different version; run: fedbandit data {name}")
+        raise NotPreparedError(f"{name} was prepared by a different version", name)
     if content != manifest_bytes(sealed(manifest)):
-        raise NotPreparedError(f"{folder / MANIFEST} is damaged (its hash is wrong); run: fedbandit data {name}")
+        raise NotPreparedError(f"{folder / MANIFEST} is damaged (its hash is wrong)", name)
     return dict(manifest)
 
 
@@ -189,7 +205,7 @@ def open_prepared(name: str, folder: Path | None = None) -> Prepared:
         if key != "ratings" or f"{key}.npy" in manifest["arrays"]
     }
     if read_manifest(folder) != manifest:
-        raise NotPreparedError(f"{name} changed on disk while being read; re-run the command")
+        raise NotPreparedError(f"{name} changed on disk while being read", advice="re-run the command")
     return Prepared(manifest, **arrays)
 
 
@@ -199,16 +215,18 @@ def prepared_names(folder: Path | None = None) -> list[str]:
     return sorted(path.parent.name for path in root.glob(f"[!.]*/{MANIFEST}"))
 
 
-def data_set_states() -> dict[str, str]:
-    """Return the status of every data set: source and size, or the reason it is not ready."""
+def data_set_states() -> dict[str, DataSetState]:
+    """Return the state of every data set: source and size, or the reason why it is not ready."""
     states = {}
-    for name in sorted({*data_set_names(), *prepared_names()}):
+    prepared = prepared_names()
+    for name in sorted({*data_set_names(), *prepared}):
         try:
             manifest = read_manifest(data_folder() / name)
-            counts = manifest["counts"]["observed"]
-            source = str(manifest["source"])
-            label = "" if source == "stand-in" else data_label(name, source, manifest)  # the source already says so
-            states[name] = f"ready, {source}, {counts['interactions']:,} interactions" + (f", {label}" if label else "")
         except NotPreparedError as error:
-            states[name] = str(error)
+            states[name] = DataSetState(str(error), is_absent=name not in prepared)
+            continue
+        source, label = str(manifest["source"]), data_label(str(manifest["source"]), manifest)
+        text = f"ready, {source}, {manifest['counts']['observed']['interactions']:,} interactions"
+        is_shown = label and source != "stand-in"  # the source already says so
+        states[name] = DataSetState(f"{text}, {label}" if is_shown else text, source)
     return states

@@ -15,13 +15,24 @@ from data_pipelines.support.files import locked, sha256_of
 
 
 @dataclass(frozen=True)
+class FailedSource:
+    """A source that could not be used, and the reason."""
+
+    label: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.reason})"
+
+
+@dataclass(frozen=True)
 class PreparationResult:
     """The result for one data set: its manifest if it is ready, and the sources that failed before."""
 
     data_set: DataSet
     path: Path
     manifest: Mapping[str, Any] | None
-    tried: tuple[str, ...] = ()
+    tried: tuple[FailedSource, ...] = ()
     was_prepared_before: bool = False
 
 
@@ -46,22 +57,22 @@ def make_ready(
         if not options.force:
             _report_damage(folder)
         from_package = None if options.force else _matching_manifest(folder, all_parameters, options)
-        tried: list[str] = []
+        tried: list[FailedSource] = []
         for source in sources_of(data_set, options, {} if dead_hosts is None else dead_hosts):
             if from_package is not None and not source.replaces_package:
                 return PreparationResult(data_set, folder, from_package, tuple(tried), was_prepared_before=True)
             try:
                 path = source.fetch()
                 if path is None:
-                    tried.append(f"{source.label} (not found)")
+                    tried.append(FailedSource(source.label, "not found"))
                     continue
                 print(f"{name}: preparing from {source.label}", file=sys.stderr)
                 manifest = _prepare_from(data_set, source, path, all_parameters, folder)
                 return PreparationResult(data_set, folder, manifest, tuple(tried))
             except (ValueError, OSError) as error:
-                tried.append(f"{source.label} ({error})")
+                tried.append(FailedSource(source.label, str(error)))
         if _holds_stand_in(folder):
-            tried.append(f"{folder} (a stand-in, but real data was requested)")
+            tried.append(FailedSource(str(folder), "a stand-in, but real data was requested"))
     return PreparationResult(data_set, folder, None, tuple(tried))
 
 
@@ -86,7 +97,7 @@ def _report_damage(folder: Path) -> None:
         if folder.exists():
             read_manifest(folder)
     except NotPreparedError as error:
-        print(f"{str(error).partition('; run:')[0]}; preparing it again", file=sys.stderr)
+        print(f"{error.reason}; preparing it again", file=sys.stderr)
 
 
 def _all_parameters(data_set: DataSet, parameters: Mapping[str, float], dimension: int) -> dict[str, float]:
@@ -114,8 +125,7 @@ def _matching_manifest(
         return None
     if manifest["parameters"] != parameters:
         return None
-    is_generated = str(manifest["origin"]).startswith(GENERATED)
-    if is_generated and manifest["origin"] != f"{GENERATED}, {options.stand_in} size":
+    if manifest["origin"] in GENERATED.values() and manifest["origin"] != GENERATED.get(options.stand_in):
         return None
     return manifest
 
@@ -158,7 +168,7 @@ def _prepare_from(
         "rows": {"observed": dict(contents.rows), "published": dict(data_set.published_rows)},
         "differences": [] if is_stand_in else differences(data_set, contents),
         "notes": list(contents.notes),
-        "remarks": list(data_set.remarks),
+        "remarks": [*data_set.remarks, *filter(None, [data_set.leak])],
         "parameters": {key: value for key, value in parameters.items() if key != "dimension"},
         "groups": data_set.groups,
         "licence": data_set.licence,

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from data_pipelines.data_set import Counts
-from data_pipelines.prepare.readiness import PreparationResult
+from data_pipelines.prepare.readiness import FailedSource, PreparationResult
 from data_pipelines.support.text import WIDTH, aligned, wrapped
 
 HEADER = ("data set", "source", "users", "items", "interactions")
@@ -42,23 +42,24 @@ def missing_data_help(result: PreparationResult, folder: Path) -> str:
 
 def tried_lines(results: Iterable[PreparationResult]) -> list[str]:
     """Return the sources that failed, each once, with the data sets for which it was tried."""
-    names: dict[str, list[str]] = {}
+    names: dict[FailedSource, list[str]] = {}
     for result in results:
-        for text in result.tried:
-            names.setdefault(text, []).append(result.data_set.name)
+        for source in result.tried:
+            names.setdefault(source, []).append(result.data_set.name)
     lines = []
-    for text, data_sets in names.items():
-        lines += [*_tried([f"tried {text}"]), *_wrapped(f"for {', '.join(data_sets)}", "    ")]
+    for source, data_sets in names.items():
+        lines += [*_tried([source], "tried "), *_wrapped(f"for {', '.join(data_sets)}", "    ")]
     return lines
 
 
-def _tried(texts: Iterable[str], indent: str = "") -> list[str]:
+def _tried(sources: Iterable[FailedSource], start: str) -> list[str]:
     """Return one line per source; the reason for its failure follows on the next lines if it does not fit."""
     lines = []
-    for text in texts:
-        source, _, reason = text.partition(" (")
-        is_short = len(indent + text) <= WIDTH
-        lines += [indent + text] if is_short else [indent + source, *_wrapped(f"({reason}", f"{indent}    ")]
+    for source in sources:
+        is_short = len(f"{start}{source}") <= WIDTH
+        indent = " " * (len(start) - len(start.lstrip()) + 4)
+        reason = [] if is_short else _wrapped(f"({source.reason})", indent)
+        lines += [f"{start}{source}" if is_short else f"{start}{source.label}", *reason]
     return lines
 
 

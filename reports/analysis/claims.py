@@ -18,7 +18,7 @@ from benchmark.statistics.verdicts import (
     verdict_on_number,
     verdicts_on_directions,
 )
-from data_pipelines.data_label import LABELS
+from data_pipelines.data_label import DataLabel
 from reports.analysis.directions import ABOUT_DATA, Evidence, check_direction, used_settings
 from reports.analysis.users import group_totals
 from reports.drawing.labels import algorithm_label, dataset_label, front_text
@@ -31,9 +31,9 @@ from reports.read.tuned import TunedSetting, tuned_experiment, tuned_settings
 STAND_IN, RECONSTRUCTED = "stand-in data", "reconstructed data"
 
 
-def data_caveat(label: str) -> str:
-    """Return the first words of a data label, which say what the data are; empty for official and complete data."""
-    return next((kind.lower() for kind in LABELS if label.startswith(kind)), "")
+def data_caveat(label: DataLabel) -> str:
+    """Return what data with a label are, in lower case; empty for official and complete data."""
+    return label.kind.lower() if label.kind else ""
 
 
 DIRECTION, NUMBER, COUNT, TABLE_2 = "direction", "number", "count", "Table 2"

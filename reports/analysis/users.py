@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from data_pipelines.activity_groups import ActivityGroup, group_users
 from data_pipelines.prepare.features import scale
 from data_pipelines.prepare.prepared import Prepared
-from reports.read.context import Context, made_from
+from reports.read.context import Context
 from reports.read.results import Results
 
 EXPERIMENT = "user_groups"
@@ -44,7 +44,7 @@ def _read(runs: pd.DataFrame, dataset: str, results: Results, context: Context) 
     parts = []
     if prepared is not None:
         groups = groups_of(prepared)
-        for run in runs[made_from(runs, prepared.manifest)].itertuples(index=False):
+        for run in runs[runs["prepared"] == prepared.manifest["fingerprint"]].itertuples(index=False):
             try:
                 clients = results.client_totals(str(run.run_id))
             except (OSError, ValueError) as error:

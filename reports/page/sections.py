@@ -9,7 +9,7 @@ import pandas as pd
 
 from benchmark.plan.experiment import experiment_names
 from benchmark.statistics.intervals import number_of_seeds
-from data_pipelines.data_label import is_about_different_data
+from data_pipelines.data_label import DataLabel
 from reports.drawing.figure import Figure
 from reports.drawing.labels import dataset_label
 from reports.page.answer import short_names
@@ -221,7 +221,8 @@ def headline(results: Results) -> list[tuple[str, str]]:
 def remarks(results: Results, context: Context) -> list[tuple[str, bool]]:
     """Return what readers must know about the data first, and whether it is a warning: these come first."""
     texts = [*context.labels(results.all_runs), *results.left_out_sentences()]
-    return sorted(((text, is_about_different_data(text)) for text in texts), key=lambda remark: not remark[1])
+    remarks = ((text, isinstance(text, DataLabel) and text.is_warning) for text in texts)
+    return sorted(remarks, key=lambda remark: not remark[1])
 
 
 def _versions(results: Results) -> Section:

@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 
 from benchmark.plan.experiment import experiment_names
-from benchmark.records.data_identity import stream_fingerprints
-from data_pipelines.data_label import data_label, grouped_labels
+from data_pipelines.data_label import DataLabel, data_label, grouped_labels
 from data_pipelines.prepare.prepared import NotPreparedError, Prepared, data_folder, open_prepared, read_manifest
 from reports.read.experiment_files import fallback_label
 from reports.read.results import Results
@@ -47,11 +46,9 @@ class Context:
             try:
                 manifest = read_manifest(self.folder / str(name))
             except NotPreparedError as error:
-                self.note_absent(
-                    f"{str(error).partition('; run:')[0]}: tables and figures that need the data are omitted"
-                )
+                self.note_absent(f"{error.reason}: tables and figures that need the data are omitted")
                 continue
-            if made_from(runs, manifest).any():
+            if (runs["prepared"] == manifest["fingerprint"]).any():
                 manifests[str(name)] = manifest
             else:
                 self.note_absent(f"the prepared data set {name} is not the one used by the runs; it is ignored")
@@ -67,10 +64,10 @@ class Context:
         """Treat data sets as not available although their manifests are known."""
         self._opened.update(dict.fromkeys(names))
 
-    def label(self, dataset: str, source: str) -> str:
+    def label(self, dataset: str, source: str) -> DataLabel:
         """Return the label to show with every result on these data; see `data_label`."""
         manifest = self.manifests.get(dataset)
-        return data_label(dataset, source, manifest if manifest and manifest["source"] == source else None)
+        return data_label(source, manifest if manifest and manifest["source"] == source else None)
 
     def labels(self, runs: pd.DataFrame) -> tuple[str, ...]:
         """Return the labels of all data used by these runs, each with the name of its data set, and of fallbacks."""
@@ -98,14 +95,3 @@ def make_context(results: Results, folder: Path | None = None, experiments: Iter
     """
     names = tuple(experiments) or tuple(sorted({*experiment_names(), *results.experiments()}))
     return Context(data_folder() if folder is None else folder, results.all_runs, names)
-
-
-def made_from(runs: pd.DataFrame, manifest: Mapping[str, Any]) -> "pd.Series[bool]":
-    """Return for each run whether it used this prepared data set, by its tag or else the fingerprint of its stream."""
-    prepared = str(manifest["fingerprint"])
-    columns = runs[["prepared", "seed", "arms", "dimension", "fingerprint"]].itertuples(index=False)
-    matches = [
-        tag == prepared if tag else stream in stream_fingerprints(prepared, seed, arms, dimension)
-        for tag, seed, arms, dimension, stream in columns
-    ]
-    return pd.Series(matches, index=runs.index, dtype=bool)

@@ -24,7 +24,6 @@ from benchmark.records.data_identity import (
     describe_data,
     earlier_code_sentences,
     fingerprints_prepared_now,
-    is_made_from,
     left_out_sentences,
     split_by_code,
     split_by_data,
@@ -307,7 +306,7 @@ def _left_out(others: Iterable[RunRecord]) -> pd.DataFrame:
 def _unless_on_other_data(records: Iterable[RunRecord], prepared: Mapping[str, str]) -> list[RunRecord]:
     """Drop runs, including failed ones, that are known to have used data other than the currently prepared data."""
     pairs = [(record, prepared.get(record.stream.name)) for record in records]
-    return [record for record, fingerprint in pairs if fingerprint is None or is_made_from(record, fingerprint)]
+    return [record for record, fingerprint in pairs if fingerprint is None or record.stream.prepared == fingerprint]
 
 
 def versions_of(finished: Iterable[RunRecord]) -> dict[str, dict[str, int]]:

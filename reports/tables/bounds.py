@@ -124,7 +124,7 @@ def _measured(experiment: str, stream: str, source: str, runs: pd.DataFrame, con
             row |= {name: nearest[name] for name in ends}
         rows.append(row)
     label = context.label(str(runs["dataset"].iloc[0]), source)
-    notes = [label] if label else []
+    notes: list[str] = [label] if label else []
     if len([row for row in rows if "seeds" in row]) < len(rows):
         notes.append("–: no run at or near that threshold.")
     table = Table(

@@ -16,7 +16,7 @@ from benchmark.records.store import Store
 from benchmark.records.tags import KIND
 from benchmark.records.tracking import patiently
 from benchmark.statistics.verdicts import count_verdicts
-from benchmark.ui.pages import OVERVIEW, overview_experiment
+from benchmark.ui.pages import OVERVIEW, OVERVIEW_INFO
 from data_pipelines.support.files import sha256_of
 from data_pipelines.support.messages import storable
 from data_pipelines.support.progress import counted
@@ -81,7 +81,7 @@ def record(
             _update(store, name, Path(folder), content, note, values)
     if page is not None and is_full and names:
         if store.find(OVERVIEW) is None:
-            store.experiment_id(overview_experiment())
+            store.experiment_id(OVERVIEW_INFO)
         with tempfile.TemporaryDirectory() as folder:
             content = gather(Path(folder), [], [], page)
             note = Note(

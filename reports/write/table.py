@@ -14,7 +14,7 @@ import pandas as pd
 from benchmark.results.frames import describe, threshold_text
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
-from data_pipelines.data_label import is_data_label
+from data_pipelines.data_label import DataLabel
 from reports.subjects import FURTHER, Subject
 from reports.write.latex import latex_table
 
@@ -107,7 +107,7 @@ class Table:
 
     def csv(self) -> str:
         """Return all numbers in full precision and the labels of their data, without title, caption and notes."""
-        return csv_text(self.frame, [note for note in self.notes if is_data_label(note)])
+        return csv_text(self.frame, [note for note in self.notes if isinstance(note, DataLabel)])
 
     def _is_numeric(self, column: str) -> bool:
         name = next(name for name in map(str, self.frame) if heading(name) == column)

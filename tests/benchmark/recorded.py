@@ -52,7 +52,7 @@ def result_of(run: Run, metrics: Mapping[str, float] | None = None) -> RunResult
 def record_all(store: Store, experiment: Experiment, seeds: tuple[int, ...], **metrics: float) -> list[str]:
     """Record the runs of some seeds, and return their ids."""
     runs = planned(experiment, seeds)
-    sweep = store.begin_sweep(experiment, "quick", len(runs))
-    ids = [store.record(sweep, experiment, run, result_of(run, metrics)) for run in runs]
+    sweep = store.begin_sweep(experiment.info, "quick", len(runs))
+    ids = [store.record(sweep, experiment.info, run, result_of(run, metrics)) for run in runs]
     store.end_sweep(sweep, "FINISHED", {"runs_finished": len(runs)})
     return ids

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from benchmark import session
-from benchmark.plan.experiment import Experiment
+from benchmark.plan.experiment import Experiment, ExperimentInfo
 from benchmark.plan.method_names import parse_filter
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Plan, Run, make_plan, unfinished
 from benchmark.plan.repeated import repeated_sentences
-from benchmark.recommend.compare import compare, named_experiment
+from benchmark.recommend.compare import compare
 from benchmark.recommend.methods import runs_of, settings_of
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs, read_aggregates
@@ -62,8 +62,8 @@ class Folder:
         plan = make_plan([self.experiment], RunOptions(seeds=seeds, algorithms=(parse_filter(NAME),)))
         return [run for run in plan.runs if run.algorithm_name == NAME]
 
-    def record(self, runs: list[Run], experiment: Experiment | None = None, **metrics: float) -> None:
-        experiment = experiment or self.experiment
+    def record(self, runs: list[Run], experiment: ExperimentInfo | None = None, **metrics: float) -> None:
+        experiment = experiment or self.experiment.info
         sweep = self.store.begin_sweep(experiment, "quick", len(runs))
         for run in runs:
             now = next(self.times)
@@ -123,11 +123,11 @@ def test_a_report_has_the_newest_code_only_and_counts_the_others(edited: Folder)
 
 def test_a_failed_run_by_earlier_code_is_not_reported_as_failed(edited: Folder):
     (run,) = edited.runs(5)
-    sweep = edited.store.begin_sweep(edited.experiment, "quick", 2)
+    sweep = edited.store.begin_sweep(edited.experiment.info, "quick", 2)
     earlier = edited.finished()[0].method.code
     for code in (earlier, run.code):
         failed = replace(result_of(run), error=f"failed with {code}")
-        edited.store.record(sweep, edited.experiment, replace(run, code=code, key=code), failed)
+        edited.store.record(sweep, edited.experiment.info, replace(run, code=code, key=code), failed)
     assert list(read_results(edited.store.uri).failed["error"]) == [f"failed with {run.code}"]
 
 
@@ -162,7 +162,7 @@ def test_a_class_that_is_again_as_it_was_is_shown_again_without_being_executed(f
     folder.edit(CLASS + "# edited\n")
     folder.record(folder.runs(0), regret=700.0)
     folder.edit(CLASS)
-    plan = Plan((folder.experiment,), "quick", tuple(folder.runs(0, 1, 2)))
+    plan = Plan((folder.experiment.info,), "quick", tuple(folder.runs(0, 1, 2)))
     assert len(unfinished(plan.runs, folder.finished())) == 3
     swept = session.run(plan, folder.store, Unused())  # type: ignore[arg-type]
     assert len(swept.finished) == 3
@@ -172,7 +172,7 @@ def test_a_class_that_is_again_as_it_was_is_shown_again_without_being_executed(f
 
 
 def test_finished_runs_without_a_hash_get_it_without_being_executed(folder: Folder):
-    plan = Plan((folder.experiment,), "quick", tuple(folder.runs(0)))
+    plan = Plan((folder.experiment.info,), "quick", tuple(folder.runs(0)))
     folder.record([replace(run, code="") for run in plan.runs], regret=30.0)
     session.run(plan, folder.store, Unused())  # type: ignore[arg-type]
     newest, earlier = split_by_code(folder.finished())
@@ -182,7 +182,7 @@ def test_finished_runs_without_a_hash_get_it_without_being_executed(folder: Fold
 
 def test_a_comparison_counts_the_runs_by_earlier_code(folder: Folder):
     stream = simulated_spec("uniform", steps=40, clients=20, arms=5, dimension=4)
-    experiment = named_experiment("compare-small", "Small")
+    experiment = ExperimentInfo("compare-small", "Small")
     for text in (CLASS, CLASS + "# edited\n"):
         folder.edit(text)
         runs, _ = runs_of(settings_of([NAME]), {0: stream}, experiment.name)
@@ -246,8 +246,8 @@ def test_the_configuration_of_version_1_stays_and_that_of_another_code_differs(f
     (run,) = folder.runs(0)
     record = record_of(run, result_of(run))
     assert record.configuration["code version"] == f"code {run.code}"
-    texts, tags = record.to_mlflow()
-    again = RunRecord.from_mlflow(texts, tags, {}, run_id="", experiment="tiny")
+    _, tags = record.to_mlflow()
+    again = RunRecord.from_mlflow(tags, {}, run_id="", experiment="tiny")
     assert again.method.code == run.code
     assert again.configuration == record.configuration
     other = record_of(replace(run, code="0" * 16), result_of(run))

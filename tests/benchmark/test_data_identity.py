@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from algorithms.registry import built_in_methods
 from benchmark.commands.run import runs_on_other_data
 from benchmark.plan.plan import Run
@@ -24,9 +22,8 @@ def recorded(
     scaling: str = "standard",
     source: str = "imported",
     steps: int = 100,
-    is_tagged: bool = False,
 ) -> RunRecord:
-    """A run on `shop`; newer records have the fingerprint of the data, older ones only that of their stream."""
+    """A run on `shop`."""
     stream = DatasetSpec(dataset="shop", dimension=3, scaling=scaling).fingerprint(seed, prepared)
     sizes = {"stream_steps": steps, "stream_clients": 5, "stream_arms": 25, "stream_dimension": 3}
     return run_record(
@@ -35,7 +32,7 @@ def recorded(
         stream="shop",
         source=source,
         fingerprint=stream,
-        prepared=prepared if is_tagged else "",
+        prepared=prepared,
         settings={"stream_scaling": scaling, **sizes},
         run_id=run_id,
     )
@@ -47,13 +44,12 @@ def visible(runs: list[RunRecord], prepared: dict[str, str] | None = None) -> li
     return [run.run_id for run in selected]
 
 
-@pytest.mark.parametrize("is_tagged", [True, False])
-def test_runs_on_the_currently_prepared_data_are_shown_even_if_others_are_newer(is_tagged: bool):
+def test_runs_on_the_currently_prepared_data_are_shown_even_if_others_are_newer():
     runs = [
-        recorded("old", OLD, is_tagged=is_tagged),
-        recorded("old, other scaling", OLD, scaling="unit", is_tagged=is_tagged),
-        recorded("new", NEW, is_tagged=is_tagged),
-        recorded("new, other seed", NEW, seed=1, is_tagged=is_tagged),
+        recorded("old", OLD),
+        recorded("old, other scaling", OLD, scaling="unit"),
+        recorded("new", NEW),
+        recorded("new, other seed", NEW, seed=1),
     ]
     assert visible(runs, {"shop": NEW}) == ["new", "new, other seed"]
     assert visible(runs, {"shop": OLD}) == ["old", "old, other scaling"]
@@ -61,19 +57,9 @@ def test_runs_on_the_currently_prepared_data_are_shown_even_if_others_are_newer(
 
 
 def test_without_prepared_data_runs_on_the_data_of_the_newest_run_are_shown():
-    runs = [recorded("a", OLD, is_tagged=True), recorded("b", NEW), recorded("c", NEW, seed=1, is_tagged=True)]
+    runs = [recorded("a", OLD), recorded("b", NEW), recorded("c", NEW, seed=1)]
     assert visible(runs) == ["b", "c"]
-    assert visible([*runs[1:], recorded("d", OLD, seed=7, is_tagged=True)]) == ["d"]
-
-
-def test_older_records_are_distinguished_by_source_and_size():
-    assert visible([recorded("a", OLD, source="stand-in"), recorded("b", NEW, seed=1, source="mirror")]) == ["b"]
-    assert visible([recorded("a", OLD, steps=100), recorded("b", NEW, seed=1, steps=50)]) == ["b"]
-
-
-def test_older_records_of_the_same_size_are_distinguished_by_two_fingerprints_of_one_stream():
-    runs = [recorded("a", OLD, 0), recorded("b", OLD, 1), recorded("c", NEW, 0), recorded("d", NEW, 2)]
-    assert visible(runs) == ["c", "d"]
+    assert visible([*runs[1:], recorded("d", OLD, seed=7)]) == ["d"]
 
 
 def test_simulations_are_always_shown():
@@ -113,7 +99,7 @@ def test_the_summary_of_a_sweep_counts_runs_on_other_data(tmp_path: Path):
             built_in_methods()["async-linucb"],
         )
     ]
-    finished = [recorded("old", OLD), recorded("new", new), recorded("newer", new, is_tagged=True)]
+    finished = [recorded("old", OLD), recorded("new", new), recorded("newer", new, seed=1)]
     (sentence,) = runs_on_other_data(planned, finished)
     assert sentence.startswith("shop: 1 run on other data (imported, 5 clients, 100 steps) left out")
     assert runs_on_other_data(planned, finished[1:]) == []

@@ -15,7 +15,7 @@ from algorithms.registry import built_in_methods, known_method
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import make_plan
 from benchmark.plan.run_key import run_key
-from benchmark.records.record import MethodRecord, RunRecord
+from benchmark.records.record import MethodRecord
 from benchmark.styles import COLOURS, MARKERS, STYLES, distinct_styles, style
 from reports.drawing.labels import algorithm_label, front_text
 from reports.figures import fronts
@@ -210,20 +210,15 @@ def test_the_recorded_part_is_read_as_it_was_written():
     assert method("sync-linucb").symbol == "D"
 
 
-def recorded(name: str, **texts: str) -> RunRecord:
-    """Return a run as version 0.1.0 recorded it."""
-    return RunRecord.from_mlflow({"algorithm": name, **texts}, {}, {}, run_id="id", experiment="e")
-
-
 def test_records_of_methods_that_are_not_installed_have_a_symbol_too():
     info = MethodInfo("old:Card", "Mine", 30, front=Front("pace", "κ", ()))
-    old = [
-        recorded("old:Gamma", gamma="5", threshold="5"),
-        recorded("old:Threshold", threshold="5"),
-        recorded("old:Neither", threshold=""),
-        run_record("old:Card"),
+    methods = [
+        MethodRecord(known_method("old:Gamma", None, ["gamma"]), parameters={"gamma": 5}),
+        MethodRecord(known_method("old:Threshold", None, ["threshold"]), parameters={"threshold": 5}),
+        MethodRecord(known_method("old:Neither", None, [])),
+        MethodRecord(info, parameters={"pace": 2.0}),
     ]
-    old[-1] = replace(old[-1], method=MethodRecord(info, parameters={"pace": 2.0}))
+    old = [replace(run_record(method.name), method=method) for method in methods]
     remember_methods(old)
     assert [method(run.method.name).symbol for run in old] == ["γ", "D", "", "κ"]
     assert [run.method.front_value for run in old] == [5, 5, None, 2.0]

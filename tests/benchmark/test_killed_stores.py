@@ -47,7 +47,7 @@ def store_with_a_run(folder: Path) -> str:
         built_in_methods()["random"],
     )
     outcome = RunResult(1, 2, "here", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"))
-    store.record(store.begin_sweep(experiment, "quick", 1), experiment, run, outcome)
+    store.record(store.begin_sweep(experiment.info, "quick", 1), experiment.info, run, outcome)
     return store.uri
 
 

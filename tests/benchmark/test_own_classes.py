@@ -247,8 +247,8 @@ def test_recorded_versions_are_those_of_the_worker_even_for_copied_runs(tmp_path
     run = Run("tiny", SimulatedSpec(**SMALL), "random", None, {}, 0, "key", built_in_methods()["random"])
     theirs = {**provenance(), "fedbandit.version.numpy": "0.0.1", "fedbandit.machine": "theirs"}
     outcome = RunResult(1, 2, "there", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"), provenance=theirs)
-    parent = store.begin_sweep(experiment, "quick", 1)
-    run_id = store.record(parent, experiment, run, outcome)
+    parent = store.begin_sweep(experiment.info, "quick", 1)
+    run_id = store.record(parent, experiment.info, run, outcome)
     (recorded,) = read(store.uri)
     assert recorded.run_id == run_id
     assert theirs.items() <= recorded.provenance.items()

@@ -121,8 +121,8 @@ def test_nothing_is_written_twice_and_only_changed_settings_are_rewritten_under_
     assert update_pages(store, ["tiny"]) == 0
     monkeypatch.undo()
     runs = planned(experiment, (3,))
-    sweep = store.begin_sweep(experiment, "quick", 1)
-    store.record(sweep, experiment, runs[0], result_of(runs[0]))
+    sweep = store.begin_sweep(experiment.info, "quick", 1)
+    store.record(sweep, experiment.info, runs[0], result_of(runs[0]))
     assert update_pages(store, ["tiny"]) == 1
     after = {run.info.run_id: run.info.start_time for run in shown(store)}
     assert after.keys() == before.keys()
@@ -207,7 +207,7 @@ def test_runs_on_other_data_are_another_setting():
         run_record(seed=seed, source="official", prepared=prepared)
         for seed, prepared in ((0, "a" * 8), (1, "a" * 8), (2, "b" * 8))
     )
-    assert setting_key(first, "a") == setting_key(same, "a") != setting_key(other, "b")
+    assert setting_key(first) == setting_key(same) != setting_key(other)
     assert sorted(len(setting.runs) for setting in settings_of([first, same, other])) == [1, 2]
 
 
@@ -255,7 +255,7 @@ def test_the_empty_experiment_of_mlflow_is_removed(store: Store, tmp_path: Path,
 def test_descriptions_are_plain_text(store: Store, tmp_path: Path):
     experiment = tiny(tmp_path)
     record_all(store, experiment, (0,))
-    experiment_id = store.experiment_id(experiment)
+    experiment_id = store.experiment_id(experiment.info)
     assert store.find("tiny").tags["mlflow.note.content"] == "Tiny."
     store.client.set_experiment_tag(experiment_id, "mlflow.note.content", "**Figure e: Delicious**\n\nAll of it.")
     update_pages(store, ["tiny"])

@@ -9,7 +9,7 @@ import pytest
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.method_names import parse_filter
 from benchmark.plan.options import RunOptions, parse_seeds
-from benchmark.plan.plan import Plan, fallback_notices, make_plan
+from benchmark.plan.plan import Plan, make_plan
 from benchmark.plan.run_key import run_key
 from data_pipelines import load
 from data_pipelines.fetch.sources import PreparationOptions
@@ -84,11 +84,11 @@ def test_a_fallback_is_used_only_while_the_first_data_set_is_missing_or_a_stand_
     assert sorted(plan("fig_f").missing) == ["movielens"]
     make_ready("movielens", PreparationOptions(folder=data, stand_in="small"))
     assert {run.stream.source for run in plan("fig_f").runs} == {"stand-in"}
-    assert fallback_notices(plan("fig_f")) == []
+    assert plan("fig_f").fallbacks == ()
     write_data(data, "movielens-1m")
     (stream,) = {run.stream for run in plan("fig_f").runs}
     assert (stream.name, stream.min_interactions) == ("movielens-1m", 600)
-    assert fallback_notices(plan("fig_f")) == [("fig_f", "MovieLens 1M instead of 20M")]
+    assert plan("fig_f").fallbacks == (("fig_f", "MovieLens 1M instead of 20M"),)
     assert plan("fig_f", datasets=("movielens",)).runs == plan("fig_f").runs
     shutil.rmtree(data / "movielens")
     write_data(data, "movielens")

@@ -102,7 +102,7 @@ def test_a_changed_value_changes_the_fingerprint(tmp_path: Path):
         ('"lastfm-matched"', '"../lastfm"', r"tasks.2 must match pattern .*, got '../lastfm'"),
         ('"lastfm-matched"', '"simulated-zipf"', "tasks must be distinct, got"),
         ('"theory"', '"thery"', "fixed.simulated_alpha.*'thery'"),
-        ("version = 1", "version = ", "is not a valid protocol: "),
+        ("version = 1", "version = ", "is not valid TOML: "),
     ],
 )
 def test_a_mistake_is_one_line_with_field_and_value(tmp_path: Path, old: str, new: str, message: str):
@@ -117,11 +117,11 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path):
         load_protocol(tmp_path / "missing.toml")
     large = tmp_path / "large.toml"
     large.write_text("#" * 100_001)
-    with pytest.raises(ValueError, match="it must have at most 100,000 bytes, got 100,001"):
+    with pytest.raises(ValueError, match="is larger than 100,000 bytes"):
         load_protocol(large)
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"binary\.toml is not a valid protocol"):
+    with pytest.raises(ValueError, match=r"binary\.toml is not valid TOML"):
         load_protocol(binary)
 
 

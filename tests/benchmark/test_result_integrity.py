@@ -58,11 +58,11 @@ def test_a_duplicate_run_after_a_lost_response_is_marked_killed(tmp_path: Path, 
     write_tiny(tmp_path)
     experiment = load_experiment(str(tmp_path / "tiny.toml"))
     store = Store(f"sqlite:///{tmp_path / 'mlflow.db'}")
-    first, second = (store.begin_sweep(experiment, "quick", 1) for _ in range(2))
+    first, second = (store.begin_sweep(experiment.info, "quick", 1) for _ in range(2))
     store.end_sweep(first, "FINISHED", {})
-    mark_strays(store, experiment)
+    mark_strays(store, experiment.info)
     assert store.client.get_run(second).info.status == "RUNNING"  # a file does not lose answers
     monkeypatch.setattr(recovery, "sqlite_file", lambda uri: None)
-    mark_strays(store, experiment)
+    mark_strays(store, experiment.info)
     assert store.client.get_run(second).info.status == "KILLED"
     assert store.client.get_run(first).info.status == "FINISHED"

@@ -41,9 +41,9 @@ def hostile_run(folder: Path) -> tuple[Experiment, Run]:
 
 def record_failure(store: Store, folder: Path, error: str) -> str:
     experiment, run = hostile_run(folder)
-    parent = store.begin_sweep(experiment, "quick", 1)
+    parent = store.begin_sweep(experiment.info, "quick", 1)
     failed = RunResult(1.0, 2.0, "host", error=error, details=f"Traceback\n{error}")
-    return store.record(parent, experiment, run, failed)
+    return store.record(parent, experiment.info, run, failed)
 
 
 @pytest.fixture

@@ -285,9 +285,9 @@ def test_without_a_name_the_overview_is_opened_or_the_latest_experiment_of_an_ol
 
 def test_the_last_lines_of_run_lead_to_the_overview(capsys: pytest.CaptureFixture[str], other_store: str):
     experiments = [load_experiment(name) for name in experiment_names()]
-    print_summary(Store(other_store), Plan(tuple(experiments)), [], [])
+    print_summary(Store(other_store), Plan(tuple(each.info for each in experiments)), [], [])
     assert "view     fedbandit ui\n" in capsys.readouterr().out
-    print_summary(Store(other_store), Plan(tuple(experiments[-1:])), [], [])
+    print_summary(Store(other_store), Plan((experiments[-1].info,)), [], [])
     assert f"view     fedbandit ui    (its chart: fedbandit ui {experiments[-1].name})\n" in capsys.readouterr().out
 
 

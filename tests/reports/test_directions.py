@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from data_pipelines.data_label import DataKind, DataLabel
 from reports.analysis.claims import data_caveat
 from reports.analysis.directions import check_direction, evidence
 from tests.reports.made_up import made_up, run
@@ -42,9 +43,15 @@ def test_evidence_has_one_number_per_seed_above_zero_where_it_agrees_with_the_pa
 
 
 def test_caveats_follow_from_the_labels_of_the_data():
-    assert data_caveat("STAND-IN DATA (generated): not a valid result") == "stand-in data"
-    assert data_caveat("RECONSTRUCTED DATA (5 of 7 users)") == "reconstructed data"
-    assert data_caveat("CHANGED DATA (5 of 7 users)") == "changed data"
-    assert data_caveat("UNVERIFIED COPY (mirror): its data set is not available") == "unverified copy"
-    assert data_caveat("FROM THE PACKAGE graphdatascience 2.2; tags by number") == "from the package"
-    assert data_caveat("") == ""
+    assert data_caveat(DataLabel(DataKind("STAND-IN DATA"), "(generated): not a valid result")) == "stand-in data"
+    assert data_caveat(DataLabel(DataKind("RECONSTRUCTED DATA"), "(5 of 7 users)")) == "reconstructed data"
+    assert data_caveat(DataLabel(DataKind("CHANGED DATA"), "(5 of 7 users)")) == "changed data"
+    assert (
+        data_caveat(DataLabel(DataKind("UNVERIFIED COPY"), "(mirror): its data set is not available"))
+        == "unverified copy"
+    )
+    assert (
+        data_caveat(DataLabel(DataKind("FROM THE PACKAGE"), "graphdatascience 2.2; tags by number"))
+        == "from the package"
+    )
+    assert data_caveat(DataLabel()) == ""

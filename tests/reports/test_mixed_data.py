@@ -57,12 +57,12 @@ def run_on(store: HandMade, experiment: str, manifest: Mapping[str, Any], reward
 def record(store: HandMade, runs: list[Run], ended: float = 1.0) -> None:
     """Record planned runs as a sweep does, with arbitrary numbers."""
     experiment = load_experiment(runs[0].experiment)
-    parent = store.store.begin_sweep(experiment, "quick", len(runs))
+    parent = store.store.begin_sweep(experiment.info, "quick", len(runs))
     sizes = {"steps": "214", "clients": "5", "arms": "25", "dimension": "3"}
     files = dict.fromkeys(FILES, b"x")
     outcome = RunResult(0, ended, "host", {"normalised_reward": 1.0, "communication": 1.0}, {}, files, sizes)
     for run in runs:
-        store.store.record(parent, experiment, run, outcome)
+        store.store.record(parent, experiment.info, run, outcome)
     store.store.end_sweep(parent, "FINISHED", {})
 
 
@@ -215,10 +215,10 @@ def test_runs_with_an_option_of_their_stream_are_recognised_as_made_from_the_pre
         f"title = 'Matched'\n[[streams]]\n{table}\n[[algorithms]]\nname = 'random'\n[profiles.quick]\nseeds = 1\n"
     )
     (run,) = make_plan([load_experiment(str(path))], RunOptions()).runs
-    parent = fresh.store.begin_sweep(load_experiment(str(path)), "quick", 1)
+    parent = fresh.store.begin_sweep(load_experiment(str(path)).info, "quick", 1)
     sizes = {"steps": "214", "clients": "5", "arms": "25", "dimension": "3"}
     outcome = RunResult(0, 1, "host", {"normalised_reward": 1.0}, {}, dict.fromkeys(FILES, b"x"), sizes)
-    fresh.store.record(parent, load_experiment(str(path)), run, outcome)
+    fresh.store.record(parent, load_experiment(str(path)).info, run, outcome)
     fresh.store.end_sweep(parent, "FINISHED", {})
     results = read_results(fresh.uri)
     assert results.runs["fingerprint"].tolist() == [run.fingerprint]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from data_pipelines.data_label import LABELS
+from data_pipelines.data_label import DataKind
 from reports.figures import embedding, fronts, user_groups
 from reports.page.glossary import TERMS, linked, terms_used
 from reports.page.page import in_script, packed, packed_json, page, plotly_script, write_page
@@ -112,7 +112,7 @@ def test_words_that_a_page_does_not_use_are_not_defined(html: str):
     assert not {"term-mechanical", "term-equivalent", "term-from-the-package"} & set(re.findall(r'id="([^"]*)"', words))
 
 
-@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("label", DataKind)
 def test_every_label_of_data_has_a_definition(label: str):
     assert [term.name for term in terms_used(f"<p>lastfm: {label} (some)</p>")] == [label]
 

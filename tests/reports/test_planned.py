@@ -11,7 +11,6 @@ from benchmark.plan.experiment import experiment_names, load_experiment, shipped
 from benchmark.plan.options import RunOptions
 from benchmark.plan.plan import Run, make_plan
 from benchmark.records.record import RunRecord, record_of
-from benchmark.records.tags import FINGERPRINT, SOURCE
 from reports.read.planned import planned_runs, recorded_as
 from tests.reports.conftest import once
 from tests.reports.hand_made import write_data
@@ -26,27 +25,24 @@ def all_data_sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return once(tmp_path_factory, "all_data_sets", write)
 
 
-def as_recorded(runs: Sequence[Run], *, is_old: bool = False) -> pd.DataFrame:
-    """Return the columns of a table of runs that identify configurations; old records have only texts."""
+def as_recorded(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the columns of a table of runs that identify configurations."""
     rows = []
     for run in runs:
         arms, dimension = (str(run.stream.settings()[name]) for name in ("arms", "dimension"))
         sizes = {"steps": "100", "clients": "5", "arms": arms, "dimension": dimension}
         record = record_of(run, RunResult(0, 0, "", facts=sizes))
-        texts, tags = record.to_mlflow()
-        if is_old:
-            tags = {SOURCE: run.stream.source, FINGERPRINT: run.fingerprint}
-        record = RunRecord.from_mlflow(texts, tags, {}, run_id="", experiment=run.experiment)
+        _, tags = record.to_mlflow()
+        record = RunRecord.from_mlflow(tags, {}, run_id="", experiment=run.experiment)
         stream = record.stream
         row = (stream.name, record.method.name, record.configuration, stream.source, stream.fingerprint, record.seed)
         rows.append(row)
     return pd.DataFrame(rows, columns=["dataset", "algorithm", "configuration", "source", "fingerprint", "seed"])
 
 
-@pytest.mark.parametrize("is_old", [False, True])
 @pytest.mark.parametrize("name", experiment_names())
 def test_planned_and_recorded_runs_are_matched_one_to_one(
-    name: str, is_old: bool, all_data_sets: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, all_data_sets: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("FEDBANDIT_DATA", str(all_data_sets))
     experiment = load_experiment(name)
@@ -54,9 +50,9 @@ def test_planned_and_recorded_runs_are_matched_one_to_one(
     runs = make_plan([experiment], RunOptions(profile)).runs
     planned = planned_runs(experiment, profile, {run.stream.name for run in runs})
     assert len(planned) == len(runs)
-    assert set(recorded_as(planned, as_recorded(runs, is_old=is_old))) == set(planned)
+    assert set(recorded_as(planned, as_recorded(runs))) == set(planned)
     without_one = runs[: len(runs) // 2] + runs[len(runs) // 2 + 1 :]
-    assert len(planned.keys() - set(recorded_as(planned, as_recorded(without_one, is_old=is_old)))) == 1
+    assert len(planned.keys() - set(recorded_as(planned, as_recorded(without_one)))) == 1
 
 
 def test_runs_with_options_of_their_streams_are_matched_one_to_one(

@@ -137,13 +137,13 @@ def test_labels_describe_the_data():
     observed = {"users": 5, "items": 9, "interactions": 20}
     whole = {"counts": {"observed": observed, "published": observed}}
     partly = {"counts": {"observed": observed, "published": {**observed, "users": 7}}}
-    assert data_label("lastfm", "official", whole) == ""
-    assert data_label("lastfm", "mirror", whole) == ""
-    assert data_label("lastfm", "mirror", partly) == "RECONSTRUCTED DATA (5 of 7 users)"
-    assert data_label("lastfm", "official", partly) == "CHANGED DATA (5 of 7 users)"
-    assert data_label("lastfm", "stand-in", whole) == STAND_IN
-    assert "UNVERIFIED" in data_label("lastfm", "mirror", None)
-    assert data_label("simulated-uniform", "simulated") == ""
+    assert data_label("official", whole) == ""
+    assert data_label("mirror", whole) == ""
+    assert data_label("mirror", partly) == "RECONSTRUCTED DATA (5 of 7 users)"
+    assert data_label("official", partly) == "CHANGED DATA (5 of 7 users)"
+    assert data_label("stand-in", whole) == STAND_IN
+    assert "UNVERIFIED" in data_label("mirror", None)
+    assert data_label("simulated") == ""
     assert algorithm_label("my_module:Mine") == "Mine (my_module)"
 
 

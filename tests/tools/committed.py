@@ -200,7 +200,7 @@ def _row(record: RunRecord) -> dict[str, Any]:
 def _record(row: dict[str, Any]) -> RunRecord:
     metrics = {name: row[name] for name in metric_names() if pd.notna(row.get(name))}
     about = {"run_id": row["run_id"], "experiment": row["experiment"]}
-    return RunRecord.from_mlflow({}, {RECORD: row["record"]}, metrics, **about)
+    return RunRecord.from_mlflow({RECORD: row["record"]}, metrics, **about)
 
 
 def _streams_of_groups(results: Results) -> list[str]:

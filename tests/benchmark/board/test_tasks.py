@@ -47,7 +47,7 @@ def test_another_protocol_or_task_has_another_experiment():
         ('version = 0\ntitle = "t"\nstream = { simulated = "uniform" }', "version must be greater than or equal to 1"),
         ('version = 1\ntitle = "t"\nstream = { dataset = "lastfm", negative = "popularity" }', "stream.negative"),
         ('version = 1\ntitle = "t"\nstream = { dataset = "lastfm" }\nseeds = 3', "seeds"),
-        ("version = ", "is not a valid task"),
+        ("version = ", "is not valid TOML"),
     ],
 )
 def test_a_task_that_is_not_valid_is_one_clear_line(tmp_path: Path, content: str, message: str):
