@@ -20,7 +20,7 @@ def expected_seconds(runs: Iterable[Run], finished: Sequence[RunRecord]) -> Mapp
         measured[kind].append(record.metrics.get("kernel_seconds", 0.0))
     usual = {kind: mean(seconds) for kind, seconds in measured.items()}
     return {
-        run.key: OVERHEAD * usual.get((run.stream.name, run.algorithm_name), _by_steps(run))
+        run.key: OVERHEAD * usual.get((run.stream.name, run.info.name), _by_steps(run))
         for run in {run.key: run for run in runs}.values()
     }
 

@@ -18,7 +18,7 @@ class RunOptions:
     """Which runs of the experiments to plan. An empty filter keeps everything."""
 
     profile: str = "quick"
-    algorithms: tuple[MethodFilter, ...] = ()
+    methods: tuple[MethodFilter, ...] = ()
     datasets: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
 

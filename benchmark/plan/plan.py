@@ -48,12 +48,11 @@ class Run:
 
     experiment: str
     stream: StreamSpec
-    algorithm_name: str
-    algorithm: Any
+    info: MethodInfo
+    method: Any
     parameters: dict[str, Any]
     seed: int
     key: str
-    info: MethodInfo
     code: str = ""
     """The hash of the source of a class that is not built in."""
     files: SourceFiles = field(default_factory=dict, repr=False)
@@ -84,8 +83,8 @@ class Run:
     def setting(self) -> str:
         """A name for all its seeds: method and threshold."""
         if self.front_text:
-            return f"{self.algorithm_name} {self.front_text}"
-        return " ".join([self.algorithm_name, *(f"{name}={value}" for name, value in self.parameters.items())])
+            return f"{self.info.name} {self.front_text}"
+        return " ".join([self.info.name, *(f"{name}={value}" for name, value in self.parameters.items())])
 
     @property
     def name(self) -> str:
@@ -131,18 +130,18 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     notes = [*_left_out_by_filters(experiments, options)]
     for experiment in experiments:
         profile = experiment.profile(options.profile)
-        own = {each.name: _own_values(each, experiment, options) for each in options.algorithms if each.is_own}
+        own = {each.name: _own_values(each, experiment, options) for each in options.methods if each.is_own}
         notes += _without_values(experiment, options, own)
         notes += _at_defaults(experiment, options, own)
         for entry, part in experiment.parts(profile):
-            entries = list(_entries(experiment, part, options.algorithms, own))
+            entries = list(_entries(experiment, part, options.methods, own))
             selection = _selected(entry, options.datasets)
             absent = left_out if entry.optional else missing
             bound = [stream for stream in (bound_or_missing(each, absent) for each in selection) if stream is not None]
             for seed, stream in product(options.seeds or profile.seed_list(), bound):
                 for name, parameters in entries:
                     run = make_run(experiment.name, stream, seed, name, parameters, identities)
-                    if reason := reason_to_skip(run.algorithm, outline_of(stream)):
+                    if reason := reason_to_skip(run.method, outline_of(stream)):
                         skipped[stream.name, name] = reason
                     else:
                         runs.setdefault((run.experiment, run.key), run)
@@ -209,7 +208,7 @@ def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> No
         if not any(fnmatchcase(name, pattern) for name in streams):
             raise unknown_name("dataset", pattern, streams)
     used = {entry.name for experiment in experiments for entry in experiment.algorithms}
-    for algorithm in options.algorithms:
+    for algorithm in options.methods:
         if not algorithm.is_own and algorithm.name not in used:
             raise unknown_name("method of these experiments", algorithm.name, used)
 
@@ -236,7 +235,7 @@ def make_run(
         added=info.added,
     )
     code, files = source_hash(identities[name]), identified_files(identities[name])
-    return Run(experiment, stream, name, algorithm, complete, seed, key, info, code, files)
+    return Run(experiment, stream, info, algorithm, complete, seed, key, code, files)
 
 
 def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:
@@ -321,8 +320,8 @@ def _left_out_by_filters(experiments: Sequence[Experiment], options: RunOptions)
     ]
     if names:
         yield f"LEFT OUT (no stream {' or '.join(options.datasets)}): {', '.join(names)}"
-    named = {algorithm.name for algorithm in options.algorithms}
-    if named and not any(algorithm.is_own for algorithm in options.algorithms):
+    named = {algorithm.name for algorithm in options.methods}
+    if named and not any(algorithm.is_own for algorithm in options.methods):
         names = [each.name for each in experiments if named.isdisjoint(entry.name for entry in each.algorithms)]
         if names:
             yield f"LEFT OUT (no method {' or '.join(sorted(named))}): {', '.join(names)}"
@@ -332,16 +331,16 @@ def _without_values(experiment: Experiment, options: RunOptions, own: Mapping[st
     """Yield a sentence on each method that has no values on streams: if it is named, or if it is not run at all."""
     streams: dict[str, list[str]] = {}
     methods = {entry.name for entry in experiment.algorithms} | {*own}
-    named = {algorithm.name for algorithm in options.algorithms} & methods if options.algorithms else methods
+    named = {algorithm.name for algorithm in options.methods} & methods if options.methods else methods
     run_somewhere: set[str] = set()
     for entry, part in experiment.parts(experiment.profile(options.profile)):
         if selection := _selected(entry, options.datasets):
-            run_here = {name for name, _ in _entries(experiment, part, options.algorithms, own)}
+            run_here = {name for name, _ in _entries(experiment, part, options.methods, own)}
             run_somewhere |= run_here
             for name in sorted(named - run_here):
                 streams.setdefault(name, []).extend(stream.name for stream in selection)
     for name, without in streams.items():
-        if options.algorithms or name not in run_somewhere:
+        if options.methods or name not in run_somewhere:
             front = method_info(name).front
             values = f"values of {front.parameter}" if front else "values"
             where = ", ".join(dict.fromkeys(without))

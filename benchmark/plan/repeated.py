@@ -17,9 +17,9 @@ def repeated_sentences(remaining: Iterable[Run], finished: Iterable[RunRecord]) 
     infos: dict[str, MethodInfo] = {}
     for run in remaining:
         if run.info.version > 1:
-            infos[run.algorithm_name] = run.info
-            earlier = by_stream[run.experiment, run.algorithm_name, run.fingerprint]
-            counts.update({(run.algorithm_name, each.version) for each in earlier if _is_earlier(each, run)})
+            infos[run.info.name] = run.info
+            earlier = by_stream[run.experiment, run.info.name, run.fingerprint]
+            counts.update({(run.info.name, each.version) for each in earlier if _is_earlier(each, run)})
     return [_sentence(infos[name], version, count) for (name, version), count in sorted(counts.items())]
 
 

@@ -30,10 +30,9 @@ IN_THIS_SESSION = "__main__"
 class MethodSetting:
     """A method with one setting."""
 
-    name: str
-    algorithm: Any
-    parameters: dict[str, Any]
     info: MethodInfo
+    method: Any
+    parameters: dict[str, Any]
     identity: str
 
 
@@ -47,19 +46,19 @@ def settings_of(methods: Any, *, points: int | None = None) -> list[MethodSettin
     listed = [methods] if isinstance(methods, str | type) or not isinstance(methods, Sequence) else list(methods)
     if not listed:
         raise ValueError("methods must have at least one method, got none")
-    candidates = [candidate for method in listed for candidate in _settings(method, points)]
-    keys = [run_key("", each.identity, each.parameters, 0) for each in candidates]
+    settings = [setting for method in listed for setting in _settings(method, points)]
+    keys = [run_key("", each.identity, each.parameters, 0) for each in settings]
     for index, key in enumerate(keys):
         if key in keys[:index]:
-            name, parameters = candidates[index].name, candidates[index].parameters
+            name, parameters = settings[index].info.name, settings[index].parameters
             raise ValueError(
                 f"methods must be distinct, got {name} twice with {parameters or 'the same parameters'}; parameters "
                 "are read from attributes with the names of the constructor's arguments"
             )
-    for name in dict.fromkeys(each.name for each in candidates):
-        if len({each.identity for each in candidates if each.name == name}) > 1:
+    for name in dict.fromkeys(each.info.name for each in settings):
+        if len({each.identity for each in settings if each.info.name == name}) > 1:
             raise ValueError(f"methods must have distinct names, got two classes with the name {name!r}")
-    return candidates
+    return settings
 
 
 def thinned(front: Front, points: int | None) -> list[float]:
@@ -71,18 +70,18 @@ def thinned(front: Front, points: int | None) -> list[float]:
 
 
 def runs_of(
-    candidates: Sequence[MethodSetting], streams: dict[int, StreamSpec], experiment: str
+    settings: Sequence[MethodSetting], streams: dict[int, StreamSpec], experiment: str
 ) -> tuple[list[Run], dict[str, str]]:
-    """Return the runs of candidates on the stream of each seed, and the reasons why methods do not take part."""
+    """Return the runs of settings on the stream of each seed, and the reasons why methods do not take part."""
     runs: dict[str, Run] = {}
     skipped: dict[str, str] = {}
     for seed, stream in streams.items():
         fingerprint = stream.fingerprint(seed)
-        for candidate in candidates:
-            if reason := reason_to_skip(candidate.algorithm, outline_of(stream)):
-                skipped[candidate.name] = reason
+        for setting in settings:
+            if reason := reason_to_skip(setting.method, outline_of(stream)):
+                skipped[setting.info.name] = reason
                 continue
-            run = _run(candidate, stream, seed, fingerprint, experiment)
+            run = _run(setting, stream, seed, fingerprint, experiment)
             runs.setdefault(run.key, run)
     return list(runs.values()), skipped
 
@@ -92,19 +91,18 @@ def is_in_this_session(algorithm: Any) -> bool:
     return type(algorithm).__module__ == IN_THIS_SESSION
 
 
-def _run(candidate: MethodSetting, stream: StreamSpec, seed: int, fingerprint: str, experiment: str) -> Run:
-    info = candidate.info
+def _run(setting: MethodSetting, stream: StreamSpec, seed: int, fingerprint: str, experiment: str) -> Run:
+    info = setting.info
     key = run_key(
         fingerprint,
-        candidate.identity,
-        candidate.parameters,
+        setting.identity,
+        setting.parameters,
         seed,
         version=info.version,
         added=info.added,
     )
-    name, algorithm, parameters = candidate.name, candidate.algorithm, candidate.parameters
-    code, files = source_hash(candidate.identity), identified_files(candidate.identity)
-    return Run(experiment, stream, name, algorithm, parameters, seed, key, info, code, files)
+    code, files = source_hash(setting.identity), identified_files(setting.identity)
+    return Run(experiment, stream, info, setting.method, setting.parameters, seed, key, code, files)
 
 
 def _settings(method: Any, points: int | None) -> list[MethodSetting]:
@@ -112,14 +110,14 @@ def _settings(method: Any, points: int | None) -> list[MethodSetting]:
         algorithm = parse_filter(method)
         info, values = method_info(algorithm.name), dict(algorithm.values)
     elif isinstance(method, type):
-        info, values = _declaration(method), {}
+        info, values = _declared(method), {}
     else:
-        return [_candidate(_declaration(type(method)), method)]
+        return [_setting(_declared(type(method)), method)]
     front = info.front
     if front is not None and front.parameter not in values:
         values = {front.parameter: tuple(thinned(front, points)), **values}
     combinations = (dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
-    return [_candidate(info, _make(info, parameters)) for parameters in combinations]
+    return [_setting(info, _make(info, parameters)) for parameters in combinations]
 
 
 def _make(info: MethodInfo, parameters: dict[str, Any]) -> Any:
@@ -131,7 +129,7 @@ def _make(info: MethodInfo, parameters: dict[str, Any]) -> Any:
         raise ValueError(f"{info.label} with {parameters} cannot be created: {error}") from None
 
 
-def _declaration(method: type) -> MethodInfo:
+def _declared(method: type) -> MethodInfo:
     for info in built_in_methods().values():
         if info.method is method:
             return info
@@ -144,9 +142,8 @@ def _declaration(method: type) -> MethodInfo:
     return method_info(f"{method.__module__}:{method.__qualname__}")
 
 
-def _candidate(info: MethodInfo, algorithm: Any) -> MethodSetting:
-    parameters = hyper_parameters(algorithm)
-    return MethodSetting(info.name, algorithm, parameters, info, _identity(info))
+def _setting(info: MethodInfo, method: Any) -> MethodSetting:
+    return MethodSetting(info, method, hyper_parameters(method), _identity(info))
 
 
 def _identity(info: MethodInfo) -> str:
