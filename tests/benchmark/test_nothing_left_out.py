@@ -9,8 +9,7 @@ from benchmark.board.entries import board_filters
 from benchmark.commands.run import on_data
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.method_names import parse_filter
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Plan, make_plan
+from benchmark.plan.plan import Plan, RunOptions, make_plan
 from benchmark.protocol import load_protocol
 from tests.benchmark.conftest import Command
 from tests.benchmark.tiny_sweeps import empty_database
