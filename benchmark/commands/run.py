@@ -137,16 +137,15 @@ def plan_notices(plan: "Plan") -> Iterable[str]:
 
 def on_data(experiments: "Sequence[Experiment]", data: str) -> "list[Experiment]":
     """Return the experiments with one other data set, each under a name of its own; equal ones become one."""
-    from benchmark.plan.experiment import Experiment
+    from benchmark.plan.experiment import StreamEntry
     from benchmark.recommend.data import data_from
 
     spec = data_from(data)
+    changes = {"stream_entries": [StreamEntry.model_validate(spec.model_dump(exclude_none=True))], "effects_of": []}
     moved: dict[str, Experiment] = {}
     for experiment in experiments:
-        fields = experiment.model_dump(by_alias=True)
-        fields |= {"name": f"{experiment.name}-on-{spec.name}", "title": f"{experiment.title}, on {spec.name}"}
-        fields |= {"streams": [spec.model_dump(exclude_none=True)], "effects_of": []}
-        moved[experiment.name] = Experiment.model_validate(fields)
+        names = {"name": f"{experiment.name}-on-{spec.name}", "title": f"{experiment.title}, on {spec.name}"}
+        moved[experiment.name] = experiment.model_copy(update=changes | names)
     return list(moved.values())
 
 
@@ -203,7 +202,7 @@ def _table_lines(records: "Sequence[RunRecord]") -> list[str]:
 
     References and baselines are not ranked, so they are left out unless there is nothing else.
     """
-    from benchmark.budget_table import budget_lines, generated_in
+    from benchmark.results.budget import budget_lines, generated_in
 
     distinct: dict[str, RunRecord] = {}
     for record in records:

@@ -251,12 +251,12 @@ class Experiment(Strict):
     effects_of: Annotated[list[str], Field(max_length=10)] = Field(default_factory=list)
     words: Annotated[dict[str, dict[str, Words]], Field(max_length=10)] = Field(default_factory=dict)
 
-    @cached_property
+    @property
     def streams(self) -> list[StreamSpec]:
         """All streams, in the order of the file, without fallbacks."""
         return [stream for entry in self.stream_entries for stream in entry.streams]
 
-    @cached_property
+    @property
     def fallback_labels(self) -> dict[str, str]:
         """The notices of the fallbacks, by the names of their data sets."""
         fallbacks = [entry.fallback for entry in self.stream_entries if entry.fallback]

@@ -227,7 +227,15 @@ def repeated_sentences(remaining: Iterable[Run], finished: Iterable[RunRecord]) 
             infos[run.info.name] = run.info
             earlier = by_stream[run.experiment, run.info.name, run.fingerprint]
             counts.update({(run.info.name, each.version) for each in earlier if _is_earlier(each, run)})
-    return [_sentence(infos[name], version, count) for (name, version), count in sorted(counts.items())]
+    sentences = []
+    for (name, version), count in sorted(counts.items()):
+        info = infos[name]
+        changes = info.changes_since(version)
+        reason = f" because version {info.version} changed: {'; '.join(changes)}" if changes else ""
+        runs = "1 finished run is" if count == 1 else f"{count:,} finished runs are"
+        they = "it is" if count == 1 else "they are"
+        sentences.append(f"{info.label}: {runs} of version {version}; {they} repeated{reason}")
+    return sentences
 
 
 def _is_earlier(method: MethodRecord, run: Run) -> bool:
@@ -235,11 +243,3 @@ def _is_earlier(method: MethodRecord, run: Run) -> bool:
     values = {name: comparable(decoded(encoded(value))) for name, value in run.parameters.items()}
     is_same = method.comparable_parameters.items() <= values.items()
     return is_same and method.version < run.info.version
-
-
-def _sentence(info: MethodInfo, version: int, count: int) -> str:
-    changes = info.changes_since(version)
-    reason = f" because version {info.version} changed: {'; '.join(changes)}" if changes else ""
-    runs = "1 finished run is" if count == 1 else f"{count:,} finished runs are"
-    they = "it is" if count == 1 else "they are"
-    return f"{info.label}: {runs} of version {version}; {they} repeated{reason}"
