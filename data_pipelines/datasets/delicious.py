@@ -4,11 +4,10 @@ import numpy as np
 
 from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_pairs, rows_of
 from data_pipelines.fetch.archive import Archive
-from data_pipelines.prepare.words import count_words
-from data_pipelines.stand_ins.stand_in import StandIn
-from data_pipelines.stand_ins.stand_in_world import World
-from data_pipelines.tables.item_tables import read_ids, read_texts
+from data_pipelines.prepare.features import count_words
+from data_pipelines.stand_ins import StandIn, World
 from data_pipelines.tables.number_tables import read_numbers
+from data_pipelines.tables.text_tables import read_ids, read_texts
 
 BOOKMARKS, TAGS = "bookmarks.dat", "tags.dat"
 TAGGED, SITE_TAGS = "user_taggedbookmarks-timestamps.dat", "bookmark_tags.dat"

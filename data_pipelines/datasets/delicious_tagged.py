@@ -5,9 +5,9 @@ import numpy as np
 from data_pipelines.data_set import Contents, DataSet, Parameters, rows_of
 from data_pipelines.datasets import delicious
 from data_pipelines.fetch.archive import Archive
-from data_pipelines.tables.item_tables import read_texts
 from data_pipelines.tables.number_tables import read_numbers
 from data_pipelines.tables.tag_events import TagAssignments, event_contents, words_as_typed
+from data_pipelines.tables.text_tables import read_texts
 
 TAGS, TAGGED = delicious.TAGS, delicious.TAGGED
 

@@ -15,12 +15,10 @@ from data_pipelines.data_set import (
     rows_of,
 )
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.prepare.words import count_words
-from data_pipelines.stand_ins.stand_in import StandIn
-from data_pipelines.stand_ins.stand_in_world import World
-from data_pipelines.tables.item_tables import read_ids, read_texts
-from data_pipelines.tables.number_tables import read_numbers
-from data_pipelines.tables.parquet_tables import read_parquet_numbers
+from data_pipelines.prepare.features import count_words
+from data_pipelines.stand_ins import StandIn, World
+from data_pipelines.tables.number_tables import read_numbers, read_parquet_numbers
+from data_pipelines.tables.text_tables import read_ids, read_texts
 
 ARTISTS, TAGS = "artists.dat", "tags.dat"
 LISTENED, TAGGED = "user_artists.dat", "user_taggedartists.dat"

@@ -3,10 +3,9 @@
 from data_pipelines.data_set import Contents, Counts, DataSet, Package, Parameters, rows_of
 from data_pipelines.datasets import lastfm
 from data_pipelines.fetch.archive import Archive
-from data_pipelines.tables.item_tables import read_texts
-from data_pipelines.tables.number_tables import read_numbers
-from data_pipelines.tables.parquet_tables import read_parquet_numbers
+from data_pipelines.tables.number_tables import read_numbers, read_parquet_numbers
 from data_pipelines.tables.tag_events import TagAssignments, event_contents, words_as_typed
+from data_pipelines.tables.text_tables import read_texts
 
 TAGS, TAGGED = lastfm.TAGS, lastfm.TAGGED_TIMES
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_rows, rows_of, unique_ids
 from data_pipelines.fetch.archive import Archive
-from data_pipelines.prepare.words import WordCounts, count_words, whole_tag
-from data_pipelines.stand_ins.stand_in import StandIn
-from data_pipelines.stand_ins.stand_in_world import World
+from data_pipelines.prepare.features import WordCounts, count_words, whole_tag
+from data_pipelines.stand_ins import StandIn, World
 from data_pipelines.tables.number_tables import Numbers, read_numbers
 from data_pipelines.tables.text_tables import read_csv_rows, whole_number
 

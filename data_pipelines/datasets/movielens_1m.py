@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from data_pipelines.data_set import Contents, Counts, DataSet, Package, PackageMember, Parameters, distinct_rows
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.prepare.words import WordCounts, count_words, split_into_words, whole_tag
+from data_pipelines.prepare.features import WordCounts, count_words, split_into_words, whole_tag
 from data_pipelines.tables.number_tables import parse_numbers
 from data_pipelines.tables.text_tables import read_double_colon_rows, read_tab_rows, whole_number
 

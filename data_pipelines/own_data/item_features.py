@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.own_data.table import Column
+from data_pipelines.prepare.features import WordCounts, count_words, split_into_words
 from data_pipelines.prepare.prepared import MAX_DIMENSION
-from data_pipelines.prepare.words import WordCounts, count_words, split_into_words
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,32 @@ from numpy.typing import NDArray
 
 from data_pipelines.data_set import UNKNOWN_TIME, Contents, rows_in_order
 from data_pipelines.own_data import item_features
-from data_pipelines.own_data.column_names import ID, ITEM, TIME, USER, WORDS, Role, find_column, require_column
-from data_pipelines.own_data.ids import id_problems, stored_ids
-from data_pipelines.own_data.numbers import parse_numbers
-from data_pipelines.own_data.options import Features, ImportOptions
-from data_pipelines.own_data.problems import BadRowsError, Problem, find_problem
+from data_pipelines.own_data.options import (
+    ID,
+    ITEM,
+    TIME,
+    USER,
+    WORDS,
+    Features,
+    ImportOptions,
+    Role,
+    find_column,
+    require_column,
+)
 from data_pipelines.own_data.profile import Profile, describe_times, profile_contents
-from data_pipelines.own_data.table import Column, Header, Table, read_columns, read_header, with_lines
-from data_pipelines.own_data.times import ISO, NUMBER, Times, parse_times
-from data_pipelines.prepare.words import WordCounts
+from data_pipelines.own_data.table import (
+    BadRowsError,
+    Column,
+    Header,
+    Problem,
+    Table,
+    find_problem,
+    read_columns,
+    read_header,
+    with_lines,
+)
+from data_pipelines.own_data.values import ISO, NUMBER, Times, id_problems, parse_numbers, parse_times, stored_ids
+from data_pipelines.prepare.features import WordCounts
 from data_pipelines.support.text import number_of
 
 RATING = Role("rating", "--rating-column", "rating", frozenset())

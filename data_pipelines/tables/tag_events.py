@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.data_set import Contents
-from data_pipelines.prepare.words import count_words
+from data_pipelines.prepare.features import count_words
 
 SEPARATORS = re.compile(r"[\s_-]+")
 

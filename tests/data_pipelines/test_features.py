@@ -4,8 +4,15 @@ from scipy.sparse import csr_array
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from data_pipelines.prepare.features import principal_components, scale, tf_idf
-from data_pipelines.prepare.words import WordCounts, count_words, split_into_words, whole_tag
+from data_pipelines.prepare.features import (
+    WordCounts,
+    count_words,
+    principal_components,
+    scale,
+    split_into_words,
+    tf_idf,
+    whole_tag,
+)
 
 
 def corpus(items: int = 300, words: int = 120, seed: int = 0) -> WordCounts:
