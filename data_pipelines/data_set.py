@@ -148,6 +148,15 @@ def rows_of(
     return positions
 
 
+def of_active_users(users: NDArray[np.int64], least: float, error: str) -> NDArray[np.bool_]:
+    """Tell for each row whether its user has at least `least` rows; `error` is raised if no user has so many."""
+    distinct, activity = np.unique(users, return_counts=True)
+    is_kept = np.isin(users, distinct[activity >= least])
+    if not is_kept.any():
+        raise ValueError(error)  # not an archive error
+    return is_kept
+
+
 def distinct_pairs(
     users: NDArray[np.int64], items: NDArray[np.integer[Any]], times: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:

@@ -41,16 +41,22 @@ def whole_tag(text: str) -> list[str]:
     return [tag] if tag else []
 
 
+def words_of_items(words: Sequence[Sequence[str]]) -> WordCounts:
+    """Count the words of each item, given in the order of the items."""
+    rows = np.arange(len(words))
+    return count_words(rows, rows, item_count=len(rows), words_of_tags=words)
+
+
 def count_words(
     items: NDArray[np.integer[Any]],
     tags: NDArray[np.integer[Any]],
-    times_used: NDArray[np.integer[Any]],
     *,
     item_count: int,
     words_of_tags: Sequence[Sequence[str]],
+    times_used: NDArray[np.integer[Any]] | None = None,
     min_uses: int = 1,
 ) -> WordCounts:
-    """Count the words of each item: item `items[r]` was given tag `tags[r]`, `times_used[r]` times.
+    """Count the words of each item: item `items[r]` was given tag `tags[r]`, `times_used[r]` times, by default once.
 
     A word in fewer than `min_uses` rows is dropped. Rows are counted, not `times_used`, so that archives
     with and without weights keep the same words.
@@ -64,8 +70,10 @@ def count_words(
     ones = np.ones(len(words), dtype=np.int64)
     tag_words = csr_array((ones, (owners, words)), shape=(len(words_of_tags), len(vocabulary)))
     shape = (item_count, len(words_of_tags))
-    uses = csr_array((np.ones(len(items), dtype=np.int64), (items, tags)), shape=shape).sum(axis=0) @ tag_words
-    counts = csr_array((times_used.astype(np.int64), (items, tags)), shape=shape) @ tag_words
+    once = np.ones(len(items), dtype=np.int64)
+    uses = csr_array((once, (items, tags)), shape=shape).sum(axis=0) @ tag_words
+    weights = once if times_used is None else times_used.astype(np.int64)
+    counts = csr_array((weights, (items, tags)), shape=shape) @ tag_words
     word_numbers = np.flatnonzero(uses >= max(min_uses, 1))
     counts = csr_array(counts[:, word_numbers])
     counts.eliminate_zeros()

@@ -53,7 +53,6 @@ def event_contents(
     words = count_words(
         np.searchsorted(occurring_ids, tagged.item_ids[describes]),
         tagged.tag_rows[describes],
-        np.ones(int(np.count_nonzero(describes)), dtype=np.int64),
         item_count=len(occurring_ids),
         words_of_tags=tagged.words_of_tags,
     )
