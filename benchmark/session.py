@@ -18,9 +18,9 @@ from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
 from benchmark.observer import Observer, silent
-from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import experiment_names
-from benchmark.plan.plan import Plan, Run, unfinished
+from benchmark.plan.plan import Plan
+from benchmark.plan.runs import Run, expected_seconds, unfinished
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs
 from benchmark.records.record import RunRecord
@@ -77,8 +77,24 @@ class SweepResult:
     earlier_code: tuple[RunRecord, ...] = ()
 
 
-def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silent) -> SweepResult:
+def experiments_to_read(plan: Plan) -> list[str]:
+    """Return the experiments whose finished runs a sweep needs.
+
+    Equal runs of other experiments are copied, not run; those of users' own experiments if they are planned too.
+    """
+    return sorted({*experiment_names(), *(experiment.name for experiment in plan.experiments)})
+
+
+def run(
+    plan: Plan,
+    store: Store,
+    executor: Executor,
+    observer: Observer = silent,
+    earlier_runs: Sequence[RunRecord] | None = None,
+) -> SweepResult:
     """Run and record all unfinished runs; the store is consistent even after an error.
+
+    `earlier_runs` are the finished runs of `experiments_to_read`; without them, the store is read, once.
 
     In the main thread, Ctrl-C and SIGTERM end it between two records. Errors that end the whole sweep, such as a full
     disk or a lost cluster, raise OSError or ValueError; finished runs are already recorded.
@@ -88,9 +104,8 @@ def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silen
             observer.note(
                 f"{killed_count} unfinished runs from a crashed process were marked KILLED and will be run again"
             )
-        # Equal runs of other experiments are copied, not run; those of users' own experiments if they are planned too.
-        names = sorted({*experiment_names(), *(experiment.name for experiment in plan.experiments)})
-        earlier_runs = finished_runs(store, names)
+        if earlier_runs is None:
+            earlier_runs = finished_runs(store, experiments_to_read(plan))
         remaining_runs = unfinished(plan.runs, earlier_runs)
         keys = {(run.experiment, run.key) for run in plan.runs} - {(run.experiment, run.key) for run in remaining_runs}
         skipped_runs = tuple(record for record in earlier_runs if (record.experiment, record.key) in keys)
@@ -104,11 +119,9 @@ def run(plan: Plan, store: Store, executor: Executor, observer: Observer = silen
             was_interrupted = _sweep(recorder, remaining_runs, earlier_runs, executor)
         finally:
             observer.ended()
-        new_ids = set(recorder.run_ids)
-        records = finished_runs(store, planned)
+        records = [*earlier_runs, *recorder.finished]
         update_pages(store, planned, records, recorder.curves)
-        new_runs = tuple(record for record in records if record.run_id in new_ids)
-        by_earlier_code = _by_earlier_code(records, planned)
+        by_earlier_code, new_runs = _by_earlier_code(records, planned), tuple(recorder.finished)
         return SweepResult(new_runs, tuple(recorder.failures), skipped_runs, was_interrupted, by_earlier_code)
 
 
@@ -162,7 +175,7 @@ class _Recorder:
     def __init__(self, plan: Plan, store: Store, observer: Observer, seconds: Mapping[str, float]) -> None:
         self.store, self.observer, self.seconds = store, observer, seconds
         self.failures: list[Failure] = []
-        self.run_ids: list[str] = []
+        self.finished: list[RunRecord] = []
         self.curves: dict[str, Curves] = {}
         self._profile = plan.profile
         self._experiments = {experiment.name: experiment for experiment in plan.experiments}
@@ -184,11 +197,12 @@ class _Recorder:
         curves = as_curves(result.curves)
         for run in runs:
             experiment = self._experiments[run.experiment]
-            run_id = self.store.record(self._parents[run.experiment], experiment, run, result)
-            self.run_ids.append(run_id)
-            self.curves[run_id] = curves
+            record = self.store.record(self._parents[run.experiment], experiment, run, result)
+            self.curves[record.run_id] = curves
             (self._failed if result.error else self._finished)[run.experiment] += 1
-            if result.error:
+            if not result.error:
+                self.finished.append(record)
+            else:
                 error = one_line(without_secrets(result.error))
                 names = (run.experiment, one_line(run.name), one_line(run.stream.name))
                 self.failures.append(Failure(*names, error, run.key))

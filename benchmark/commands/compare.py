@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run what is not finished, print the table and the best setting."""
     from benchmark.observer import SweepDisplay
-    from benchmark.plan.options import parse_seeds
+    from benchmark.plan.plan import parse_seeds
     from benchmark.recommend.compare import compare, seed_list
     from benchmark.recommend.data import data_from
     from benchmark.recommend.methods import settings_of
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_comparison(comparison: "Results", experiment: str) -> None:
     """Print the table, the best setting within the budget, failures and the next steps."""
-    from benchmark.budget_table import budget_lines, generated_in
+    from benchmark.results.budget import budget_lines, generated_in
 
     print("\n".join(["", *budget_lines(comparison.summary(), generated=generated_in(comparison.records)), ""]))
     for note in comparison.notes:

@@ -1,6 +1,7 @@
 """The store of runs in MLflow. One process writes, and a run is complete before it counts as finished."""
 
 import json
+import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from uuid import uuid4
 
 from benchmark.metrics import curve_names
 from benchmark.plan.experiment import ExperimentInfo
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from benchmark.records.content import DatasetContent, RunContent, local_folder, write_files, write_through_client
 from benchmark.records.processes import this_process
 from benchmark.records.provenance import command_line, provenance, sweep_tags
@@ -130,8 +131,8 @@ class Store:
 
         return chart_link(without_user(self.uri), self._ids[OVERVIEW], mode="TABLE")
 
-    def record(self, parent: str, experiment: ExperimentInfo, run: Run, outcome: "RunResult") -> str:
-        """Write one finished or failed run. It is complete before it counts."""
+    def record(self, parent: str, experiment: ExperimentInfo, run: Run, outcome: "RunResult") -> RunRecord:
+        """Write one finished or failed run, which is complete before it counts; return its record, as it is read."""
         commit = {COMMIT: self._sweep_tags[COMMIT]} if COMMIT in self._sweep_tags else {}
         record = record_of(run, outcome, {**(outcome.provenance or provenance()), **commit, **experiment.tags})
         texts, record_tag = record.to_mlflow()
@@ -152,7 +153,17 @@ class Store:
             dataset=dataset_of(run),
             files=files,
         )
-        return self.write([content])[0]
+        (run_id,) = self.write([content])
+        return RunRecord.from_mlflow(
+            content.tags,
+            {name: float(value) for name, value in outcome.metrics.items() if not math.isnan(value)},
+            run_id=run_id,
+            experiment=run.experiment,
+            status=content.status,
+            ended=content.end_time,
+            artifact_uri=f"{self._location(content.experiment_id).rstrip('/')}/{run_id}/artifacts",
+            name=content.name,
+        )
 
     def write(self, runs: Sequence[RunContent]) -> list[str]:
         """Write runs and return their ids. Those with an id are replaced, the others are new.

@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmark.plan.experiment import Experiment, MethodEntry, Profile, expanded
 from benchmark.plan.method_names import method_info
-from benchmark.plan.plan import outline_of, reason_to_skip, with_all_parameters
+from benchmark.plan.runs import outline_of, reason_to_skip, with_all_parameters
 from benchmark.records.record import comparable
 from benchmark.results.frames import describe, differing_names
 from data_pipelines.stream_spec import DatasetSpec, StreamSpec

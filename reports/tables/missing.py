@@ -9,7 +9,7 @@ import pandas as pd
 
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.results.frames import threshold_text
-from reports.drawing.labels import algorithm_label, dataset_label, seeds_text
+from reports.labels import algorithm_label, dataset_label, seeds_text
 from reports.read.context import Context
 from reports.read.planned import PlannedRun, planned_runs, recorded_as, skipped_methods
 from reports.read.results import Results

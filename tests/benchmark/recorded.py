@@ -7,8 +7,8 @@ from pathlib import Path
 
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import Experiment, load_experiment
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Run, make_plan
+from benchmark.plan.plan import RunOptions, make_plan
+from benchmark.plan.runs import Run
 from benchmark.records.provenance import provenance
 from benchmark.records.store import Store
 from tests.benchmark.tiny_sweeps import TINY, empty_database
@@ -53,6 +53,6 @@ def record_all(store: Store, experiment: Experiment, seeds: tuple[int, ...], **m
     """Record the runs of some seeds, and return their ids."""
     runs = planned(experiment, seeds)
     sweep = store.begin_sweep(experiment.info, "quick", len(runs))
-    ids = [store.record(sweep, experiment.info, run, result_of(run, metrics)) for run in runs]
+    ids = [store.record(sweep, experiment.info, run, result_of(run, metrics)).run_id for run in runs]
     store.end_sweep(sweep, "FINISHED", {"runs_finished": len(runs)})
     return ids

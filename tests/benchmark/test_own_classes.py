@@ -18,7 +18,7 @@ from benchmark.execution.sent_modules import importable
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.method_names import identity, make_method, parse_filter
 from benchmark.plan.own_modules import SourceFile, own_source
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from benchmark.records.provenance import ENGINE, SOURCE, difference, provenance
 from benchmark.records.reader import read
 from benchmark.records.store import FILES, Store
@@ -248,7 +248,7 @@ def test_recorded_versions_are_those_of_the_worker_even_for_copied_runs(tmp_path
     theirs = {**provenance(), "fedbandit.version.numpy": "0.0.1", "fedbandit.machine": "theirs"}
     outcome = RunResult(1, 2, "there", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"), provenance=theirs)
     parent = store.begin_sweep(experiment.info, "quick", 1)
-    run_id = store.record(parent, experiment.info, run, outcome)
+    run_id = store.record(parent, experiment.info, run, outcome).run_id
     (recorded,) = read(store.uri)
     assert recorded.run_id == run_id
     assert theirs.items() <= recorded.provenance.items()

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,15 @@ import psutil
 import pytest
 from filelock import FileLock
 
+from benchmark import session
+from benchmark.__main__ import main
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult, failed_result
 from benchmark.observer import Observer
 from benchmark.plan.method_names import parse_filter
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
+from benchmark.records import reader
+from benchmark.records.reader import finished_runs as original
 from benchmark.records.store import Store
 from benchmark.records.tracking import StoreError
 from benchmark.session import Failure
@@ -241,3 +245,20 @@ def test_a_stream_is_built_once_per_seed_for_all_methods_and_experiments(tmp_pat
     result = sweep(tmp_path, executor, *names)  # type: ignore[arg-type]
     assert len(result.failed) == 3 * RUNS
     assert executor.opened == {("simulated-uniform", seed): 1 for seed in range(3)}
+
+
+def test_fedbandit_run_reads_the_store_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Runs that were written since are added from memory, as they would be read."""
+    write_tiny(tmp_path, steps=50, seeds=1)
+    monkeypatch.chdir(tmp_path)
+    reads, updates = [], []
+    monkeypatch.setattr(reader, "finished_runs", lambda store, names: reads.append(names) or original(store, names))
+    monkeypatch.setattr(session, "update_pages", lambda store, names, records, curves: updates.append(records))
+    assert main(["run", "tiny.toml", "--jobs", "1"]) == 0
+    assert len(reads) == 1
+    (records,) = updates
+    stored = {record.run_id: record for record in original(Store(), ["tiny"])}
+    assert len(stored) == len(records) == RUNS // 2
+    for record in records:
+        metrics = {name: record.metrics[name] for name in stored[record.run_id].metrics}
+        assert replace(record, metrics=metrics) == stored[record.run_id]

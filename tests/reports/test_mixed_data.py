@@ -11,8 +11,8 @@ import pytest
 from benchmark.__main__ import main
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Run, make_plan, unfinished
+from benchmark.plan.plan import RunOptions, make_plan
+from benchmark.plan.runs import Run, unfinished
 from benchmark.records.reader import finished_runs
 from benchmark.records.store import FILES
 from data_pipelines.prepare.imported import ImportRequest, import_data_set

@@ -8,8 +8,8 @@ import pytest
 
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import experiment_names, load_experiment, shipped_data_sets
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Run, make_plan
+from benchmark.plan.plan import RunOptions, make_plan
+from benchmark.plan.runs import Run
 from benchmark.records.record import RunRecord, record_of
 from reports.read.planned import planned_runs, recorded_as
 from tests.reports.conftest import once
