@@ -25,7 +25,7 @@ from benchmark.plan.experiment import (
 )
 from benchmark.plan.method_names import MethodFilter, method_info
 from benchmark.plan.runs import MethodSetting, Run, Skipped, make_setting, runs_of
-from data_pipelines.catalogue import data_set_names
+from data_pipelines.data_set import data_set_names
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepared_names
 from data_pipelines.stream_spec import StreamSpec
 from data_pipelines.support.messages import did_you_mean, unknown_name
