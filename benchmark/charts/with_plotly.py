@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from benchmark.charts.chart import MAX_ENTRIES, Axis, Chart, Level, Numbers, Panel, Series
+from benchmark.charts.chart import GREY, INK, MAX_ENTRIES, Axis, Chart, Level, Numbers, Panel, Series
 from benchmark.charts.label_placement import place_names, place_panel_labels
 
 SYMBOLS = {
@@ -31,7 +31,7 @@ SIZES = {"desktop": (880.0, 380.0), "phone": (290.0, 290.0)}
 LABEL_SIZE, MARK_RADIUS, LEADER, CHARACTER = 11.0, 6.5, 12.0, 6.3
 """Pixels: the text of labels, the radius of marks, the connection to a name beside the plot, a character of it."""
 
-MARK_SCALE = 1.45
+MARK_SCALE = 1.6
 """Pixels per point of a mark's diameter."""
 
 FONT = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif"
@@ -96,7 +96,7 @@ def annotations(chart: Chart, window: str) -> list[dict[str, Any]]:
             x, y = float(panel.x.share(label.x)) * size[0], float(panel.y.share(label.y)) * size[1]
             note: dict[str, Any] = at | {"x": _coordinate(panel.x, label.x), "y": _coordinate(panel.y, label.y)}
             note["text"] = f"<b>{html(label.text)}</b>" if label.is_bold else html(label.text)
-            note |= {"font": {"size": LABEL_SIZE, "color": label.colour}}
+            note |= {"font": {"size": LABEL_SIZE, "color": GREY if label.colour == INK else label.colour}}
             shift = (round(placement.x - x, 1), round(placement.y - y, 1))
             if placement.leader is None:
                 note |= {"showarrow": False, "xshift": shift[0], "yshift": shift[1]}
@@ -157,7 +157,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
         "automargin": True,
         "tickformat": ",~f",
         "range": [_coordinate(axis, end) for end in axis.range],
-        "title": {"text": html(axis.label)},
+        "title": {"text": "" if axis.angle else html(axis.label)},  # below slanted texts it would cover the legend
     }
     if axis.is_log:
         look["type"] = "log"
@@ -230,7 +230,9 @@ def _series(panel: Panel, series: Series) -> list[dict[str, Any]]:
         trace["line"] = {"color": series.colour, "width": width, "dash": DASHES[series.line], **shape}
     if series.marker:
         symbol = SYMBOLS[series.marker] + ("-open" if series.is_hollow else "")
-        trace["marker"] = {"color": series.colour, "symbol": symbol, "size": round(series.size * MARK_SCALE, 1)}
+        colour = GREY if series.colour == INK else series.colour  # readable in dark mode, too
+        size = series.size * MARK_SCALE * (0.8 if series.marker == "*" else 1)
+        trace["marker"] = {"color": colour, "symbol": symbol, "size": round(size, 1)}
     else:
         trace["zorder"] = -1
     if series.opacity < 1:
