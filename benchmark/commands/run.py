@@ -156,7 +156,7 @@ def options_of(arguments: argparse.Namespace) -> "RunOptions":
 
     return RunOptions(
         profile=arguments.profile,
-        algorithms=tuple(parse_filter(text) for text in arguments.method),
+        methods=tuple(parse_filter(text) for text in arguments.method),
         datasets=tuple(arguments.dataset),
         seeds=parse_seeds(arguments.seeds) if arguments.seeds is not None else (),
     )
