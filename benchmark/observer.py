@@ -9,7 +9,7 @@ from data_pipelines.support.text import wrapped
 
 if TYPE_CHECKING:
     from benchmark.execution.run_result import RunResult
-    from benchmark.plan.plan import Run
+    from benchmark.plan.runs import Run
 
 SECONDS_BETWEEN_LINES = 5.0
 SECONDS_OF_SILENCE = 30.0
@@ -128,7 +128,7 @@ class SweepDisplay(Observer):
         return self._seconds_expected * passed / self._seconds_measured if passed > SECONDS_TO_MEASURE else None
 
     def _counts(self) -> str:
-        from benchmark.plan.estimate import duration
+        from benchmark.plan.runs import duration
 
         counts = f"{self.failed} failed, {self.skipped} skipped"
         left = self.seconds_left() if self.done + self.failed < self.total else None

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -174,6 +174,23 @@ class BenchmarkProtocol(Strict):
                 f"got {len(self.seeds.reporting.seeds)}"
             )
         return self
+
+    def smaller(
+        self, passes: Sequence[tuple[int, int]], report_seeds: int | None = None, **changes: Any
+    ) -> "BenchmarkProtocol":
+        """Return a protocol with fewer seeds, and other tables of values instead of its own.
+
+        `passes` are those of successive halving: the number of seeds of each, and how many configurations continue.
+        """
+        content, first = self.model_dump(), self.seeds.choosing.first
+        content["passes"] = []
+        for seeds, keep in passes:
+            content["passes"].append({"seeds": {"first": first, "last": first + seeds - 1}, "keep": keep})
+            first += seeds
+        content["seeds"]["choosing"]["last"] = first - 1
+        if report_seeds is not None:
+            content["seeds"]["reporting"]["last"] = self.seeds.reporting.first + report_seeds - 1
+        return BenchmarkProtocol.model_validate({**content, **changes})
 
     @property
     def fingerprint(self) -> str:

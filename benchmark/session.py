@@ -18,9 +18,9 @@ from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
 from benchmark.observer import Observer, silent
-from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import experiment_names
-from benchmark.plan.plan import Plan, Run, unfinished
+from benchmark.plan.plan import Plan
+from benchmark.plan.runs import Run, expected_seconds, unfinished
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs
 from benchmark.records.record import RunRecord

@@ -21,10 +21,11 @@ from data_pipelines.support.secrets import without_user
 from reports.read.context import Context, make_context
 from reports.read.inputs import code_hash, digest, inputs_hash
 from reports.read.results import Results, read_results
+from reports.write.figure import Drawing, Figure
 from reports.write.table import Table
 
 if TYPE_CHECKING:
-    from reports.drawing.figure import Figure
+    from reports.write.figure import Figure
 
 
 def makers(package: str) -> list[ModuleType]:
@@ -206,6 +207,8 @@ class Builder:
         self.inputs = inputs_hash(results, context)
         self.failures: list[str] = []
         self.drawn = 0
+        self.contents: dict[str, str] = {}
+        """A hash of what each figure shows and of the code, by its name."""
 
     def update(self, only: str | None, log: bool) -> Report:
         """Make the requested parts unless they are up to date."""
@@ -214,8 +217,12 @@ class Builder:
         if is_logged and all(self.folder.is_current(part, self.inputs) for part in parts):
             self.context.absent[:] = self.folder.absent
             return self._report(is_unchanged=True)
-        tables = self._tables() if only != "figures" else []
         figures = self._figures() if only != "tables" else []
+        outdated = [figure for figure in figures if not self._saved(figure)]
+        with Drawing(outdated, self.folder.path / "figures") as drawing:
+            tables = self._tables() if only != "figures" else []
+            if only != "tables":
+                self._draw(figures, drawing)
         if not only:
             self._page(tables, figures)
         runs = self._log(tables, figures) if log and not only else ()
@@ -236,32 +243,35 @@ class Builder:
         self.folder.close_part("tables", self._inputs_if_complete(), files)
         return tables
 
-    def _figures(self) -> list["Figure"]:
+    def _figures(self) -> list[Figure]:
         figures: list[Figure] = []
         for module in counted(makers("reports.figures"), "report: planning figures", "kinds"):
             figures += make(module, "figures", self.results, self.context, self.failures)
         code = code_hash()
-        files: dict[str, str] = {}
-        for figure in counted(figures, "report: drawing figures", "figures"):
-            content = figure_hash(figure, code) or self.inputs
-            names = [name for name in self.folder.files_of("figures", content) if Path(name).stem == figure.name]
-            if names and self.folder.is_made_from("figures", names, content):
-                files |= dict.fromkeys(names, content)
-            else:
-                files |= dict.fromkeys(self._draw(figure), content)
-        self.folder.close_part("figures", self._inputs_if_complete(), files)
+        self.contents = {figure.name: digest([figure.content(), code]) for figure in figures}
         return figures
 
-    def _draw(self, figure: "Figure") -> list[str]:
-        try:
-            paths = figure.save(self.folder.path / "figures")
-        except Exception as error:
-            note_failure(f"figure {figure.name}", error, self.failures)
-            return []
-        self.drawn += 1
-        return [path.relative_to(self.folder.path).as_posix() for path in paths]
+    def _saved(self, figure: Figure) -> list[str]:
+        """Return the files of a figure if they show what it shows now."""
+        content = self.contents[figure.name]
+        names = [name for name in self.folder.files_of("figures", content) if Path(name).stem == figure.name]
+        return names if self.folder.is_made_from("figures", names, content) else []
 
-    def _page(self, tables: Sequence[Table], figures: Sequence["Figure"]) -> None:
+    def _draw(self, figures: Sequence[Figure], drawing: Drawing) -> None:
+        """Wait for the figures that are being drawn, and record the files of all figures."""
+        files = {name: self.contents[figure.name] for figure in figures for name in self._saved(figure)}
+        for figure in counted(drawing.figures, "report: drawing figures", "figures"):
+            try:
+                paths = drawing.saved(figure)
+            except Exception as error:
+                note_failure(f"figure {figure.name}", error, self.failures)
+                continue
+            self.drawn += 1
+            names = [path.relative_to(self.folder.path).as_posix() for path in paths]
+            files |= dict.fromkeys(names, self.contents[figure.name])
+        self.folder.close_part("figures", self._inputs_if_complete(), files)
+
+    def _page(self, tables: Sequence[Table], figures: Sequence[Figure]) -> None:
         from reports.page.page import write_page
 
         try:
@@ -271,7 +281,7 @@ class Builder:
             return
         self.folder.close_part("page", self._inputs_if_complete(), {PAGE: self.inputs})
 
-    def _log(self, tables: Sequence[Table], figures: Sequence["Figure"]) -> Sequence[str]:
+    def _log(self, tables: Sequence[Table], figures: Sequence[Figure]) -> Sequence[str]:
         from reports.write.record import record
 
         files: dict[str, list[Path]] = {figure.name: [] for figure in figures}
@@ -305,10 +315,3 @@ class Builder:
             absent=tuple(self.context.absent),
             failures=tuple(self.failures),
         )
-
-
-def figure_hash(figure: "Figure", code: str) -> str:
-    """Hash the content of a picture: the numbers in its interactive plot, and the code; empty without a plot."""
-    if figure.interactive is None:
-        return ""
-    return digest([figure.name, figure.title, figure.caption, figure.interactive, code])

@@ -13,13 +13,17 @@ from benchmark.board.entries import MethodRow, board_filters, make_entry, refere
 from benchmark.board.task import Task
 from benchmark.metrics import objective
 from benchmark.plan.method_names import MethodFilter
-from benchmark.plan.plan import outline_of
+from benchmark.plan.runs import outline_of
 from benchmark.protocol import BenchmarkProtocol, load_protocol
 from benchmark.statistics.budgets import Scale, regret_score, require_reporting
 from benchmark.statistics.selection import Selection, results_by_seed, select
 from data_pipelines.event_stream import EventStream
 
 COLUMNS = ["configuration", "seed", "score", "numbers_per_client"]
+QUICK_CONFIGURATIONS, QUICK_SEEDS, QUICK_PASSES = 16, tuple(range(3)), ((1, 2), (1, 1))
+"""Of a quick board: just enough to see that everything works."""
+
+NOT_THE_PROTOCOL = "NOT THE PROTOCOL: fewer seeds and configurations, no verdicts"
 UNLIMITED = {math.inf: math.inf}
 
 RunName = tuple[str, int]

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import Any
 
 from algorithms.hyperparameters import number_text
 from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
+from benchmark.plan.experiment import Grids, combinations, number_of_combinations, spread
 from benchmark.plan.method_names import MethodFilter, make_method, method_info
-from benchmark.plan.plan import reason_to_skip
+from benchmark.plan.runs import reason_to_skip
 from benchmark.protocol import BenchmarkProtocol
 from data_pipelines.support.messages import one_line
 
@@ -19,8 +19,6 @@ RIDGE = "ridge"
 
 FRONT_WEIGHT = 2
 """A thinned grid keeps this many times as many values of the front as of another parameter."""
-
-Grids = Mapping[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -152,13 +150,7 @@ def _front_values(info: MethodInfo, protocol: BenchmarkProtocol) -> Grids:
     front = info.front
     if front is None:
         return {}
-    count = min(len(front.grid), protocol.tuning.front_values)
-    return {front.parameter: _spread(front.grid, count, with_ends=True)}
-
-
-def number_of_combinations(grids: Grids) -> int:
-    """Return the number of combinations of values."""
-    return math.prod(len(values) for values in grids.values())
+    return {front.parameter: spread(front.grid, protocol.tuning.front_values)}
 
 
 def scaled(value: float, squared_norm: float) -> float:
@@ -177,20 +169,15 @@ def thinned(grids: Grids, front: str, limit: int) -> dict[str, tuple[Any, ...]]:
     while math.prod(counts.values()) > limit:
         largest = max(counts, key=lambda name: (counts[name] / (FRONT_WEIGHT if name == front else 1), name != front))
         counts[largest] -= 1
-    return {name: _spread(values, counts[name], with_ends=name == front) for name, values in grids.items()}
+    return {
+        name: spread(values, counts[name]) if name == front else _inside(values, counts[name])
+        for name, values in grids.items()
+    }
 
 
-def _spread(values: tuple[Any, ...], count: int, *, with_ends: bool) -> tuple[Any, ...]:
-    if with_ends and count > 1:
-        return tuple(values[round(place * (len(values) - 1) / (count - 1))] for place in range(count))
-    if with_ends:
-        return values[:1]
+def _inside(values: Sequence[Any], count: int) -> tuple[Any, ...]:
+    """Return some of the values at equal distances, those nearest to the middle of each part."""
     return tuple(values[int((place + 0.5) * len(values) / count)] for place in range(count))
-
-
-def combinations(grids: Grids) -> list[dict[str, Any]]:
-    """Return every combination of values; without grids, a single empty one."""
-    return [dict(zip(grids, values, strict=True)) for values in product(*grids.values())]
 
 
 def configuration_name(method: str, values: Mapping[str, Any]) -> str:
@@ -217,3 +204,18 @@ def _notes(entry: MethodRow, declared: int, played: int, info: MethodInfo) -> li
     if played < declared:
         notes.append(f"{played} of {declared} configurations")
     return notes if entry.is_measured else [*notes, "communication declared by the method, not measured"]
+
+
+def with_fixed(
+    methods: Sequence[MethodFilter], protocol: BenchmarkProtocol, *, is_simulated: bool
+) -> list[MethodFilter]:
+    """Add each method once more, with the paper's α and λ instead of tuned ones."""
+    fixed = protocol.fixed
+    values = {
+        "alpha": (fixed.simulated_alpha if is_simulated else fixed.alpha,),
+        "ridge": (fixed.simulated_ridge if is_simulated else fixed.ridge,),
+    }
+    rows = board_filters(methods, protocol.comparison.reference)
+    declared = {row.name: method_info(row.name) for row in rows if not row.values}
+    tuned = [name for name, each in declared.items() if {*values} <= {*each.tuned, *each.tuning}]
+    return [*rows, *(MethodFilter(name, values) for name in tuned)]

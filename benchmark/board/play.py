@@ -1,24 +1,30 @@
-"""Play a board: tuning by successive halving, then the chosen configurations on the report seeds.
+"""Play a board: tuning by successive halving, then the chosen configurations on the report seeds; estimate the rest.
 
     result = play_board(load_task("lastfm-matched"), [], load_protocol(), Store(), executor)
 
 Every run is recorded in MLflow; finished runs are not repeated, so an interrupted board continues where it stopped.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
 
 from benchmark import session
 from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
 from benchmark.board.document import save_board
+from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import Task, experiment_name, task_of
 from benchmark.execution.executors import Executor
 from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import ExperimentInfo
-from benchmark.plan.method_names import MethodFilter
-from benchmark.plan.plan import Plan, Run, make_run
+from benchmark.plan.method_names import MethodFilter, method_info
+from benchmark.plan.plan import Plan
+from benchmark.plan.runs import OVERHEAD, Run, make_run, make_setting
 from benchmark.protocol import BenchmarkProtocol
 from benchmark.records.data_identity import earlier_code_sentences
+from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from benchmark.records.tags import PROTOCOL, TASK
 from data_pipelines.stream_spec import StreamSpec
@@ -99,7 +105,8 @@ def board_runs(board: Board, names: Sequence[RunName], identities: dict[str, str
     runs = {}
     for configuration, seed in names:
         method, values = board.parameters[configuration]
-        runs[configuration, seed] = make_run(experiment, stream, seed, method, dict(values), identities)
+        setting = make_setting(method, dict(values), stream, identities)
+        runs[configuration, seed] = make_run(experiment, stream, seed, setting)
     return runs
 
 
@@ -110,3 +117,60 @@ def stage_text(board: Board, names: Sequence[RunName]) -> str:
     numbers = [number for number, each in enumerate(passes, start=1) if seeds & {*each.seeds}]
     part = f"choosing, pass {numbers[0]} of {len(passes)}" if numbers else "reporting"
     return f"{board.task.name}: {part}, {len(names):,} runs"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The runs of a board that are done, the maximum number still to do, and their time in seconds on one core."""
+
+    done: int
+    to_do: int
+    seconds: float
+
+
+def max_runs(board: Board, entry: MethodRow) -> int:
+    """Return the maximum number of runs of a row; usually, several budgets keep the same configurations."""
+    if entry.role == "baseline" and board.is_relative:
+        return len(board.protocol.seeds.choosing.seeds) + len(board.seeds)
+    budgets = len(board.limits) if entry.is_contender else 1
+    count, total = len(entry.configurations), 0
+    if entry.is_contender or count > 1:
+        for current in board.protocol.halving():
+            total += count * len(current.seeds)
+            count = min(count, current.keep * budgets)
+    return total + count * len(board.seeds)
+
+
+def estimate(board: Board, finished: Iterable[RunRecord]) -> Estimate:
+    """Estimate a board; `finished` are the finished runs of its experiment."""
+    records = {record.key: record for record in finished}
+    done, pending = _state(board, records)
+    if not pending:
+        return Estimate(len(done), 0, 0.0)
+    done_by = Counter(configuration for configuration, _ in done)
+    to_do, seconds = 0, 0.0
+    for entry in board.playing:
+        left = max(0, max_runs(board, entry) - sum(done_by[name] for name in entry.configurations))
+        to_do += left
+        seconds += left * seconds_per_run(board, entry.method, records.values())
+    return Estimate(len(done), to_do, seconds)
+
+
+def seconds_per_run(board: Board, method: str, finished: Iterable[RunRecord]) -> float:
+    """Return the seconds of one core that a run takes: as measured on this task, or by the usual time per step."""
+    measured = [record.metrics.get("kernel_seconds", 0.0) for record in finished if record.method.name == method]
+    usual = method_info(method).microseconds_per_step * board.steps / 1e6
+    return OVERHEAD * (mean(measured) if measured else usual)
+
+
+def _state(board: Board, records: Mapping[str, RunRecord]) -> tuple[dict[RunName, Outcome], list[RunName]]:
+    """Return the outcomes of finished runs up to the first incomplete pass, and the remaining runs of that pass."""
+    outcomes: dict[RunName, Outcome] = {}
+    identities: dict[str, str] = {}
+    while names := wanted(board, outcomes):
+        runs = board_runs(board, names, identities)
+        found = {name: records[run.key] for name, run in runs.items() if run.key in records}
+        outcomes |= {name: Outcome(record.key, record.metrics) for name, record in found.items()}
+        if len(found) < len(names):
+            return outcomes, [name for name in names if name not in found]
+    return outcomes, []

@@ -43,11 +43,11 @@ from data_pipelines.support.text import WIDTH, cut, number_of, wrapped
 
 if TYPE_CHECKING:
     from benchmark.board.board import Board
-    from benchmark.board.estimate import Estimate
+    from benchmark.board.play import Estimate
     from benchmark.board.result import BoardResult
     from benchmark.board.task import Task
     from benchmark.execution.run_result import RunResult
-    from benchmark.plan.plan import Run
+    from benchmark.plan.runs import Run
 
 NAME_WIDTH, CELL_WIDTH = 26, 9
 MARKS = {"better": "+", "worse": "-", "equivalent": "=", "identical": "=", "undecided": "?"}
@@ -83,8 +83,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play the boards, print their tables, and return the exit code."""
-    from benchmark.board.divisions import NOT_THE_PROTOCOL
-    from benchmark.board.estimate import estimate
+    from benchmark.board.board import NOT_THE_PROTOCOL
+    from benchmark.board.play import estimate
     from benchmark.board.task import experiment_name
     from benchmark.records.reader import finished_runs
     from benchmark.records.store import Store
@@ -135,18 +135,18 @@ def plan_boards(arguments: argparse.Namespace) -> "tuple[list[Board], list[str]]
 
     With `--quick`, the first of them is enough, and tasks are skipped only if there is none.
     """
-    from benchmark.board.board import plan_board
-    from benchmark.board.divisions import QUICK_CONFIGURATIONS, QUICK_SEEDS, quick, with_fixed
+    from benchmark.board.board import QUICK_CONFIGURATIONS, QUICK_PASSES, QUICK_SEEDS, plan_board
+    from benchmark.board.entries import with_fixed
     from benchmark.plan.method_names import parse_filter
-    from benchmark.plan.options import parse_seeds
-    from benchmark.plan.plan import bound_or_missing
+    from benchmark.plan.plan import bound_or_missing, parse_seeds
     from benchmark.protocol import load_protocol
     from data_pipelines.stream_spec import SimulatedSpec
 
     protocol, configurations = load_protocol(), arguments.configurations
     seeds = parse_seeds(arguments.seeds) if arguments.seeds is not None else None
     if arguments.quick:
-        protocol, seeds, configurations = quick(protocol), seeds or QUICK_SEEDS, configurations or QUICK_CONFIGURATIONS
+        protocol, seeds = protocol.smaller(QUICK_PASSES), seeds or QUICK_SEEDS
+        configurations = configurations or QUICK_CONFIGURATIONS
     filters = tuple(parse_filter(text) for text in arguments.method)
     boards: list[Board] = []
     missing: list[str] = []
@@ -179,7 +179,7 @@ def tuning_lines(boards: "Sequence[Board]") -> list[str]:
 
 def print_estimates(boards: "Sequence[Board]", estimates: "Sequence[Estimate]", jobs: int) -> None:
     """Print the runs of each board, and how long all of them take."""
-    from benchmark.plan.estimate import duration
+    from benchmark.plan.runs import duration
 
     for board, each in zip(boards, estimates, strict=True):
         rows = f"{sum(entry.is_contender for entry in board.entries)} methods"
@@ -203,7 +203,7 @@ class BoardDisplay(SweepDisplay):
 
     def started(self, runs: int, skipped: int, seconds: float) -> None:
         """Start the display of a sweep, and print the time left for all boards if it is known."""
-        from benchmark.plan.estimate import duration
+        from benchmark.plan.runs import duration
 
         if (left := self.seconds_of_boards()) is not None:
             self.note(f"at most {duration(left)} left")

@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run what is not finished, print the table and the best setting."""
     from benchmark.observer import SweepDisplay
-    from benchmark.plan.options import parse_seeds
+    from benchmark.plan.plan import parse_seeds
     from benchmark.recommend.compare import compare, seed_list
     from benchmark.recommend.data import data_from
     from benchmark.recommend.methods import settings_of

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from benchmark.plan.experiment import Experiment
-    from benchmark.plan.options import RunOptions
-    from benchmark.plan.plan import Plan, Run
+    from benchmark.plan.plan import Plan, RunOptions
+    from benchmark.plan.runs import Run
     from benchmark.records.record import RunRecord
     from benchmark.records.store import Store
     from benchmark.session import Failure
@@ -84,9 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Plan, execute the unfinished runs, print a summary, and return the exit code."""
     from benchmark import session
     from benchmark.observer import SweepDisplay
-    from benchmark.plan.options import find_experiments, without_profile
-    from benchmark.plan.plan import make_plan, unfinished
-    from benchmark.plan.repeated import repeated_sentences
+    from benchmark.plan.plan import find_experiments, make_plan, without_profile
+    from benchmark.plan.runs import repeated_sentences, unfinished
     from benchmark.records.reader import finished_runs, something_is_running
     from benchmark.records.store import Store
     from benchmark.ui.pages import are_current
@@ -138,23 +137,22 @@ def plan_notices(plan: "Plan") -> Iterable[str]:
 
 def on_data(experiments: "Sequence[Experiment]", data: str) -> "list[Experiment]":
     """Return the experiments with one other data set, each under a name of its own; equal ones become one."""
-    from benchmark.plan.experiment import Experiment
+    from benchmark.plan.experiment import StreamEntry
     from benchmark.recommend.data import data_from
 
     spec = data_from(data)
+    changes = {"stream_entries": [StreamEntry.model_validate(spec.model_dump(exclude_none=True))], "effects_of": []}
     moved: dict[str, Experiment] = {}
     for experiment in experiments:
-        fields = experiment.model_dump(by_alias=True)
-        fields |= {"name": f"{experiment.name}-on-{spec.name}", "title": f"{experiment.title}, on {spec.name}"}
-        fields |= {"streams": [spec.model_dump(exclude_none=True)], "effects_of": []}
-        moved[experiment.name] = Experiment.model_validate(fields)
+        names = {"name": f"{experiment.name}-on-{spec.name}", "title": f"{experiment.title}, on {spec.name}"}
+        moved[experiment.name] = experiment.model_copy(update=changes | names)
     return list(moved.values())
 
 
 def options_of(arguments: argparse.Namespace) -> "RunOptions":
     """Read the filters."""
     from benchmark.plan.method_names import parse_filter
-    from benchmark.plan.options import RunOptions, parse_seeds
+    from benchmark.plan.plan import RunOptions, parse_seeds
 
     return RunOptions(
         profile=arguments.profile,
@@ -249,7 +247,7 @@ def data_lines(runs: "Sequence[Run]") -> list[str]:
 
 def runs_on_other_data(runs: "Sequence[Run]", finished: "Sequence[RunRecord]") -> list[str]:
     """Return a line per data set about finished runs of these experiments on other versions of the data."""
-    from benchmark.plan.plan import prepared_of
+    from benchmark.plan.runs import prepared_of
     from benchmark.records.data_identity import describe_data, left_out_sentences, split_by_data
 
     prepared = prepared_of(runs)
@@ -267,7 +265,7 @@ def print_dry_run(
     runs: "Sequence[Run]", remaining: "Sequence[Run]", finished: "Sequence[RunRecord]", jobs: int
 ) -> None:
     """List the settings with the number of seeds to do, and estimate the time."""
-    from benchmark.plan.estimate import duration, expected_seconds
+    from benchmark.plan.runs import duration, expected_seconds
 
     keys = {(run.experiment, run.key) for run in remaining}
     settings: dict[tuple[str, str, str], list[Run]] = defaultdict(list)

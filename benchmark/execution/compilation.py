@@ -25,7 +25,7 @@ from data_pipelines.stream_spec import SimulatedSpec
 if TYPE_CHECKING:
     from benchmark.execution.executors import Compiler
     from benchmark.observer import Observer
-    from benchmark.plan.plan import Run
+    from benchmark.plan.runs import Run
 
 SHORT = SimulatedSpec(steps=30, clients=3)
 """The stream over which kernels are compiled."""

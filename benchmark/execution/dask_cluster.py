@@ -13,19 +13,21 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Self
 
 import cloudpickle
 
-from benchmark.execution.dask_workers import DaskWorkers
 from benchmark.execution.run_result import RunResult, error_text, failed_result, run_method
 from benchmark.execution.sent_modules import importable
 from benchmark.extras import require
 from benchmark.plan.own_modules import SourceFiles
-from benchmark.records.provenance import provenance, with_same_code
+from benchmark.records.provenance import difference, provenance, with_same_code
 from data_pipelines import EventStream
 from data_pipelines.prepare.prepared import Prepared
 from data_pipelines.stream_spec import DatasetSpec, StreamSpec
+from data_pipelines.support.messages import one_line
 from data_pipelines.support.secrets import without_user
 
 if TYPE_CHECKING:
@@ -36,12 +38,75 @@ SECONDS_WITHOUT_WORKERS = 60.0
 """How long a sweep waits for a usable worker, at its start and after it lost all workers, before it ends."""
 
 SECONDS_BETWEEN_LOOKS = 1.0
+SECONDS_FOR_AN_ANSWER = 5.0
+MAX_REASON = 300
 LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 """Loggers that show tracebacks when a scheduler dies; Dask gives some of them their own levels."""
 
 SAVED = "finished runs are saved; run the same command again to continue"
 
 Workers = frozenset[str]
+
+
+class DaskWorkers:
+    """The usable workers of a cluster: those with the same code as this process.
+
+    Each reports its code before it gets any run, even if it joins later.
+
+    Args:
+        client: the connection to the scheduler.
+        say: receives a line about each worker that is not used.
+    """
+
+    def __init__(self, client: "Client", say: Callable[[str], None]) -> None:
+        self._client, self._say = client, say
+        self._answers: dict[str, Any] = {}
+        self._refused: dict[str, str] = {}
+        self.usable: dict[str, int] = {}
+        """The threads of each worker that may execute runs, by address."""
+
+    def look(self) -> None:
+        """Ask new workers for the version of their code, read the answers, and drop workers that left."""
+        threads: dict[str, int] = self._client.nthreads()
+        for workers in (self._answers, self._refused, self.usable):
+            for address in [address for address in workers if address not in threads]:
+                del workers[address]
+        for address in threads:
+            if address not in self._answers:
+                self._answers[address] = self._ask(address)
+            if address not in self.usable and address not in self._refused and self._answers[address].done():
+                self._take_answer(address, threads[address])
+
+    def report(self) -> str:
+        """Return the reason for each worker that is not usable."""
+        silent = [address for address in self._answers if address not in self.usable and address not in self._refused]
+        reasons = [*self._refused.items(), *((address, "it does not respond") for address in silent)]
+        return "; ".join(f"worker {address}: {reason}" for address, reason in reasons) or "there are no workers"
+
+    def _ask(self, address: str) -> Any:
+        """Let a worker call `provenance`; only the standard library is pickled: an unpickling error kills it."""
+        ask = partial(self._client.submit, workers=[address], allow_other_workers=False, pure=False, priority=100)
+        return ask(methodcaller(provenance.__name__), ask(import_module, provenance.__module__))
+
+    def _take_answer(self, address: str, threads: int) -> None:
+        answer = self._answers[address]
+        if answer.status == "cancelled":
+            del self._answers[address]
+            return
+        try:
+            why = difference(answer.result(timeout=SECONDS_FOR_AN_ANSWER))
+        except TimeoutError:  # it died before it answered
+            return
+        except Exception as error:  # such as a missing package
+            why = error_text(error)
+        if why:
+            self._refused[address] = one_line(" ".join(why.split())[:MAX_REASON])
+            self._say(
+                f"Dask worker {address} is not used: {self._refused[address]}; "
+                "install the same fedbandit-bench there and restart the worker"
+            )
+        else:
+            self.usable[address] = threads
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult, error_text, failed_result
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from data_pipelines.stream_spec import StreamSpec
 
 MAX_ATTEMPTS = 3

@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,6 +45,10 @@ Number = Annotated[float, Field(ge=-math.inf)]
 Threshold = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Values = Annotated[list[Offset], Field(max_length=MAX_POINTS)]
 ValuesByParameter = Annotated[dict[str, Annotated[list[Number], Field(max_length=MAX_POINTS)]], Field(max_length=100)]
+
+
+Grids = Mapping[str, Sequence[Any]]
+"""The values of each parameter."""
 
 
 class LogSpaced(Strict):
@@ -246,12 +251,12 @@ class Experiment(Strict):
     effects_of: Annotated[list[str], Field(max_length=10)] = Field(default_factory=list)
     words: Annotated[dict[str, dict[str, Words]], Field(max_length=10)] = Field(default_factory=dict)
 
-    @cached_property
+    @property
     def streams(self) -> list[StreamSpec]:
         """All streams, in the order of the file, without fallbacks."""
         return [stream for entry in self.stream_entries for stream in entry.streams]
 
-    @cached_property
+    @property
     def fallback_labels(self) -> dict[str, str]:
         """The notices of the fallbacks, by the names of their data sets."""
         fallbacks = [entry.fallback for entry in self.stream_entries if entry.fallback]
@@ -304,7 +309,8 @@ class Experiment(Strict):
             if (runs := self._runs(profile)) > MAX_RUNS:
                 raise ValueError(f"profile {name} must have at most {MAX_RUNS:,} runs, got {runs:,}")
             for entry in self.algorithms:
-                if not any(combinations(entry.parameters, part, entry.front) for _, part in self.parts(profile)):
+                grids = [_grids(entry.parameters, part, entry.front) for _, part in self.parts(profile)]
+                if not any(map(number_of_combinations, grids)):
                     raise ValueError(f"{entry.name} has no parameter values in profile {name}; add a grid or a list")
                 for _, part in self.parts(profile):
                     _check_values(entry, part)
@@ -318,7 +324,7 @@ class Experiment(Strict):
         """Count the runs of a profile without creating them."""
         seeds = profile.seeds if isinstance(profile.seeds, int) else len(profile.seeds)
         return seeds * sum(
-            len(streams.streams) * combinations(entry.parameters, part, entry.front)
+            len(streams.streams) * number_of_combinations(_grids(entry.parameters, part, entry.front))
             for streams, part in self.parts(profile)
             for entry in self.algorithms
         )
@@ -331,25 +337,36 @@ def _check_values(entry: MethodEntry, profile: Profile) -> None:
         make_method(entry.name, values)
 
 
-def combinations(parameters: Mapping[str, Any], profile: Profile, front: Front | None) -> int:
-    """Return the number of combinations that `expanded` returns."""
-    return math.prod(len(_values(value, profile, front)) for value in parameters.values())
-
-
 def expanded(parameters: Mapping[str, Any], profile: Profile, front: Front | None) -> list[dict[str, Any]]:
     """Return every combination of parameter values; `grid` is replaced by the profile's values of the front."""
-    combined: list[dict[str, Any]] = [{}]
-    for name, value in parameters.items():
-        choices = _values(value, profile, front)
-        combined = [{**combination, name: choice} for combination in combined for choice in choices]
-    return combined
+    return combinations(_grids(parameters, profile, front))
 
 
-def _values(value: Any, profile: Profile, front: Front | None) -> list[Any]:
-    """Return the values of one parameter: those of the grid, those of a list, or a single value."""
-    if isinstance(value, str) and value == GRID and front is not None:
-        return profile.thresholds(front)
-    return list(value) if isinstance(value, list | tuple) else [value]
+def _grids(parameters: Mapping[str, Any], profile: Profile, front: Front | None) -> Grids:
+    """Return the values of each parameter: those of the grid, those of a list, or a single value."""
+    return {
+        name: profile.thresholds(front)
+        if front is not None and isinstance(value, str) and value == GRID
+        else (value if isinstance(value, list | tuple) else [value])
+        for name, value in parameters.items()
+    }
+
+
+def combinations(grids: Grids) -> list[dict[str, Any]]:
+    """Return every combination of values; without grids, a single empty one."""
+    return [dict(zip(grids, values, strict=True)) for values in product(*grids.values())]
+
+
+def number_of_combinations(grids: Grids) -> int:
+    """Return the number of combinations of values."""
+    return math.prod(len(values) for values in grids.values())
+
+
+def spread(values: Sequence[Any], count: int) -> tuple[Any, ...]:
+    """Return some of the values at equal distances, both ends included; all of them if there are not more."""
+    if count >= len(values):
+        return tuple(values)
+    return tuple(values[round(place * (len(values) - 1) / max(count - 1, 1))] for place in range(count))
 
 
 def experiment_names() -> list[str]:

@@ -1,96 +1,102 @@
 """From experiments and options to a plan: the list of runs."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import partial
 from inspect import Parameter, signature
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from algorithms.hyperparameters import number_text
-from algorithms.method import Front, MethodInfo
-from algorithms.stream import StreamOutline
 from benchmark.plan.experiment import (
     GRID,
-    OF_STREAM,
+    MAX_SEEDS,
     Experiment,
     ExperimentInfo,
     MethodEntry,
     Profile,
     StreamEntry,
     expanded,
+    experiment_names,
+    load_experiment,
 )
-from benchmark.plan.method_names import (
-    MethodFilter,
-    hyper_parameters,
-    identified_files,
-    identity,
-    make_method,
-    method_info,
-    source_hash,
-)
-from benchmark.plan.options import RunOptions
-from benchmark.plan.own_modules import SourceFiles
-from benchmark.plan.run_key import run_key
-from benchmark.records.data_identity import split_by_code
-from benchmark.records.record import RunRecord
+from benchmark.plan.method_names import MethodFilter, method_info
+from benchmark.plan.runs import MethodSetting, Run, Skipped, make_setting, runs_of
 from data_pipelines.catalogue import data_set_names
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepared_names
 from data_pipelines.stream_spec import StreamSpec
-from data_pipelines.support.messages import did_you_mean, one_line, unknown_name
+from data_pipelines.support.messages import did_you_mean, unknown_name
+
+SEED = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run of one experiment: everything needed to execute it, to name it and to find it again."""
+class RunOptions:
+    """Which runs of the experiments to plan. An empty filter keeps everything."""
 
-    experiment: str
-    stream: StreamSpec
-    algorithm_name: str
-    algorithm: Any
-    parameters: dict[str, Any]
-    seed: int
-    key: str
-    info: MethodInfo
-    code: str = ""
-    """The hash of the source of a class that is not built in."""
-    files: SourceFiles = field(default_factory=dict, repr=False)
-    """The source of a class that is not built in, as its key covers it: workers execute it."""
+    profile: str = "quick"
+    algorithms: tuple[MethodFilter, ...] = ()
+    datasets: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
 
-    @property
-    def front(self) -> Front | None:
-        """The parameter that a grid of its method varies."""
-        return self.info.front
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """The fingerprint of its stream."""
-        return self.stream.fingerprint(self.seed)
+def find_experiments(names: Sequence[str], profile: str | None = None) -> list[Experiment]:
+    """Load experiments by name, pattern or path; without names, all experiments that are shipped.
 
-    @property
-    def threshold(self) -> str:
-        """The value on the front of its method, such as γ or D, as text; empty if there is none."""
-        value = self.parameters.get(self.front.parameter) if self.front else None
-        return "" if value is None else number_text(value)
+    Given a profile, those that do not have it are left out, unless they are named or none has it.
+    """
+    shipped = experiment_names()
+    selection: list[str] = []
+    for name in names or ["*"]:
+        matches = [candidate for candidate in shipped if fnmatchcase(candidate, name)]
+        if not matches and not name.endswith(".toml"):
+            files = [path.name for path in Path.cwd().glob("*.toml") if path.stem == name]
+            raise _missing_suffix(name, files[0]) if files else unknown_name("experiment", name, shipped)
+        selection += matches or [name]
+    experiments = {name: load_experiment(name) for name in dict.fromkeys(selection)}
+    found = [*experiments.values()]
+    left_out = without_profile(found, profile, names) if profile is not None else []
+    return [experiment for experiment in found if experiment not in left_out]
 
-    @property
-    def front_text(self) -> str:
-        """That value with its symbol, such as γ=5."""
-        return f"{self.front.symbol}={_short(self.threshold)}" if self.front and self.threshold else ""
 
-    @property
-    def setting(self) -> str:
-        """A name for all its seeds: method and threshold."""
-        if self.front_text:
-            return f"{self.algorithm_name} {self.front_text}"
-        return " ".join([self.algorithm_name, *(f"{name}={value}" for name, value in self.parameters.items())])
+def without_profile(experiments: Sequence[Experiment], profile: str, names: Sequence[str]) -> list[Experiment]:
+    """Return the experiments that do not have a profile, except those that are named; none if no experiment has it."""
+    if not any(profile in experiment.profiles for experiment in experiments):
+        return []
+    named = {Path(name).stem if name.endswith(".toml") else name for name in names}
+    return [each for each in experiments if profile not in each.profiles and each.name not in named]
 
-    @property
-    def name(self) -> str:
-        """The name to display: method, threshold and seed."""
-        return f"{self.setting} seed {self.seed}"
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Read `3` (the first three), `0,5` or `0-9`."""
+    seeds: dict[int, None] = {}
+    count = int(text) if SEED.fullmatch(text) else None
+    parts = text.split(",") if count is None else [f"0-{count - 1}"] if count else []
+    for part in parts:
+        first, dash, last = (piece.strip() for piece in part.partition("-"))
+        if not SEED.fullmatch(first) or (dash and not SEED.fullmatch(last)):
+            raise _wrong_seeds(text)
+        interval = range(int(first), int(last if dash else first) + 1)
+        if not interval or len(interval) + len(seeds) > MAX_SEEDS:
+            raise _wrong_seeds(text)
+        seeds.update(dict.fromkeys(interval))
+    if not seeds:
+        raise _wrong_seeds(text)
+    return tuple(seeds)
+
+
+def _missing_suffix(name: str, file: str) -> ValueError:
+    return ValueError(f"unknown experiment {name!r}; did you mean the file {file}?")
+
+
+def _wrong_seeds(text: str) -> ValueError:
+    return ValueError(
+        f"--seeds must be a number of seeds (3), a list (0,5) or a range (0-9, or 5-5 for one seed), "
+        f"at most {MAX_SEEDS:,} seeds, got {text[:100]!r}"
+    )
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,7 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     runs: dict[tuple[str, str], Run] = {}
     missing: dict[str, str] = {}
     left_out: dict[str, str] = {}
-    skipped: dict[tuple[str, str], str] = {}
+    skipped: Skipped = {}
     identities: dict[str, str] = {}
     notes = [*_left_out_by_filters(experiments, options)]
     for experiment in experiments:
@@ -139,13 +145,11 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
             selection = _selected(entry, options.datasets)
             absent = left_out if entry.optional else missing
             bound = [stream for stream in (bound_or_missing(each, absent) for each in selection) if stream is not None]
-            for seed, stream in product(options.seeds or profile.seed_list(), bound):
-                for name, parameters in entries:
-                    run = make_run(experiment.name, stream, seed, name, parameters, identities)
-                    if reason := reason_to_skip(run.algorithm, outline_of(stream)):
-                        skipped[stream.name, name] = reason
-                    else:
-                        runs.setdefault((run.experiment, run.key), run)
+            seeds, settings = options.seeds or profile.seed_list(), partial(_settings, entries, identities)
+            found, not_run = runs_of(experiment.name, product(seeds, bound), settings)
+            skipped |= not_run
+            for run in found:
+                runs.setdefault((run.experiment, run.key), run)
     used = {experiment for experiment, _ in runs}
     labels = {experiment.name: experiment.fallback_labels for experiment in experiments}
     streams = dict.fromkeys((run.experiment, run.stream.name) for run in runs.values())
@@ -161,40 +165,10 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     )
 
 
-def outline_of(stream: StreamSpec) -> StreamOutline:
-    """Return what is known about a stream before it is built."""
-    steps, clients = (getattr(stream, size, None) for size in ("steps", "clients"))
-    return StreamOutline(stream.name, stream.arms, stream.dimension, steps, clients)
-
-
-def reason_to_skip(algorithm: Any, stream: StreamOutline) -> str | None:
-    """Return a one-line reason why a method is not run on a stream; `None` if it is."""
-    skip = getattr(algorithm, "skip", None)
-    reason = skip(stream) if callable(skip) else None
-    return one_line(reason) if isinstance(reason, str) else None
-
-
-def _short(number: str) -> str:
-    try:
-        return f"{float(number):g}"
-    except ValueError:  # one value per client, or a front that is not a number
-        return number
-
-
-def unfinished(runs: Iterable[Run], finished: Sequence[RunRecord]) -> list[Run]:
-    """Return the runs that no finished run equals.
-
-    Finished runs by earlier code do not count, although they have the same key if the user's class is again as it was:
-    no result includes them. Recording them again takes no time, because their results are copied.
-    """
-    newest, _ = split_by_code(finished)
-    done = {(record.experiment, record.key, record.method.code) for record in newest}
-    return [run for run in runs if (run.experiment, run.key, run.code) not in done]
-
-
-def prepared_of(runs: Iterable[Run]) -> dict[str, str]:
-    """Return the fingerprints of the prepared data behind runs, by data set."""
-    return {run.stream.name: prepared for run in runs if (prepared := run.stream.prepared())}
+def _settings(
+    entries: Sequence[tuple[str, dict[str, Any]]], identities: dict[str, str], stream: StreamSpec
+) -> list[MethodSetting]:
+    return [make_setting(name, parameters, stream, identities) for name, parameters in entries]
 
 
 def stream_names(experiment: Experiment) -> list[str]:
@@ -212,39 +186,6 @@ def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> No
     for algorithm in options.algorithms:
         if not algorithm.is_own and algorithm.name not in used:
             raise unknown_name("method of these experiments", algorithm.name, used)
-
-
-def make_run(
-    experiment: str,
-    stream: StreamSpec,
-    seed: int,
-    name: str,
-    parameters: dict[str, Any],
-    identities: dict[str, str],
-) -> Run:
-    """Make one run; `identities` caches the identity of each method of this plan."""
-    algorithm, complete = with_all_parameters(name, parameters, stream)
-    if name not in identities:
-        identities[name] = identity(name)
-    info = method_info(name)
-    key = run_key(
-        stream.fingerprint(seed),
-        identities[name],
-        complete,
-        seed,
-        version=info.version,
-        added=info.added,
-    )
-    code, files = source_hash(identities[name]), identified_files(identities[name])
-    return Run(experiment, stream, name, algorithm, complete, seed, key, info, code, files)
-
-
-def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:
-    """Make a method for a stream; return it and all its parameters, including those left at their defaults."""
-    if parameters.get("global_dim") == OF_STREAM:
-        parameters = {**parameters, "global_dim": getattr(stream, "global_dim", None)}
-    algorithm = make_method(name, parameters)
-    return algorithm, {**parameters, **hyper_parameters(algorithm)}
 
 
 def bound_or_missing(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec | None:

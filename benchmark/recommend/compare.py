@@ -13,12 +13,12 @@ from benchmark.execution.executors import Executor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
 from benchmark.observer import Observer, silent
-from benchmark.plan.estimate import expected_seconds
 from benchmark.plan.experiment import ExperimentInfo
-from benchmark.plan.plan import Plan, Run
+from benchmark.plan.plan import Plan
+from benchmark.plan.runs import Run, expected_seconds, runs_of
 from benchmark.protocol import load_protocol
 from benchmark.recommend.data import AnyStream, leak_notices, streams_by_seed
-from benchmark.recommend.methods import is_in_this_session, runs_of, settings_of
+from benchmark.recommend.methods import is_in_this_session, settings_of
 from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.record import RunRecord, record_of
 from benchmark.results.budget import as_budget
@@ -63,7 +63,8 @@ def compare(
     streams = streams_by_seed(stream, numbers)
     spec = streams[numbers[0]]
     name = experiment or f"compare-{spec.name}"
-    runs, skipped = runs_of(candidates, streams, name)
+    runs, not_run = runs_of(name, streams.items(), lambda _: candidates)
+    skipped = {method: reason for (_, method), reason in not_run.items()}
     notes = [*([label.of(spec.name)] if (label := spec.data_label()) else []), *leak_notices(spec)]
     notes += [f"{method} does not take part: {reason}" for method, reason in skipped.items()]
     if not runs:

@@ -3,38 +3,23 @@
 import hashlib
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
-from algorithms.method import Front, MethodInfo
+from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
+from benchmark.plan.experiment import combinations, spread
 from benchmark.plan.method_names import (
     hyper_parameters,
-    identified_files,
     identity,
     make_method,
     method_info,
     parse_filter,
-    source_hash,
 )
-from benchmark.plan.plan import Run, outline_of, reason_to_skip
 from benchmark.plan.run_key import run_key
-from data_pipelines.stream_spec import StreamSpec
+from benchmark.plan.runs import MethodSetting
 
 IN_THIS_SESSION = "__main__"
 """The module of classes that are defined in a notebook or a script."""
-
-
-@dataclass(frozen=True)
-class MethodSetting:
-    """A method with one setting."""
-
-    name: str
-    algorithm: Any
-    parameters: dict[str, Any]
-    info: MethodInfo
-    identity: str
 
 
 def settings_of(methods: Any, *, points: int | None = None) -> list[MethodSetting]:
@@ -62,49 +47,9 @@ def settings_of(methods: Any, *, points: int | None = None) -> list[MethodSettin
     return candidates
 
 
-def thinned(front: Front, points: int | None) -> list[float]:
-    """Return values of a front's grid: all, or some at equal distances, both ends included."""
-    grid = list(front.grid)
-    if points is None or points >= len(grid):
-        return grid
-    return [grid[round(index * (len(grid) - 1) / (points - 1))] for index in range(points)]
-
-
-def runs_of(
-    candidates: Sequence[MethodSetting], streams: dict[int, StreamSpec], experiment: str
-) -> tuple[list[Run], dict[str, str]]:
-    """Return the runs of candidates on the stream of each seed, and the reasons why methods do not take part."""
-    runs: dict[str, Run] = {}
-    skipped: dict[str, str] = {}
-    for seed, stream in streams.items():
-        fingerprint = stream.fingerprint(seed)
-        for candidate in candidates:
-            if reason := reason_to_skip(candidate.algorithm, outline_of(stream)):
-                skipped[candidate.name] = reason
-                continue
-            run = _run(candidate, stream, seed, fingerprint, experiment)
-            runs.setdefault(run.key, run)
-    return list(runs.values()), skipped
-
-
 def is_in_this_session(algorithm: Any) -> bool:
     """Whether the class of an algorithm is defined in a notebook or a script, where other processes cannot import."""
     return type(algorithm).__module__ == IN_THIS_SESSION
-
-
-def _run(candidate: MethodSetting, stream: StreamSpec, seed: int, fingerprint: str, experiment: str) -> Run:
-    info = candidate.info
-    key = run_key(
-        fingerprint,
-        candidate.identity,
-        candidate.parameters,
-        seed,
-        version=info.version,
-        added=info.added,
-    )
-    name, algorithm, parameters = candidate.name, candidate.algorithm, candidate.parameters
-    code, files = source_hash(candidate.identity), identified_files(candidate.identity)
-    return Run(experiment, stream, name, algorithm, parameters, seed, key, info, code, files)
 
 
 def _settings(method: Any, points: int | None) -> list[MethodSetting]:
@@ -117,9 +62,8 @@ def _settings(method: Any, points: int | None) -> list[MethodSetting]:
         return [_candidate(_declaration(type(method)), method)]
     front = info.front
     if front is not None and front.parameter not in values:
-        values = {front.parameter: tuple(thinned(front, points)), **values}
-    combinations = (dict(zip(values, combination, strict=True)) for combination in product(*values.values()))
-    return [_candidate(info, _make(info, parameters)) for parameters in combinations]
+        values = {front.parameter: spread(front.grid, points or len(front.grid)), **values}
+    return [_candidate(info, _make(info, parameters)) for parameters in combinations(values)]
 
 
 def _make(info: MethodInfo, parameters: dict[str, Any]) -> Any:

@@ -31,11 +31,9 @@ OVER_BUDGETS = (0.0, 2.0, 10.0, 100.0, math.inf)
 SMALLER_AND_LARGER = (0.1, 1.0, 10.0)
 """Multiples of the user's budget that are compared."""
 
-FIRST_CHOOSING_SEED = 10_000
-PASSES = [
-    {"seeds": {"first": FIRST_CHOOSING_SEED, "last": FIRST_CHOOSING_SEED}, "keep": 3},
-    {"seeds": {"first": 10_001, "last": 10_002}, "keep": 1},
-]
+PASSES = ((1, 3), (2, 1))
+"""The number of seeds of each pass, and how many configurations continue."""
+
 REPORT_SEEDS = 10
 MANY_STEPS = 50_000
 CONFIGURATIONS, CONFIGURATIONS_OF_MANY_STEPS = 48, 16
@@ -72,7 +70,7 @@ def recommend(
     limit = None if budget is None else as_budget(budget)
     task = task_from(data, options)
     _check_size(task)
-    example = task.stream.bound().build(FIRST_CHOOSING_SEED)
+    example = task.stream.bound().build(load_protocol().seeds.choosing.first)
     profile = profile_stream(example, import_notes(task.stream))
     board, per_client = plan_recommendation(task, limit, profile, configurations, example)
     observer.note(plan_text(board))
@@ -143,13 +141,7 @@ def small_protocol(limit: float, *, is_table: bool = False) -> BenchmarkProtocol
     """Return the protocol of a recommendation: fewer budgets, seeds and passes than the shipped one."""
     finite = {limit * factor for factor in SMALLER_AND_LARGER}
     budgets = sorted({0.0, *(OVER_BUDGETS if is_table else finite), math.inf})
-    content = {
-        **load_protocol().model_dump(),
-        "budgets": {"all": budgets, "primary": [limit]},
-        "seeds": {"choosing": {"first": 10_000, "last": 10_002}, "reporting": {"first": 0, "last": REPORT_SEEDS - 1}},
-        "passes": PASSES,
-    }
-    return BenchmarkProtocol.model_validate(content)
+    return load_protocol().smaller(PASSES, REPORT_SEEDS, budgets={"all": budgets, "primary": [limit]})
 
 
 def contenders(reference: str) -> list[MethodFilter]:

@@ -20,7 +20,7 @@ from benchmark.records.tags import ERROR, PARENT, RECORD
 
 if TYPE_CHECKING:
     from benchmark.execution.run_result import RunResult
-    from benchmark.plan.plan import Run
+    from benchmark.plan.runs import Run
 
 SIZES = ("steps", "clients", "arms", "dimension")
 COMMIT = "mlflow.source.git.commit"

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from benchmark.metrics import curve_names
 from benchmark.plan.experiment import ExperimentInfo
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from benchmark.records.content import DatasetContent, RunContent, local_folder, write_files, write_through_client
 from benchmark.records.processes import this_process
 from benchmark.records.provenance import command_line, provenance, sweep_tags

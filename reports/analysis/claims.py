@@ -21,7 +21,7 @@ from benchmark.statistics.verdicts import (
 from data_pipelines.data_label import DataLabel
 from reports.analysis.directions import ABOUT_DATA, Evidence, check_direction, used_settings
 from reports.analysis.users import group_totals
-from reports.drawing.labels import algorithm_label, dataset_label, front_text
+from reports.labels import algorithm_label, dataset_label, front_text
 from reports.paper import PAPER, paper, stream_of, variant_labels
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of

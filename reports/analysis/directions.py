@@ -14,8 +14,8 @@ from benchmark.statistics.budgets import Front, at_equal_regret
 from benchmark.statistics.intervals import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict
 from data_pipelines.prepare.prepared import Prepared
-from reports.analysis.users import ASSIGNMENTS, by_chance_of, distances, item_features, totals_of
-from reports.drawing.labels import algorithm_label, front_text
+from reports.analysis.users import ASSIGNMENTS, by_chance_of, distances, item_features, mean_features, totals_of
+from reports.labels import algorithm_label, front_text
 from reports.read.context import Context
 from reports.read.methods import method
 from reports.read.results import Results
@@ -126,7 +126,7 @@ def _difference(prepared: Prepared, most_active: Sequence[int], context: Context
 
     by_chance = [difference(each) for each in by_chance_of(prepared, context.by_chance)]
     low, high = np.quantile(by_chance, [0.025, 0.975])
-    ours = difference(distances(prepared, item_features(prepared)))
+    ours = difference(distances(mean_features(prepared, item_features(prepared))[0]))
     return [ours, float(np.mean(by_chance)), float(low), float(high)]
 
 

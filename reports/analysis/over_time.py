@@ -9,7 +9,7 @@ import pandas as pd
 from benchmark.metrics import Metric
 from benchmark.results.frames import threshold_text
 from benchmark.statistics.intervals import t_quantile
-from reports.drawing.labels import algorithm_label, front_text, variant_text
+from reports.labels import algorithm_label, front_text, variant_text
 from reports.read.methods import method
 from reports.read.results import Results
 

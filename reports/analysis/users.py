@@ -1,7 +1,7 @@
 """The users of a data set: totals of their activity groups, and their embedding in two principal components."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -151,33 +151,48 @@ def two_components(means: NDArray[np.float64]) -> tuple[NDArray[np.float64], tup
 
 
 def mean_features(prepared: Prepared, features: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the mean feature vector of each user's items, and their number, by one sparse product."""
+    """Return the mean feature vector of each user's items, and their number."""
+    order, counts = items_by_user(prepared)
+    return means_of(prepared.items[order], counts, features), counts
+
+
+def items_by_user(prepared: Prepared) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order of interactions that puts those of each user together, and the number of each user's."""
+    return np.argsort(prepared.users, kind="stable"), np.unique(prepared.users, return_counts=True)[1]
+
+
+def means_of(items: NDArray[Any], counts: NDArray[np.int64], features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean feature vectors of successive items, given how many belong together, by one sparse product."""
     from scipy.sparse import csr_array
 
-    _, rows, counts = np.unique(prepared.users, return_inverse=True, return_counts=True)
-    shape = (len(counts), len(features))
-    counts_per_item = csr_array((np.ones(len(rows)), (rows, prepared.items)), shape=shape)
-    return (counts_per_item @ features) / counts[:, None], counts
+    first = np.repeat(np.arange(len(counts)) * len(features), counts)
+    ordered = np.sort(first + items) - first  # the items of each user in order: much faster than scipy's sort
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    matrix = csr_array((np.ones(len(items)), ordered, ends), shape=(len(counts), len(features)))
+    matrix.has_sorted_indices = True
+    matrix.sum_duplicates()
+    return np.asarray(matrix @ features) / counts[:, None]
 
 
 ASSIGNMENTS = 100
 """Number of random assignments of items to users."""
 
 
-def distances(prepared: Prepared, features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the distance of each user from the centre of the embedding."""
-    positions, _ = two_components(mean_features(prepared, features)[0])
-    return np.asarray(np.hypot(*positions.T))
+def distances(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distance of each user from the centre of the embedding, given the mean features of all users."""
+    return np.asarray(np.hypot(*two_components(means)[0].T))
 
 
 def distances_by_chance(prepared: Prepared) -> NDArray[np.float64]:
-    """Return the same with items dealt to users at random, their numbers kept: a row for each of `ASSIGNMENTS` deals.
+    """Return the distance of each user from the centre with items dealt to users at random, their numbers kept.
 
-    The mean of many items is near the centre for any user, so a distance means something only beside these.
+    There is a row for each of `ASSIGNMENTS` deals. The mean of many items is near the centre for any user, so a
+    distance means something only beside these.
     """
     features, random = item_features(prepared), np.random.default_rng(0)
-    deals = (replace(prepared, items=random.permutation(prepared.items)) for _ in range(ASSIGNMENTS))
-    return np.array([distances(deal, features) for deal in deals])
+    order, counts = items_by_user(prepared)
+    deals = (random.permutation(prepared.items)[order] for _ in range(ASSIGNMENTS))
+    return np.array([distances(means_of(deal, counts, features)) for deal in deals])
 
 
 def by_chance_of(prepared: Prepared, cache: dict[str, Any]) -> NDArray[np.float64]:

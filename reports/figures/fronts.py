@@ -1,30 +1,133 @@
 """Figures a, b, d, e, f and any experiment with thresholds: communication against regret, or normalised reward."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from benchmark.metrics import objective
-from benchmark.results.frames import over_seeds
-from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
-from reports.drawing.figure import Figure, make_figure
-from reports.drawing.front import Front, Stated, plan_front
-from reports.drawing.front_picture import draw_front
-from reports.drawing.front_plot import budget_points, phone_notes, plot_front
-from reports.drawing.labels import dataset_label, front_text
-from reports.drawing.reference_lines import are_lines
+from algorithms.method import NO_COMMUNICATION
+from benchmark.charts.chart import (
+    CONTRASTS,
+    FAINT,
+    INK,
+    Axis,
+    Label,
+    Level,
+    Panel,
+    Series,
+    at_zero,
+    communication_axis,
+    numbers,
+)
+from benchmark.charts.with_matplotlib import INSET, omitted_labels
+from benchmark.metrics import Metric, metric, objective
+from benchmark.results.frames import over_seeds, threshold_text
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
+from benchmark.styles import Style
+from reports.labels import (
+    algorithm_label,
+    curve_styles,
+    dataset_label,
+    front_text,
+    reference_label,
+    seeds_line,
+    seeds_note,
+    seeds_sentence,
+    variant_text,
+)
 from reports.paper import paper, stream_of
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of, stream_in_name
+from reports.read.methods import method
 from reports.read.results import Results
-from reports.read.variants import without_threshold
-from reports.subjects import FRONTS, STUDIES, Subject
+from reports.read.variants import split_into_curves, without_threshold
+from reports.subjects import FRONTS, STUDIES
+from reports.write.figure import Figure, make_figure
+from reports.write.table import cell_text, interval_text, mean_text
 
 NOT_A_FRONT = frozenset({"user_groups"})
 """Its runs are the same as those of figures d to f."""
 
 ORDER = 10
+HEIGHT, NOMINAL_WIDTH = 4.7, 8.5
+"""Inches of the panel; the width only decides which marks share a label."""
+
+MAX_LABELS = 6
+"""Labelled marks per curve, besides landmarks."""
+
+SAME_POSITION = 2.5
+"""Marks of one curve that are nearer to each other (points) share a label."""
+
+MARK_SIZES = {"*": 9.7, "^": 6.5}
+INSET_FROM = 8
+"""Where the values differ by more than this factor, an inset enlarges the lowest part, if it hides no mark."""
+
+STATED = "stated in the paper"
+REFERENCES = "references (named in the plot)"
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A point that the paper states: its communication, regret or reward, and a text."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The marks of one algorithm in order of threshold, or of communication if it has none.
+
+    `marks` has the columns text, x, x_low, x_high, y, y_low, y_high, seeds, seed_list, threshold, and x_seeds, y_seeds
+    with the values of each seed. There is no interval with fewer than three seeds. `meaning` is the symbol of the
+    numbers next to the marks.
+    """
+
+    algorithm: str
+    variant: str
+    meaning: str
+    marks: pd.DataFrame
+    style: Style
+
+    @property
+    def label(self) -> str:
+        """The algorithm's name and variant."""
+        return algorithm_label(self.algorithm) + (f" ({variant_text(self.variant)})" if self.variant else "")
+
+    @property
+    def legend(self) -> str:
+        """The label, and the meaning of the small numbers next to the marks."""
+        meaning = self.meaning.replace("d_g", "$d_g$")
+        return f"{self.label}  ({meaning})" if meaning else self.label
+
+    def at_landmarks(self, *, is_silent: bool) -> NDArray[np.bool_]:
+        """Return the mask of the landmark without communication, a red dot in the paper, or of all others, as γ=1."""
+        landmarks = method(self.algorithm).landmarks.items()
+        values = [value for value, name in landmarks if (name == NO_COMMUNICATION) == is_silent]
+        return np.asarray(self.marks["threshold"].isin(values))
+
+    def staircase(self, sign: int) -> pd.DataFrame:
+        """Return the undominated marks with communication, by rising communication; `sign` is 1 if more is better."""
+        ordered = self.marks[self.marks["x"] > 0].sort_values(["x", "y"], ascending=[True, sign < 0])
+        best = (sign * ordered["y"]).cummax()
+        return ordered[best > best.shift(fill_value=-math.inf)]
+
+    def hover(self, shown: Metric) -> list[tuple[str, ...]]:
+        """Return the texts of each mark: name, setting, values and seeds."""
+        texts: list[tuple[str, ...]] = []
+        for _, row in self.marks.iterrows():
+            text = str(row["text"]).removeprefix(f"{self.meaning}=")
+            setting = "no threshold" if text == algorithm_label(self.algorithm) else text
+            value, spent = (mean_text(*(row[f"{axis}{end}"] for end in ("", "_low", "_high"))) for axis in "yx")
+            setting = f"{self.meaning} = {text}" if self.meaning else setting
+            seeds = seeds_line(row["seed_list"])
+            texts.append((self.label, setting, f"{shown.label} {value}", f"communication {spent}", seeds))
+        return texts
 
 
 def figures(results: Results, context: Context) -> list[Figure]:
@@ -32,17 +135,26 @@ def figures(results: Results, context: Context) -> list[Figure]:
     names = {objective([source]).name for source in results.runs["source"].unique()}
     rows = over_seeds(results.runs, ["communication", *sorted(names)])
     all_figures = []
-    for (experiment, stream), part in rows.groupby(["experiment", "stream"]):
-        by_threshold = paper()["by_threshold"]["experiments"]
+    for (name, stream), part in rows.groupby(["experiment", "stream"]):
+        experiment, by_threshold = str(name), paper()["by_threshold"]["experiments"]
         if experiment in (*has_own_table_only(), *by_threshold) or part["global_dim"].notna().all():
             continue
         runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["stream"] == stream)]
         streams = rows.loc[rows["experiment"] == experiment, "stream"]
-        references = references_on(results.runs, runs, part)
-        clients = float(runs["clients"].mean())
-        title = title_of(results.about(str(experiment)).title, str(stream), streams)
-        figure = front_of(
-            str(experiment), str(stream), title, part, context, without_threshold(runs), streams, clients, references
+        goal = objective(part["source"])
+        figure = front_figure(
+            f"{experiment}_{stream}" if stream_in_name(experiment, str(stream), streams) else experiment,
+            title_of(results.about(experiment).title, str(stream), streams),
+            part,
+            goal,
+            joined=without_threshold(runs),
+            references=references_on(results.runs, runs, part),
+            stated=stated_points(experiment, str(stream), goal.name),
+            clients=float(runs["clients"].mean()) or math.nan,
+            labels=context.labels(part),
+            experiments=[experiment],
+            subject=STUDIES if effects_of(experiment) else FRONTS,
+            on_page={"stream": str(stream)},
         )
         all_figures.append(figure)
     return all_figures
@@ -51,6 +163,12 @@ def figures(results: Results, context: Context) -> list[Figure]:
 def has_own_table_only() -> frozenset[str]:
     """Return the experiments without fronts and curves over time: their tables and pictures show all of them."""
     return NOT_A_FRONT | {*paper()["ablations"]["experiments"]}
+
+
+def are_lines(rows: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return for each row whether it is a reference or a baseline without a front: its level is a line."""
+    roles = [method(str(name)).role for name in rows["algorithm"]]
+    return np.asarray([role != "contender" for role in roles], dtype=bool) & rows["threshold"].isna().to_numpy()
 
 
 def references_on(all_runs: pd.DataFrame, runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -66,45 +184,6 @@ def references_on(all_runs: pd.DataFrame, runs: pd.DataFrame, rows: pd.DataFrame
     families = rows.loc[are_lines(rows), "family"]
     further = others[~others["family"].isin(families)].assign(experiment=runs["experiment"].iloc[0])
     return over_seeds(further, [name for name in map(str, rows) if f"{name}_low" in rows])
-
-
-def subject_of(experiment: str) -> Subject:
-    """Return the section of an experiment's figures."""
-    return STUDIES if effects_of(experiment) else FRONTS
-
-
-def front_of(
-    experiment: str,
-    stream: str,
-    title: str,
-    rows: pd.DataFrame,
-    context: Context,
-    joined: Collection[str],
-    streams: "pd.Series[str]",
-    clients: float,
-    references: pd.DataFrame,
-) -> Figure:
-    """Return the front on one of an experiment's streams; all variants of an algorithm in `joined` are one curve."""
-    metric = objective(rows["source"])
-    stated = stated_points(experiment, stream, metric.name)
-    clients = clients if clients > 0 else math.nan
-    front = plan_front(rows, metric, joined=joined, references=references, stated=stated, clients=clients)
-    labels = context.labels(rows)
-    is_named = stream_in_name(experiment, stream, streams)
-    budget = {} if math.isnan(clients) else {"budget": budget_points(front)}
-    return make_figure(
-        f"{experiment}_{stream}" if is_named else experiment,
-        title,
-        front_caption(front, rows, _label_meaning(rows)),
-        lambda: draw_front(front, labels),
-        plot_front(front),
-        short_caption=short_caption(front, rows),
-        on_page={"phone": phone_notes(front), "stream": stream, **budget},
-        labels=labels,
-        experiments=[experiment],
-        subject=subject_of(experiment),
-        data=rows,
-    )
 
 
 def title_of(title: str, stream: str, streams: "pd.Series[str]") -> str:
@@ -130,53 +209,278 @@ def stated_points(experiment: str, stream: str, metric: str) -> list[Stated]:
     ]
 
 
-def _label_meaning(rows: pd.DataFrame) -> str:
-    meaning = "the threshold (see the legend)"
-    has_settings = bool((rows["threshold"].isna() & (rows["variant"] != "")).any())
-    return f"{meaning} or, without a threshold, the values of the parameters" if has_settings else meaning
+def front_figure(
+    name: str,
+    title: str,
+    rows: pd.DataFrame,
+    shown: Metric,
+    *,
+    by: str = "threshold",
+    joined: Collection[str] = (),
+    references: pd.DataFrame | None = None,
+    stated: Sequence[Stated] = (),
+    clients: float = math.nan,
+    on_page: dict[str, Any] | None = None,
+    **more: Any,
+) -> Figure:
+    """Return the figure of a front from rows of `over_seeds`, labelled by their threshold or another column.
 
-
-def front_caption(front: Front, rows: pd.DataFrame, label_meaning: str) -> str:
-    """Return the caption: metric, meaning of the labels, seeds, and labels that do not fit."""
-    description = front.metric.description
-    text = f"{description[:1].upper()}{description[1:]} against communication at the end of a run"
-    parts = [f"{text}; {front.metric.direction}." if front.metric.direction else f"{text}."]
-    parts.append(
-        f"Labels are {label_meaning}, for at most six marks of a curve; hover over a mark of the interactive plot."
+    Each family of an algorithm is a curve, but all families of an algorithm in `joined` are one curve. References
+    among the rows are lines, and the plot includes them, unless there is nothing else; `references` are further ones,
+    which may be outside the plot. `more` are further fields of the figure.
+    """
+    is_line = are_lines(rows) if by == "threshold" else np.zeros(len(rows), dtype=bool)
+    is_line = is_line & ~is_line.all()
+    further = rows[:0] if references is None else references
+    levels = _reference_levels(pd.concat([rows[is_line], further]), shown.name)
+    curves = curves_of(rows[~is_line], shown, by, joined)
+    panel = _panel(curves, shown, rows.loc[is_line, shown.name].tolist(), levels, stated, clients)
+    outside = [f"{level.hover[0]}: {cell_text(level.value)} (reference)" for level in levels]
+    outside = [text for text, level in zip(outside, levels, strict=True) if not panel.y.inside(level.value)]
+    exceptions = [f"Outside the plot: {', '.join(outside)}."] if outside else []
+    marks = pd.concat([curve.marks for curve in curves])
+    if (marks["y_low"] < panel.y.range[0]).any() or (marks["y_high"] > panel.y.range[1]).any():
+        exceptions.append("Intervals that extend beyond the plot are clipped.")
+    seeds = seeds_sentence(rows["seeds"])
+    value = f"{shown.label[:1].upper()}{shown.label[1:]}" + (f": {shown.direction}. " if shown.direction else ". ")
+    budget = {} if math.isnan(clients) else {"budget": _budget(curves, shown, clients, panel.x)}
+    return make_figure(
+        name,
+        title,
+        " ".join([*_explanation(rows, shown, by, bool(stated), panel), seeds, *_remainder(levels, exceptions, panel)]),
+        [panel],
+        short_caption=" ".join([value + seeds, *exceptions]),
+        on_page={**(on_page or {}), **budget},
+        height=HEIGHT,
+        data=rows,
+        **more,
     )
-    parts.append("The stairs are the best value within each budget of communication.")
-    if front.stated:
-        parts.append("Hollow diamonds are numbers that the paper states.")
-    if front.axis.zero is not None:
-        parts.append("Runs without communication are plotted in the separate strip at 0.")
-    parts.append(seeds_sentence(rows["seeds"]))
-    if front.references:
-        parts.append("Dashed lines: references, which read item ids or all rewards; they are not ranked.")
-    parts += _exceptions(front)
-    if front.left_out:
-        parts.append(f"Labels omitted for lack of space: {', '.join(front.left_out)}.")
-    return " ".join(parts)
 
 
-def short_caption(front: Front, rows: pd.DataFrame) -> str:
-    """Return the caption on the page, where the section explains the marks of all fronts once."""
-    direction = front.metric.direction
-    value = f"{front.metric.label[:1].upper()}{front.metric.label[1:]}" + (f": {direction}. " if direction else ". ")
-    return " ".join([value + seeds_sentence(rows["seeds"]), *_exceptions(front)])
+def _explanation(rows: pd.DataFrame, shown: Metric, by: str, has_stated: bool, panel: Panel) -> list[str]:
+    """Return the first sentences of the caption: metric, meaning of the labels, stairs and marks."""
+    description = f"{shown.description[:1].upper()}{shown.description[1:]}"
+    text = f"{description} against communication at the end of a run"
+    meaning = "d_g" if by == "global_dim" else "the threshold (see the legend)"
+    if by == "threshold" and (rows["threshold"].isna() & (rows["variant"] != "")).any():
+        meaning += " or, without a threshold, the values of the parameters"
+    sentences = [f"{text}; {shown.direction}." if shown.direction else f"{text}."]
+    sentences += [
+        f"Labels are {meaning}, for at most six marks of a curve; hover over a mark of the interactive plot.",
+        "The stairs are the best value within each budget of communication.",
+    ]
+    if has_stated:
+        sentences.append("Hollow diamonds are numbers that the paper states.")
+    if panel.x.zero is not None:
+        sentences.append("Runs without communication are plotted in the separate strip at 0.")
+    return sentences
 
 
-def _exceptions(front: Front) -> list[str]:
-    parts = [f"Outside the plot: {', '.join(front.outside)}."] if front.outside else []
-    return [*parts, "Intervals that extend beyond the plot are clipped."] if front.cut_intervals else parts
+def _remainder(levels: Sequence[Level], exceptions: Sequence[str], panel: Panel) -> list[str]:
+    """Return the last sentences of the caption: references, what is outside, and labels that do not fit."""
+    dashed = "Dashed lines: references, which read item ids or all rewards; they are not ranked."
+    omitted = omitted_labels(panel, HEIGHT)
+    space = [f"Labels omitted for lack of space: {', '.join(omitted)}."] if omitted else []
+    return [*([dashed] if levels else []), *exceptions, *space]
 
 
-def seeds_sentence(seeds: "pd.Series[int]") -> str:
-    """Return a sentence on the number of seeds and the intervals."""
-    least, most = int(seeds.min()), int(seeds.max())
-    if most == 1:
-        return "A single seed, so no intervals."
-    number = number_of_seeds(seeds)
-    if most < MIN_SEEDS_FOR_INTERVAL:
-        return f"Means over {number}; with fewer than {MIN_SEEDS_FOR_INTERVAL} there are no intervals."
-    few = f" (omitted below {MIN_SEEDS_FOR_INTERVAL} seeds)." if least < MIN_SEEDS_FOR_INTERVAL else "."
-    return f"Means over {number} with 95 % Student t intervals{few}"
+def curves_of(rows: pd.DataFrame, shown: Metric, by: str, joined: Collection[str]) -> list[Curve]:
+    """Return the curves of rows of `over_seeds`: one per family, or one per algorithm in `joined`."""
+    curves, parts = [], split_into_curves(rows, joined)
+    for part, style in zip(parts, curve_styles([part.algorithm for part in parts]), strict=True):
+        ordered = part.runs.sort_values([by, "communication"])
+        is_threshold = by == "threshold"
+        symbol = method(part.algorithm).symbol if is_threshold else "d_g"
+        texts = [
+            (front_text(part.algorithm, value) if is_threshold else threshold_text(value))
+            or setting
+            or algorithm_label(part.algorithm)
+            for value, setting in zip(ordered[by], ordered["variant"], strict=True)
+        ]
+        thresholds = ordered["threshold"] if is_threshold else np.nan
+        marks = ordered[["seeds", "seed_list"]].assign(text=texts, threshold=thresholds)
+        for end in ("", "_low", "_high", "_seeds"):
+            marks[f"x{end}"], marks[f"y{end}"] = ordered[f"communication{end}"], ordered[f"{shown.name}{end}"]
+        marks["x_low"] = marks["x_low"].clip(lower=0)  # no run communicates less than nothing
+        marks.loc[marks["seeds"] < MIN_SEEDS_FOR_INTERVAL, ["x_low", "x_high", "y_low", "y_high"]] = np.nan
+        meaning = "" if ordered[by].isna().all() else symbol
+        curves.append(Curve(part.algorithm, part.variant, meaning, marks.reset_index(drop=True), style))
+    return curves
+
+
+def _reference_levels(rows: pd.DataFrame, name: str) -> list[Level]:
+    """Return the levels of references, from the highest to the lowest; a baseline has its own entry in the legend."""
+    rows = rows.sort_values(name, ascending=False)
+    levels = []
+    for (_, row), style in zip(rows.iterrows(), curve_styles([str(each) for each in rows["algorithm"]]), strict=True):
+        label = reference_label(str(row["algorithm"]), str(row["variant"]))
+        is_baseline = method(str(row["algorithm"])).role == "baseline"
+        entry = f"{label}: {cell_text(row[name])}" if is_baseline else REFERENCES
+        value = interval_text(row[name], row[f"{name}_low"], row[f"{name}_high"])
+        levels.append(
+            Level(float(row[name]), style.colour, entry, label, hover=(label, value, seeds_line(row["seed_list"])))
+        )
+    return levels
+
+
+def _panel(
+    curves: Sequence[Curve],
+    shown: Metric,
+    inside: Sequence[float],
+    levels: Sequence[Level],
+    stated: Sequence[Stated],
+    clients: float,
+) -> Panel:
+    """Return the panel: its vertical axis includes the marks, the paper's points and the levels `inside`."""
+    points = pd.DataFrame({"x": [point.x for point in stated], "y": [point.y for point in stated]})
+    marks = pd.concat([*(curve.marks for curve in curves), points], ignore_index=True)
+    axis = communication_axis(marks["x"], metric("communication").axis_label(), clients)
+    is_log = shown.scale == "log" and bool((marks["y"] > 0).all())
+    vertical = Axis(shown.axis_label(), _range(marks, inside, is_log), is_log, note="log scale" if is_log else "")
+    items: list[Series | Level] = [_marks(curve, axis, shown) for curve in curves]
+    if stated:
+        hover = [(p.text, f"{shown.label} {cell_text(p.y)}", f"communication {cell_text(p.x)}") for p in stated]
+        look: dict[str, Any] = {"marker": "D", "size": 8.7, "is_hollow": True}
+        points_x, points_y = at_zero(axis, points["x"]), numbers(points["y"])
+        items.append(Series(points_x, points_y, INK, STATED, hover=tuple(hover), **look))
+    items += levels
+    chance, remark = shown.by_chance, ""
+    if chance is not None and not any(level.label != REFERENCES for level in levels):
+        if vertical.inside(chance):
+            text = ("random choice", f"{shown.label} {chance:g}")
+            items.append(Level(chance, FAINT, name="random choice", hover=text))
+        else:
+            remark = f"random choice: {chance:g}, below this picture"
+    for curve in curves:
+        items += [*_extremes(curve, axis, shown), *_stairs_and_dots(curve, axis, shown.sign)]
+    labels = [label for curve in curves for label in _labels(curve, axis, vertical)]
+    labels += [Label(float(at_zero(axis, [p.x])[0]), p.y, p.text, INK, is_italic=True) for p in stated]
+    seeds = seeds_note(pd.concat([curve.marks["seeds"] for curve in curves]))
+    inset = _inset(curves, shown, axis, vertical)
+    return Panel(axis, vertical, tuple(items), tuple(labels), seeds, remark, inset=inset)
+
+
+def _range(marks: pd.DataFrame, inside: Sequence[float], is_log: bool) -> tuple[float, float]:
+    """Return a range with all means, and intervals as long as they are not much wider than the means."""
+    low, high = (float(end) for end in (min([*marks["y"], *inside]), max([*marks["y"], *inside])))
+    lowest, highest = np.nanmin([low, marks["y_low"].min()]), np.nanmax([high, marks["y_high"].max()])
+    if is_log:
+        bottom, top = max(lowest, low / 2), min(highest, high * 2)
+        margin = max((top / bottom) ** 0.06, 1.05)
+        return float(bottom / margin), float(top * margin)
+    span = high - low or abs(high) * 0.1 or 1.0
+    return float(max(lowest, low - span / 2) - 0.07 * span), float(min(highest, high + span / 2) + 0.09 * span)
+
+
+def _marks(curve: Curve, axis: Axis, shown: Metric, *, is_extreme: bool = False) -> Series:
+    """Return the marks of a curve: its extreme without communication, red as in the paper, or all others."""
+    mask = curve.at_landmarks(is_silent=True) == is_extreme
+    marks, colour = curve.marks[mask], CONTRASTS[0] if is_extreme else curve.style.colour
+    left = marks["x_low"].clip(lower=axis.border).where(marks["x"] > 0)
+    hover = [text for text, is_shown in zip(curve.hover(shown), mask, strict=True) if is_shown]
+    label, marker, size = curve.legend, curve.style.marker, MARK_SIZES.get(curve.style.marker, 6.0)
+    if is_extreme:
+        mark = marks.iloc[0]
+        label, marker, size = f"{curve.label} {mark['text']}: {cell_text(mark['y'])}, no communication", "o", 8.0
+    return Series(
+        at_zero(axis, marks["x"]),
+        numbers(marks["y"]),
+        colour,
+        label,
+        marker,
+        size=size,
+        is_hollow=bool(curve.variant) and not is_extreme,
+        x_interval=(numbers(left), numbers(marks["x_high"].where(marks["x"] > 0))),
+        y_interval=(numbers(marks["y_low"]), numbers(marks["y_high"])),
+        hover=tuple(hover),
+        is_optional=is_extreme,
+    )
+
+
+def _extremes(curve: Curve, axis: Axis, shown: Metric) -> list[Series | Level]:
+    """Return the landmarks of a curve as dotted lines, and the one without communication as a red dot."""
+    items: list[Series | Level] = []
+    is_silent = curve.at_landmarks(is_silent=True)
+    if is_silent.any():
+        dot = _marks(curve, axis, shown, is_extreme=True)
+        items += [dot, *(Level(y, CONTRASTS[0], line=":", group=dot.label) for y in curve.marks["y"][is_silent])]
+    always = curve.marks.loc[curve.at_landmarks(is_silent=False), ["x", "y", "text"]]
+    for x, y, name in always.itertuples(index=False):
+        text = f"{curve.label} {name}: {cell_text(y)} at $C_T$ = {cell_text(round(x))}"
+        items.append(Level(y, curve.style.colour, text, line=":", is_optional=True))
+    return items
+
+
+def _stairs_and_dots(curve: Curve, axis: Axis, sign: int) -> list[Series]:
+    """Return the best value within each budget, and single seeds where there are too few for an interval."""
+    steps, series = curve.staircase(sign), []
+    look: dict[str, Any] = {"group": curve.legend, "opacity": 0.55}
+    if len(steps):
+        x, y = [*steps["x"], axis.range[1]], [*steps["y"], steps["y"].iloc[-1]]
+        series.append(Series(numbers(x), numbers(y), curve.style.colour, line="steps", width=0.9, **look))
+    few = curve.marks[(curve.marks["seeds"] > 1) & (curve.marks["seeds"] < MIN_SEEDS_FOR_INTERVAL)]
+    if len(few):
+        xs, ys = (np.concatenate([np.asarray(values) for values in few[f"{name}_seeds"]]) for name in "xy")
+        series.append(Series(at_zero(axis, xs), numbers(ys), curve.style.colour, marker=".", size=2.7, **look))
+    return series
+
+
+def _labels(curve: Curve, axis: Axis, vertical: Axis) -> list[Label]:
+    """Return the labels of a curve: at landmarks, both ends, and others between; near marks share one."""
+    marks, count = curve.marks, len(curve.marks)
+    is_labelled = curve.at_landmarks(is_silent=True) | curve.at_landmarks(is_silent=False)
+    is_labelled[np.unique(np.linspace(0, count - 1, min(count, MAX_LABELS)).round().astype(int))] = True
+    is_end = marks["threshold"].isin(method(curve.algorithm).ends).to_numpy()
+    x = at_zero(axis, marks["x"])
+    places = np.column_stack([axis.share(x) * NOMINAL_WIDTH, vertical.share(marks["y"]) * HEIGHT]) * 72
+    clusters: list[list[int]] = []
+    for number in range(count):
+        if clusters and math.dist(places[clusters[-1][0]], places[number]) < SAME_POSITION:
+            clusters[-1].append(number)
+        else:
+            clusters.append([number])
+    labels = []
+    for cluster in clusters:
+        if is_labelled[cluster].any():
+            first, *others = [str(marks["text"].iloc[mark]) for mark in cluster]
+            others = [text.removeprefix(f"{curve.meaning}=") for text in others]  # D=0.05, 0.1
+            text = ", ".join([first, *others]) if len(others) < 3 else f"{first} … {others[-1]}"
+            y, colour = float(marks["y"].iloc[cluster[0]]), curve.style.colour
+            labels.append(Label(x[cluster[0]], y, text, colour, curve.label, bool(is_end[cluster].any())))
+    return labels
+
+
+def _inset(curves: Sequence[Curve], shown: Metric, axis: Axis, vertical: Axis) -> Panel | None:
+    """Enlarge what is at most twice the least value, where all curves of interest are: above the least, in per cent."""
+    left, bottom, width, height = INSET
+    marks = pd.concat([curve.marks for curve in curves])
+    shares = np.column_stack([axis.share(at_zero(axis, marks["x"])), vertical.share(marks["y"])])
+    hidden = ((shares > (left, bottom)) & (shares < (left + width, bottom + height))).all(axis=1)
+    near = marks[(marks["x"] > 0) & (marks["y"] <= 2 * marks["y"].min())]
+    if not vertical.is_log or vertical.range[1] <= INSET_FROM * vertical.range[0] or hidden.any() or near.empty:
+        return None
+    least, items = float(marks["y"].min()), []
+    for curve in curves:
+        steps = curve.staircase(shown.sign)
+        part = curve.marks[(curve.marks["x"] > 0) & (curve.marks["y"] <= 2 * least)]
+        x, y = [*steps["x"], axis.range[1]][: len(steps) + 1], [*steps["y"], *steps["y"].iloc[-1:]]
+        stairs = numbers(x[: len(y)]), numbers([100 * (value / least - 1) for value in y])
+        items.append(Series(*stairs, curve.style.colour, line="steps", width=0.9, opacity=0.55))
+        above = numbers(100 * (part["y"] / least - 1))
+        items.append(Series(numbers(part["x"]), above, curve.style.colour, marker=curve.style.marker, size=4.5))
+    horizontal = Axis("", (float(near["x"].min()) / 1.6, axis.range[1]), is_log=True)
+    title = f"{shown.label} above the least ({cell_text(round(least))}), %"
+    return Panel(horizontal, Axis("", (-4, 104)), tuple(items), title=title)
+
+
+def _budget(curves: Sequence[Curve], shown: Metric, clients: float, axis: Axis) -> dict[str, Any]:
+    """Return what the budget slider needs: each setting with its communication, value and texts."""
+    points = []
+    for curve in curves:
+        for (name, setting, value, *_), x, y in zip(
+            curve.hover(shown), curve.marks["x"], curve.marks["y"], strict=True
+        ):
+            if math.isfinite(x) and math.isfinite(y):
+                point = {"method": name, "setting": setting, "x": float(x), "y": float(y)}
+                points.append({**point, "value": value.removeprefix(f"{shown.label} ")})
+    return {"clients": clients, "sign": shown.sign, "metric": shown.label, "zero": axis.zero, "points": points}

@@ -27,8 +27,8 @@ from reports.analysis.board import (
     ranked_entries,
     score_text,
 )
-from reports.drawing.labels import algorithm_label, dataset_label
 from reports.figures.fronts import has_own_table_only
+from reports.labels import algorithm_label, dataset_label
 from reports.page.effect import effect_sentences, on_same_streams, rule_sentences, settings_of, short, streams_of
 from reports.paper import paper
 from reports.read.boards import StoredBoard, by_protocol

@@ -11,8 +11,7 @@ from benchmark.protocol import load_protocol
 from benchmark.results.frames import COST, PREFIX, best_within, setting_frame, setting_text, variants
 from benchmark.statistics.intervals import number_of_seeds, paired_interval
 from benchmark.statistics.verdicts import Verdict, equivalence_margin, no_statement, verdict
-from reports.drawing.labels import algorithm_label, dataset_label, front_text, variant_text
-from reports.drawing.reference_lines import reference_label
+from reports.labels import algorithm_label, dataset_label, front_text, reference_label, variant_text
 from reports.read.methods import method
 from reports.tables.settings import stream_options
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from data_pipelines.support.files import write_whole
-from reports.drawing.figure import Figure
 from reports.page.answer import make_answer
 from reports.page.glossary import linked, terms_used
 from reports.page.sections import Section, has_paper, headline, is_incomplete, make_sections, own_experiments, remarks
 from reports.read.context import Context
 from reports.read.results import Results
+from reports.write.figure import Figure
 from reports.write.table import Table, with_code
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import pandas as pd
 from benchmark.plan.experiment import experiment_names
 from benchmark.statistics.intervals import number_of_seeds
 from data_pipelines.data_label import DataLabel
-from reports.drawing.figure import Figure
-from reports.drawing.labels import dataset_label
+from reports.labels import dataset_label
 from reports.page.answer import short_names
 from reports.page.glossary import Term
 from reports.read.context import Context
@@ -19,6 +18,7 @@ from reports.read.experiment_files import About
 from reports.read.results import Results
 from reports.subjects import FIGURES, FRONTS, IN_ORDER, MISSING, UNFOLDED
 from reports.tables.missing import NOTHING, UNKNOWN
+from reports.write.figure import Figure
 from reports.write.table import Table
 
 

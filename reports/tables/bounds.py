@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from benchmark.results.frames import over_seeds, threshold_text
-from reports.drawing.labels import algorithm_label, dataset_label
+from reports.labels import algorithm_label, dataset_label
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import BOUNDS as SUBJECT

@@ -28,7 +28,7 @@ from reports.analysis.claims import (
     judged_claims,
 )
 from reports.analysis.directions import paired_fronts
-from reports.drawing.labels import algorithm_label, dataset_label, front_text
+from reports.labels import algorithm_label, dataset_label, front_text
 from reports.paper import paper, variant_labels
 from reports.read.context import Context
 from reports.read.results import Results

@@ -10,7 +10,7 @@ import pandas as pd
 from benchmark.plan.experiment import experiment_names
 from benchmark.records.sweep_plan import PlannedSetting, SweepPlan
 from benchmark.results.frames import describe, differing_names, threshold_text, without_front
-from reports.drawing.labels import algorithm_label, dataset_label, seeds_text
+from reports.labels import algorithm_label, dataset_label, seeds_text
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of
 from reports.read.results import Results

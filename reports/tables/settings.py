@@ -8,8 +8,8 @@ import pandas as pd
 from benchmark.metrics import objective
 from benchmark.results.frames import PREFIX, describe, over_seeds
 from data_pipelines.stream_spec import DatasetSpec
-from reports.drawing.labels import algorithm_label, dataset_label, front_text, variant_text
-from reports.drawing.reference_lines import are_lines, reference_label
+from reports.figures.fronts import are_lines
+from reports.labels import algorithm_label, dataset_label, front_text, reference_label, variant_text
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of
 from reports.read.methods import method

@@ -11,7 +11,7 @@ from benchmark.plan.experiment import Experiment, load_experiment
 from benchmark.records.record import Configuration
 from benchmark.results.frames import PREFIX, Words, describe, differing_names, value_text
 from benchmark.statistics.intervals import mean_interval
-from reports.drawing.labels import algorithm_label, dataset_label, front_text
+from reports.labels import algorithm_label, dataset_label, front_text
 from reports.paper import paper
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of

@@ -7,7 +7,7 @@ import pandas as pd
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, mean_interval, number_of_seeds
 from reports.analysis.claims import ARMS
 from reports.analysis.users import EXPERIMENT, group_totals, has_few_users
-from reports.drawing.labels import algorithm_label, dataset_label
+from reports.labels import algorithm_label, dataset_label
 from reports.paper import paper, stream_of
 from reports.read.context import Context
 from reports.read.results import Results

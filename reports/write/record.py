@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
     from reports.analysis.claims import Judged
-    from reports.drawing.figure import Figure
+    from reports.write.figure import Figure
 
 ANALYSIS = "analysis"
 CONTENT = "fedbandit.report_content"

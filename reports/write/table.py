@@ -151,6 +151,11 @@ def interval_text(mean: Any, low: Any, high: Any) -> str:
     return f"{texts[0]} [{texts[1]}; {texts[2]}]"
 
 
+def mean_text(mean: float, low: float, high: float) -> str:
+    """Return a mean as text, with its interval if there is one."""
+    return cell_text(mean) if math.isnan(low) else interval_text(mean, low, high)
+
+
 def setting_text(value: Any) -> str:
     """Return a threshold or another setting as text."""
     return threshold_text(value) if isinstance(value, float) else cell_text(value)

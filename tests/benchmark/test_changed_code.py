@@ -14,7 +14,7 @@ from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Sweep, jobs_by_stream
 from benchmark.plan.method_names import make_method
-from benchmark.plan.plan import Run, make_run
+from benchmark.plan.runs import Run, make_run, make_setting
 from benchmark.records import provenance as code
 from benchmark.records.provenance import SOURCE, OtherCodeError, provenance, with_same_code
 from data_pipelines.stream_spec import SimulatedSpec
@@ -58,7 +58,7 @@ def write(folder: Path, *, first: int, arm: int) -> None:
 
 
 def planned(seed: int = 0) -> Run:
-    return make_run("e", STREAM, seed, "mine.own:Own", {}, {})
+    return make_run("e", STREAM, seed, make_setting("mine.own:Own", {}, STREAM, {}))
 
 
 def sweep(executor: LocalExecutor, *runs: Run) -> list[RunResult]:

@@ -13,11 +13,10 @@ import pytest
 from benchmark import session
 from benchmark.plan.experiment import Experiment, ExperimentInfo
 from benchmark.plan.method_names import parse_filter
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Plan, Run, make_plan, unfinished
-from benchmark.plan.repeated import repeated_sentences
+from benchmark.plan.plan import Plan, RunOptions, make_plan
+from benchmark.plan.runs import Run, repeated_sentences, runs_of, unfinished
 from benchmark.recommend.compare import compare
-from benchmark.recommend.methods import runs_of, settings_of
+from benchmark.recommend.methods import settings_of
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs, read_aggregates
 from benchmark.records.record import RunRecord, record_of
@@ -185,7 +184,7 @@ def test_a_comparison_counts_the_runs_by_earlier_code(folder: Folder):
     experiment = ExperimentInfo("compare-small", "Small")
     for text in (CLASS, CLASS + "# edited\n"):
         folder.edit(text)
-        runs, _ = runs_of(settings_of([NAME]), {0: stream}, experiment.name)
+        runs, _ = runs_of(experiment.name, [(0, stream)], lambda _: settings_of([NAME]))
         folder.record(runs, experiment, regret=float(len(text)))
     answer = compare([NAME], stream, 1, store=folder.store, experiment=experiment.name)
     assert list(answer.frame["regret"]) == [float(len(CLASS + "# edited\n"))]

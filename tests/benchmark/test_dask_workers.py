@@ -15,7 +15,7 @@ from benchmark.execution.dask_cluster import DaskExecutor
 from benchmark.execution.run_result import RunResult, run_method
 from benchmark.execution.sweep import Sweep, jobs_by_stream
 from benchmark.plan.own_modules import own_source
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from benchmark.records.provenance import provenance
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_cluster import background, free_port, stale_code, worker

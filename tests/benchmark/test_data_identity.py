@@ -4,7 +4,7 @@ from pathlib import Path
 
 from algorithms.registry import built_in_methods
 from benchmark.commands.run import runs_on_other_data
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from benchmark.records.data_identity import fingerprints_prepared_now, left_out_sentences, split_by_data
 from benchmark.records.record import RunRecord
 from data_pipelines.stream_spec import DatasetSpec

@@ -17,8 +17,8 @@ from benchmark.plan.plan import make_plan
 from benchmark.plan.run_key import run_key
 from benchmark.records.record import MethodRecord
 from benchmark.styles import COLOURS, MARKERS, STYLES, distinct_styles, style
-from reports.drawing.labels import algorithm_label, front_text
 from reports.figures import fronts
+from reports.labels import algorithm_label, front_text
 from reports.read.context import make_context
 from reports.read.methods import method, remember_methods
 from reports.read.results import read_results
@@ -111,13 +111,16 @@ def test_a_method_of_another_package_has_its_own_symbol_and_style_everywhere(fol
     assert done.returncode == 0, done.stderr
     report = folder / "reports/output/pace"
     results = read_results(f"sqlite:///{folder / 'mlflow.db'}")
-    figures = {figure.name: figure.interactive for figure in fronts.figures(results, make_context(results))}
+    figures = {figure.name: figure for figure in fronts.figures(results, make_context(results))}
     figure = figures["pace_simulated-uniform"]
-    assert figure is not None
-    curve = next(trace for trace in figure["data"] if trace["name"] == "Patient  (κ)")
-    assert (curve["marker"]["color"], curve["marker"]["symbol"]) == (look.colour, look.symbol)
-    assert [row[1] for row in curve["customdata"]] == ["κ = 1", "κ = 2", "κ = 4"]
-    assert "<b>κ=1</b>" in [note["text"] for note in figure["layout"]["annotations"]]
+    (panel,) = figure.plain_panels
+    curve = next(series for series in panel.series if series.label == "Patient  (κ)")
+    assert (curve.colour, curve.marker) == (look.colour, look.marker)
+    assert [lines[1] for lines in curve.hover] == ["κ = 1", "κ = 2", "κ = 4"]
+    plot = figure.interactive
+    assert plot is not None
+    assert look.symbol in [trace["marker"]["symbol"] for trace in plot["data"] if "marker" in trace]
+    assert "<b>κ=1</b>" in [note["text"] for note in plot["layout"]["annotations"]]
     page = (report / "report.html").read_text()
     plots = unpacked(page, "plots")
     for text in ("Patient  (κ)", look.colour, "κ=1"):

@@ -17,7 +17,7 @@ from algorithms.method import MethodInfo
 from benchmark.execution.local import LocalExecutor, Pool
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import MAX_ATTEMPTS, Sweep, jobs_by_stream
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.readme import ROOT
 

@@ -12,8 +12,7 @@ from benchmark.__main__ import main
 from benchmark.early_compilation import built_in_algorithms
 from benchmark.execution.compilation import methods_of, one_per_kernel
 from benchmark.plan.experiment import experiment_names, load_experiment
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import make_plan
+from benchmark.plan.plan import RunOptions, make_plan
 
 CHILD = """
 import sys

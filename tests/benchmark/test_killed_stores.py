@@ -13,7 +13,7 @@ from filelock import FileLock
 from algorithms.registry import built_in_methods
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from benchmark.records import sqlite
 from benchmark.records.reader import read
 from benchmark.records.store import FILES, Store

@@ -4,20 +4,18 @@ import dataclasses
 import math
 import re
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, Transfers
 from benchmark import metrics as registry
 from benchmark import replay
+from benchmark.charts.with_matplotlib import to_matplotlib
 from benchmark.execution.run_result import run_method
 from benchmark.metrics import METRICS, Metric, curve_names, curves_to_show, metric, metric_values, objective
 from benchmark.results.frames import over_seeds
 from data_pipelines import EventStream, simulate
-from reports.drawing.front import plan_front
-from reports.drawing.front_picture import draw_front
-from reports.drawing.front_plot import plot_front
+from reports.figures.fronts import front_figure
 from tests.readme import ROOT, sources
 from tests.reports.made_up import made_up, run
 
@@ -136,8 +134,8 @@ def test_a_metric_that_is_added_is_in_the_record_in_the_table_and_on_an_axis():
     results, _ = made_up([run("async-linucb", 2.0, worst_client=3.0), run("async-linucb", 3.0, worst_client=4.0)])
     assert results.runs["worst_client"].tolist() == [3, 4]
 
-    front = plan_front(over_seeds(results.runs, ["communication", "worst_client"]), metric("worst_client"))
-    with mpl.rc_context():
-        (axes,) = draw_front(front, []).axes
+    rows = over_seeds(results.runs, ["communication", "worst_client"])
+    figure = front_figure("worst", "Worst client", rows, metric("worst_client"), experiments=[])
+    (axes,) = to_matplotlib(figure).axes
     assert axes.get_ylabel() == "reward of the worst client (points), log scale"
-    assert plot_front(front)["layout"]["yaxis"]["title"]["text"] == "reward of the worst client (points)"
+    assert figure.interactive["layout"]["yaxis"]["title"]["text"] == "reward of the worst client (points)"

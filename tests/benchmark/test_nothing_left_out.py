@@ -9,9 +9,9 @@ from benchmark.board.entries import board_filters
 from benchmark.commands.run import on_data
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.method_names import parse_filter
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Plan, make_plan
+from benchmark.plan.plan import Plan, RunOptions, make_plan
 from benchmark.protocol import load_protocol
+from benchmark.recommend import data as users_data
 from tests.benchmark.conftest import Command
 from tests.benchmark.tiny_sweeps import empty_database
 
@@ -104,7 +104,7 @@ def test_a_method_without_values_on_other_data_is_named(tmp_path: Path, monkeypa
     changes = {"threshold = [1.0]\n[prof": 'threshold = "grid"\n[prof'}
     loaded = load_experiment(experiment(tmp_path, only=", only = { threshold = [1.0] }", **changes))
     spec = load_experiment(experiment(tmp_path, "other")).streams[0]
-    monkeypatch.setattr("benchmark.recommend.data.data_from", lambda _: spec)
+    monkeypatch.setattr(users_data, "data_from", lambda _: spec)
     made = make_plan(on_data([loaded], "anything"))
     assert made.runs == ()
     assert len(made.notes) == 1

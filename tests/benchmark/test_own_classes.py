@@ -18,7 +18,7 @@ from benchmark.execution.sent_modules import importable
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.method_names import identity, make_method, parse_filter
 from benchmark.plan.own_modules import SourceFile, own_source
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from benchmark.records.provenance import ENGINE, SOURCE, difference, provenance
 from benchmark.records.reader import read
 from benchmark.records.store import FILES, Store

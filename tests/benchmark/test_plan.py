@@ -8,8 +8,7 @@ import pytest
 
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.method_names import parse_filter
-from benchmark.plan.options import RunOptions, parse_seeds
-from benchmark.plan.plan import Plan, make_plan
+from benchmark.plan.plan import Plan, RunOptions, make_plan, parse_seeds
 from benchmark.plan.run_key import run_key
 from data_pipelines import load
 from data_pipelines.fetch.sources import PreparationOptions

@@ -13,8 +13,7 @@ import pytest
 
 import benchmark.protocol
 from benchmark.board.board import plan_board, wanted
-from benchmark.board.divisions import with_fixed
-from benchmark.board.entries import board_filters
+from benchmark.board.entries import board_filters, with_fixed
 from benchmark.board.task import experiment_name, load_task, task_names
 from benchmark.plan.method_names import parse_filter
 from benchmark.protocol import FILE, load_protocol

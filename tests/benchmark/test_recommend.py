@@ -6,6 +6,7 @@ import json
 import math
 import re
 import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -310,7 +311,7 @@ def words_with_every_option(parser: argparse.ArgumentParser) -> list[str]:
 def test_the_command_to_repeat_a_recommendation_has_every_option_that_was_given(
     answer: Recommendation, tmp_path: Path, fedbandit_here: Command, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("benchmark.recommend.recommend.recommend", lambda *_, **options: answer)
+    monkeypatch.setattr(sys.modules["benchmark.recommend.recommend"], "recommend", lambda *_, **options: answer)
     parser = argparse.ArgumentParser()
     configure(parser)
     words = ["recommend", "a 'b' $c.csv", *words_with_every_option(parser)]

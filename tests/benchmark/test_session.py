@@ -21,7 +21,7 @@ from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult, failed_result
 from benchmark.observer import Observer
 from benchmark.plan.method_names import parse_filter
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from benchmark.records import reader
 from benchmark.records.reader import finished_runs as original
 from benchmark.records.store import Store

@@ -9,8 +9,8 @@ import pytest
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import Experiment, load_experiment
 from benchmark.plan.method_names import parse_filter
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Run, make_plan
+from benchmark.plan.plan import RunOptions, make_plan
+from benchmark.plan.runs import Run
 from benchmark.records.reader import finished_runs
 from benchmark.records.store import FILES, MAX_DETAILS, MAX_TAG, Store
 from data_pipelines.support.messages import one_line, storable

@@ -13,7 +13,7 @@ import pytest
 from benchmark import observer as sweep_display
 from benchmark.commands.run import named_streams
 from benchmark.observer import SECONDS_OF_SILENCE, SweepDisplay
-from benchmark.plan.estimate import duration
+from benchmark.plan.runs import duration
 from tests.records import run_record
 
 

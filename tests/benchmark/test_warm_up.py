@@ -15,7 +15,7 @@ from benchmark.execution.compilation import compile_kernels, methods_of
 from benchmark.execution.local import LocalExecutor
 from benchmark.observer import Observer, SweepDisplay, silent
 from benchmark.plan.method_names import parse_filter
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_session import Notes
 from tests.benchmark.test_sweep_display import Clock

@@ -17,8 +17,7 @@ from benchmark import session
 from benchmark.execution.executors import Executor
 from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import make_plan
+from benchmark.plan.plan import RunOptions, make_plan
 from benchmark.records.store import Store
 
 TINY = """

@@ -7,7 +7,7 @@ import pytest
 
 from benchmark.commands.run import data_lines, print_dry_run
 from benchmark.plan.method_names import make_method, method_info
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from data_pipelines import UnofficialDataWarning, data_label, load
 from data_pipelines.data_label import STAND_IN
 from data_pipelines.fetch.sources import PreparationOptions

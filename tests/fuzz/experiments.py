@@ -9,8 +9,7 @@ from typing import Any
 
 from benchmark.plan.experiment import FOLDER, Experiment, load_experiment
 from benchmark.plan.method_names import method_names
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import make_plan
+from benchmark.plan.plan import RunOptions, make_plan
 from tests.fuzz.mutations import damaged
 from tests.fuzz.target import Target, require, require_one_line, scratch
 

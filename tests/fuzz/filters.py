@@ -7,8 +7,7 @@ from functools import cache
 from benchmark.commands.data import parse_parameter
 from benchmark.plan.experiment import MAX_SEEDS, Experiment, load_experiment
 from benchmark.plan.method_names import method_info, method_names, parse_filter
-from benchmark.plan.options import RunOptions, parse_seeds
-from benchmark.plan.plan import make_plan
+from benchmark.plan.plan import RunOptions, make_plan, parse_seeds
 from tests.fuzz.mutations import damaged
 from tests.fuzz.target import Target, require, require_one_line
 

@@ -15,7 +15,7 @@ import pytest
 
 from benchmark.__main__ import main
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.options import parse_seeds
+from benchmark.plan.plan import parse_seeds
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.own_data.read import read_own_data

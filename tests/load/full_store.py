@@ -7,8 +7,8 @@ from pathlib import Path
 from algorithms.hyperparameters import number_text
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Run, make_plan
+from benchmark.plan.plan import RunOptions, make_plan
+from benchmark.plan.runs import Run
 from benchmark.records.provenance import provenance
 from benchmark.records.record import record_of
 from benchmark.records.tags import KEY, RECORD

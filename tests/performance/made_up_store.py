@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmark.execution.run_result import CURVE_POINTS, RunResult
 from benchmark.plan.experiment import experiment_names, load_experiment
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Run, make_plan
+from benchmark.plan.plan import RunOptions, make_plan
+from benchmark.plan.runs import Run
 from benchmark.records.provenance import provenance
 from benchmark.records.record import record_of
 from benchmark.records.store import ARTIFACTS, Store

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from algorithms.hyperparameters import number_text
 from benchmark.plan.experiment import experiment_names, load_experiment
-from benchmark.plan.plan import with_all_parameters
+from benchmark.plan.runs import with_all_parameters
 from benchmark.records.record import StreamRecord
 from benchmark.records.store import ARTIFACTS, FILES, Store
 from benchmark.records.sweep_plan import FILE, SweepPlan

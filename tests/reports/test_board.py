@@ -15,6 +15,8 @@ from matplotlib.text import Text
 
 from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import experiment_name
+from benchmark.charts.label_placement import spread_out
+from benchmark.charts.with_matplotlib import to_matplotlib
 from benchmark.commands.board import board_lines
 from benchmark.execution.local import LocalExecutor
 from benchmark.statistics.comparison import PRIMARY
@@ -30,7 +32,6 @@ from reports.analysis.board import (
     summary_rows,
 )
 from reports.build import build
-from reports.drawing.figure import Figure
 from reports.figures import board as board_figures
 from reports.figures import fronts
 from reports.page.answer import board_sentence, make_answer
@@ -41,6 +42,7 @@ from reports.read.context import make_context
 from reports.read.results import Results, read_results
 from reports.tables import board as board_tables
 from reports.tables import missing, settings
+from reports.write.figure import Figure
 from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
 from tests.reports.test_clipped_text import clipped, entries
 from tests.reports.whole_page import whole_page
@@ -172,13 +174,12 @@ def test_the_summary_has_a_cell_per_task_method_and_budget(stored: StoredBoard):
     assert frame.loc[0, "0"].startswith("identical (0.")
     cells = board_figures.summary_cells([stored.result])
     assert len(cells) == 2 * 4  # the row that is not tuned is in the tables of the task alone
-    canvas = board_figures._draw_summary(cells, ())
-    texts = [text.get_text() for text in canvas.axes[0].texts]
+    matrix = board_figures._matrix(cells)
     symbols = [board_figures.SYMBOLS[Verdict(verdict)] for verdict in cells["verdict"]]
-    assert [text for text in texts if text[-1].isdigit()] == [
+    assert [cell.text for _, row in matrix.rows for cell in row] == [
         f"{symbol} {text}" for symbol, text in zip(symbols, cells["text"], strict=True)
     ]
-    legend = [text.get_text() for text in canvas.legends[0].get_texts()]
+    legend = [f"{cell.text} {text}" for cell, text in matrix.legend]
     assert legend == ["▲ better", "= equivalent or identical", "? undecided", "▼ worse"]
 
 
@@ -206,14 +207,14 @@ def test_no_text_of_the_pictures_of_a_board_is_cut(results: Results, stored: Sto
         assert entries(picture) <= 8
 
 
-def drawn(picture: Figure) -> tuple[Any, list[Any], Any]:
-    """Return the axes of a picture, the boxes of the names of its lines, and its legend."""
-    canvas = picture._canvas
+def drawn(picture: Figure) -> tuple[Any, list[Any]]:
+    """Return the axes of a picture, and the boxes of the names of its lines."""
+    canvas = to_matplotlib(picture)
     renderer = FigureCanvasAgg(canvas).get_renderer()
     canvas.draw(renderer)
     (axes,) = canvas.axes
     names = [text for text in axes.texts if text.get_gid() == "line-name"]
-    return axes, [Text.get_window_extent(name, renderer) for name in names], canvas.legends[0]  # without leaders
+    return axes, [Text.get_window_extent(name, renderer) for name in names]
 
 
 def pictures_of_values(results: Results) -> list[Figure]:
@@ -222,22 +223,23 @@ def pictures_of_values(results: Results) -> list[Figure]:
 
 def test_names_of_lines_are_beside_the_plot_where_nothing_crosses_them(results: Results):
     for picture in pictures_of_values(results):
-        axes, names, _ = drawn(picture)
+        axes, names = drawn(picture)
         assert len(names) >= 3
         assert all(name.x0 > axes.bbox.x1 for name in names)
         heights = sorted((name.y0, name.y1) for name in names)
         assert all(first[1] <= second[0] for first, second in pairwise(heights))
         notes = picture.interactive["layout"]["annotations"]
         assert len(notes) == len(names)
-        assert {(note["xref"], note["x"], note["xanchor"]) for note in notes} == {("paper", 1, "left")}
+        assert {(note["xref"], note["x"], note["xanchor"]) for note in notes} == {("x domain", 1, "left")}
+        assert picture.interactive["phone"] == []
         assert picture.interactive["layout"]["margin"]["r"] > 6 * max(len(note["text"]) for note in notes)
 
 
 def test_no_line_is_on_the_edge_of_a_plot(results: Results):
     for picture in pictures_of_values(results):
-        axes, *_ = drawn(picture)
-        bottom, top = axes.get_ylim()
-        levels = [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"]
+        (panel,) = picture.plain_panels
+        bottom, top = panel.y.range
+        levels = [level.value for level in panel.levels if level.line == "--"]
         assert levels
         assert bottom + 0.03 * (top - bottom) < min(levels)
         assert max(levels) < top - 0.03 * (top - bottom)
@@ -246,14 +248,14 @@ def test_no_line_is_on_the_edge_of_a_plot(results: Results):
 
 def test_the_band_of_equivalence_and_the_references_are_in_the_legend(results: Results):
     differences, scores = pictures_of_values(results)
-    *_, legend = drawn(differences)
-    texts = [text.get_text() for text in legend.get_texts()]
+    texts = [item.label for item in differences.legend()]
     (band,) = [text for text in texts if text.startswith("equivalent to no communication (±")]
     assert "references, not ranked" in texts
-    (shape,) = differences.interactive["layout"]["shapes"]
-    assert (shape["showlegend"], shape["name"]) == (True, band)
+    (level,) = [level for level in differences.plain_panels[0].levels if level.band]
+    assert level.label == band
+    assert band in [trace["name"] for trace in differences.interactive["data"] if trace["showlegend"]]
     assert f"The grey band is the margin of equivalence, {band.partition('(')[2].rstrip(')')}" in differences.caption
-    assert scores.interactive["layout"]["shapes"] == []
+    assert not any(level.band for level in scores.plain_panels[0].levels)
     assert "with their scores: " in scores.short_caption
 
 
@@ -269,7 +271,7 @@ def test_the_band_of_equivalence_and_the_references_are_in_the_legend(results: R
 )
 def test_names_are_as_near_to_their_lines_as_possible(levels: list[float], heights: list[float]):
     names = dict(zip("abcd", levels, strict=False))
-    assert board_figures.spread_out(names, 1.0, 0.0, 10.0) == pytest.approx(dict(zip("abcd", heights, strict=False)))
+    assert spread_out(names, 1.0, 0.0, 10.0) == pytest.approx(dict(zip("abcd", heights, strict=False)))
 
 
 def test_the_page_answers_from_the_board(results: Results, stored: StoredBoard):

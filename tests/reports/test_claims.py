@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmark.charts.with_matplotlib import to_matplotlib
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
 from reports.analysis.claims import combined
 from reports.analysis.directions import losses_text, nearer_to_centre
@@ -95,7 +96,7 @@ def test_a_cell_says_that_seeds_are_too_few():
     assert rows(table, ALONE)[[THEIRS, OUR]].to_numpy().tolist() == [["reproduced", reason]]
     assert "too few seeds" in MEANINGS[ClaimVerdict.UNDECIDED]
     (figure,) = claims_figure.figures(results, context)
-    assert reason in " ".join(text.get_text().replace("\n", " ") for text in figure.draw().axes[0].texts)
+    assert reason in " ".join(text.get_text().replace("\n", " ") for text in to_matplotlib(figure).axes[0].texts)
 
 
 def test_two_seeds_have_no_interval_in_any_table():
@@ -350,7 +351,7 @@ def test_the_picture_of_claims_has_a_legend_with_the_colour_symbol_and_meaning_o
     runs = alone_minus_frequent("lastfm-tagged", 1) + alone_minus_frequent("lastfm", -3)
     results, _ = made_up(runs)
     (picture,) = claims_figure.figures(results, make_context(results, experiments=["fig_d"]))
-    (axes,) = picture.draw().axes
+    (axes,) = to_matplotlib(picture).axes
     legend = [text for text in axes.texts if text.get_gid() == "legend"]
     shown = [text.get_text().partition(":")[0] for text in legend]
     assert shown == ["reproduced", "opposite", "not checkable here"]

@@ -1,20 +1,23 @@
 """No text of a picture is cut: titles, legends, labels and notes are inside the picture."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
+from benchmark.charts.chart import Axis, Panel
+from benchmark.charts.with_matplotlib import RC, to_matplotlib
 from benchmark.records.record import RunRecord
 from reports.build import makers
-from reports.drawing.figure import Figure, make_figure
-from reports.drawing.style import house_style, panels
-from reports.figures import by_global_dim, by_threshold, fronts
+from reports.figures import by_parameter, fronts
 from reports.read.context import Context
 from reports.read.results import Results
+from reports.write.figure import Figure, make_figure
 from tests.reports.made_up import crowded, made_up, many_settings, run
 
 TOLERANCE = 1.0
@@ -23,8 +26,8 @@ TOLERANCE = 1.0
 
 def clipped(figure: Figure) -> list[str]:
     """Return the texts that reach outside the picture."""
-    with house_style():
-        canvas = figure._canvas  # laid out as in the file
+    with rc_context(RC):
+        canvas = to_matplotlib(figure)
         renderer = FigureCanvasAgg(canvas).get_renderer()
         canvas.draw(renderer)
         return [text.get_text() for text in _texts(canvas) if _is_outside(text, canvas, renderer)]
@@ -54,8 +57,7 @@ def _is_outside(text: Text, canvas: Canvas, renderer: object) -> bool:
 
 def entries(figure: Figure) -> int:
     """Return the number of entries in the legend, the largest of picture and plot."""
-    with house_style():
-        canvas = figure.draw()
+    canvas = to_matplotlib(figure)
     legends = [
         len(legend.get_texts()) for legend in (*canvas.legends, *(axes.get_legend() for axes in canvas.axes)) if legend
     ]
@@ -65,8 +67,7 @@ def entries(figure: Figure) -> int:
 
 def pictures_of(runs: list[RunRecord]) -> list[Figure]:
     results, context = made_up(runs)
-    makers = (fronts, by_global_dim, by_threshold)
-    return [figure for maker in makers for figure in maker.figures(results, context)]
+    return [*fronts.figures(results, context), *by_parameter.figures(results, context)]
 
 
 def heterogeneous() -> list[RunRecord]:
@@ -114,19 +115,14 @@ def test_no_text_of_the_pictures_of_a_store_is_cut(results: Results, context: Co
     assert {"claims", "fig_a", "fig_a_over_time", "user_groups_delicious", "users_delicious"} <= names
 
 
-def test_a_long_title_is_drawn_smaller():
-    def draw() -> Canvas:
-        canvas, _ = panels(1, ())
-        return canvas
+EMPTY = Panel(Axis("x", (0, 1)), Axis("y", (0, 1)), ())
 
-    long = make_figure("name", "A title that is much too long for one line " * 4, "", draw, experiments=())
+
+def test_a_long_title_is_drawn_smaller():
+    long = make_figure("name", "A title that is much too long for one line " * 4, "", [EMPTY], experiments=())
     assert clipped(long) == []
 
 
 def test_cut_text_is_found():
-    def draw() -> Canvas:
-        canvas = Canvas(figsize=(2, 2))
-        canvas.text(0.9, 0.5, "this leaves the picture on the right")
-        return canvas
-
-    assert clipped(make_figure("name", "title", "", draw, experiments=())) == ["this leaves the picture on the right"]
+    panel = replace(EMPTY, y=Axis("this leaves the picture below and above " * 3, (0, 1)))
+    assert len(clipped(make_figure("name", "title", "", [panel], experiments=()))) == 1

@@ -11,7 +11,7 @@ from data_pipelines.prepare.features import scale
 from data_pipelines.prepare.prepared import Prepared
 from reports.analysis.directions import nearer_to_centre
 from reports.analysis.users import embed_users, mean_features
-from reports.figures.embedding import figures
+from reports.figures.users import figures
 from reports.read.context import Context
 from reports.read.results import Results
 from tests.reports.made_up import made_up, run
@@ -48,17 +48,20 @@ def test_users_have_their_group_but_no_identifier(context: Context):
 
 
 def test_the_picture_names_groups_and_variance(results: Results, context: Context):
-    (figure,) = figures(results, context)
-    assert figure.name == "users_delicious"
+    (figure,) = [figure for figure in figures(results, context) if figure.name == "users_delicious"]
     text = figure.svg.decode()
     first, second = embed_users(context.prepared("delicious")).explained
     for part in (f"component 1 ({first:.1%}", f"component 2 ({second:.1%}", "1:  [10, 20)"):
         assert part in text
     assert "RECONSTRUCTED DATA (214 of 220 interactions)" in text
-    (users,) = figure.interactive["data"]
-    assert len(users["x"]) == 5
-    assert users["marker"]["color"] == [0, 1, 1, 2, 3]
-    assert users["marker"]["colorbar"]["ticktext"] == ["0: [0, 10)", "1: [10, 20)", "2: [80, 90)", "3: [90, 100]"]
+    components, distances = figure.plain_panels
+    users = [series for series in components.series if series.opacity < 1]
+    assert [len(series.x) for series in users] == [1, 2, 1, 1]
+    names = ["0: [0, 10)", "1: [10, 20)", "2: [80, 90)", "3: [90, 100]"]
+    assert [series.hover[0][0] for series in users] == [f"group {name}" for name in names]
+    assert [label.text for label in components.labels] == ["0", "1", "2", "3"]
+    assert [text.replace("  ", " ") for _, text in distances.x.ticks] == names
+    assert len({series.colour for series in users}) == 4
     plotly.graph_objects.Figure(figure.interactive)
 
 

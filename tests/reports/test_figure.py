@@ -1,22 +1,20 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-from matplotlib.figure import Figure as Canvas
+import pytest
 
-from reports.drawing.figure import kind_of, make_figure
+from benchmark.charts.chart import Axis, Panel, Series, kind_of
+from benchmark.charts.with_matplotlib import picture_files
+from reports.write.figure import Drawing, Figure, make_figure
 
 LABEL = "delicious: RECONSTRUCTED DATA (1 of 2 users)"
-
-
-def picture() -> Canvas:
-    canvas = Canvas(figsize=(6, 4))
-    canvas.add_axes((0.1, 0.1, 0.8, 0.6)).plot([1, 2], [3, 4])
-    return canvas
+PANELS = [Panel(Axis("x", (0, 3)), Axis("y", (2, 5)), (Series((1, 2), (3, 4), "#0072b2", "one", "o", "-"),))]
 
 
 def test_a_figure_is_saved_as_png_svg_caption_and_numbers(tmp_path: Path):
     figure = make_figure(
-        "one", "Title", "Caption.", picture, labels=[LABEL], experiments=["one"], data=pd.DataFrame({"x": [1]})
+        "one", "Title", "Caption.", PANELS, labels=[LABEL], experiments=["one"], data=pd.DataFrame({"x": [1]})
     )
     paths = figure.save(tmp_path / "figures")
     assert [path.name for path in paths] == ["one.png", "one.svg", "one.md", "one.csv"]
@@ -28,30 +26,55 @@ def test_a_figure_is_saved_as_png_svg_caption_and_numbers(tmp_path: Path):
 
 
 def test_the_label_is_searchable_text_in_the_picture():
-    figure = make_figure("one", "Title", "Caption.", picture, labels=[LABEL], experiments=["one"])
+    figure = make_figure("one", "Title", "Caption.", PANELS, labels=[LABEL], experiments=["one"])
     assert LABEL in figure.svg.decode()
     assert "Title – RECONSTRUCTED DATA" in figure.svg.decode()
 
 
 def test_a_long_label_is_broken_into_lines_that_fit():
     label = "delicious: RECONSTRUCTED DATA (" + "; ".join(f"part {number} of the data" for number in range(20)) + ")"
-    figure = make_figure("one", "Title", "Caption.", picture, labels=[label], experiments=["one"])
+    figure = make_figure("one", "Title", "Caption.", PANELS, labels=[label], experiments=["one"])
     text = figure.svg.decode()
     assert label not in text
     assert all(f"part {number} of" in text for number in range(0, 20, 7))
 
 
 def test_the_same_figure_gives_the_same_bytes():
-    one, other = (make_figure("one", "Title", "Caption.", picture, experiments=["one"]) for _ in range(2))
+    one, other = (make_figure("one", "Title", "Caption.", PANELS, experiments=["one"]) for _ in range(2))
     assert one.svg == other.svg
-    assert one.png == other.png
+    assert picture_files(one) == picture_files(other)
+    assert one.content() == other.content()
 
 
 def test_official_data_need_no_label():
-    figure = make_figure("one", "Title", "Caption.", picture, experiments=["one"])
+    figure = make_figure("one", "Title", "Caption.", PANELS, experiments=["one"])
     assert (figure.title, figure.caption) == ("Title", "Caption.")
 
 
 def test_the_kind_of_data_is_in_capitals():
     assert kind_of(LABEL) == "RECONSTRUCTED DATA"
     assert kind_of("movielens: STAND-IN DATA (generated): not a valid result") == "STAND-IN DATA"
+
+
+def simple(name: str) -> Figure:
+    return make_figure(name, f"Title of {name}", "Caption.", PANELS, experiments=["one"])
+
+
+def test_many_figures_are_drawn_in_other_processes_with_the_same_result(tmp_path: Path):
+    figures = [simple(f"number_{number}") for number in range(8)]
+    with Drawing(figures, tmp_path / "many") as drawing:
+        many = {path.name: path.read_bytes() for figure in figures for path in drawing.saved(figure)}
+    with Drawing(figures[:1], tmp_path / "few") as drawing:
+        few = {path.name: path.read_bytes() for path in drawing.saved(figures[0])}
+    assert len(many) == 8 * 3
+    assert few == {name: many[name] for name in few}
+
+
+def test_a_figure_that_cannot_be_drawn_does_not_stop_the_others(tmp_path: Path):
+    uneven = Series((1, 2), (3,), "#0072b2", marker="o")
+    bad = replace(simple("bad"), panels=(replace(PANELS[0], items=(uneven,)),))
+    figures = [bad, *(simple(f"number_{number}") for number in range(7))]
+    with Drawing(figures, tmp_path) as drawing:
+        with pytest.raises(ValueError, match="must have same first dimension"):
+            drawing.saved(bad)
+        assert all(drawing.saved(figure) for figure in figures[1:])

@@ -3,15 +3,14 @@
 import numpy as np
 import plotly.graph_objects
 import pytest
-from matplotlib.colors import to_hex
 
+from benchmark.charts.chart import Series
 from benchmark.records.record import RunRecord
-from reports.drawing.figure import Figure
-from reports.drawing.style import house_style
-from reports.figures import by_global_dim, by_threshold, embedding, over_time, user_groups
+from reports.figures import by_parameter, over_time, users
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
 from reports.tables import user_groups as user_groups_table
+from reports.write.figure import Figure
 from tests.reports.hand_made import HandMade
 from tests.reports.made_up import made_up, run
 
@@ -34,25 +33,31 @@ def of_fig_c() -> list[RunRecord]:
     ]
 
 
+def assert_is_drawn(figure: Figure) -> None:
+    """Check that both libraries accept a figure."""
+    plotly.graph_objects.Figure({name: figure.interactive[name] for name in ("data", "layout")})
+    assert figure.svg.startswith(b"<?xml")
+
+
 def test_figure_c_shows_regret_and_communication_against_the_number_of_global_features():
-    figure, front = by_global_dim.figures(*made_up(of_fig_c()))
+    figure, front = by_parameter.figures(*made_up(of_fig_c()))
     assert (figure.name, front.name) == ("fig_c", "fig_c_front")
-    regret, communication = figure.interactive["data"]
-    assert regret["x"] == communication["x"] == [4.0, 8.0, 12.0]
-    assert regret["y"] == [960.5, 920.5, 880.5]
-    assert communication["y"] == [400.0, 800.0, 1200.0]
-    assert regret["customdata"][0][:2] == ["Async-LinUCB-AM, γ=5", "d_g = 4"]
-    assert regret["customdata"][0][3] == "2 seeds (0, 1): no interval"
-    plotly.graph_objects.Figure(figure.interactive)
-    assert figure.png.startswith(b"\x89PNG")
+    regret, communication = (panel.series[0] for panel in figure.plain_panels)
+    assert regret.x == communication.x == (4.0, 8.0, 12.0)
+    assert regret.y == (960.5, 920.5, 880.5)
+    assert communication.y == (400.0, 800.0, 1200.0)
+    assert regret.hover[0][:2] == ("Async-LinUCB-AM, γ=5", "d_g = 4")
+    assert regret.hover[0][3] == "2 seeds (0, 1): no interval"
+    dots = figure.plain_panels[0].series[1]
+    assert (dots.x, dots.y) == ((4, 4, 8, 8, 12, 12), (960, 961, 920, 921, 880, 881))
+    assert_is_drawn(figure)
 
 
 def test_figure_c_against_communication_is_labelled_by_the_number_of_global_features():
-    _, front = by_global_dim.figures(*made_up(of_fig_c()))
-    with house_style():
-        canvas = front.draw()
-    assert [text.get_text() for text in canvas.texts if text.get_gid() == "threshold-label"] == ["4", "8", "12"]
-    assert front.interactive["data"][0]["customdata"][0][1] == "d_g = 4"
+    _, front = by_parameter.figures(*made_up(of_fig_c()))
+    (panel,) = front.plain_panels
+    assert [label.text for label in panel.labels] == ["4", "8", "12"]
+    assert panel.series[0].hover[0][1] == "d_g = 4"
 
 
 def of_low_communication() -> list[RunRecord]:
@@ -73,28 +78,24 @@ def of_low_communication() -> list[RunRecord]:
 
 
 def test_the_study_of_low_communication_names_its_method_and_explains_its_marks():
-    (figure,) = by_threshold.figures(*made_up(of_low_communication()))
+    (figure,) = by_parameter.figures(*made_up(of_low_communication()))
     assert figure.title.partition(" – ")[0].endswith(": Async-LinUCB")
-    with house_style():
-        (legend,) = figure.draw().legends
-    names = [text.get_text() for text in legend.get_texts()]
+    names = [item.label for item in figure.legend()]
     alone, stated = names[-2:]
     assert alone.startswith("γ=∞, no communication")
     assert stated == "stated in the paper"
-    assert {trace["name"] for trace in figure.interactive["data"]} == {*names}
+    assert [trace["name"] for trace in figure.interactive["data"] if trace["showlegend"]] == names
+    assert_is_drawn(figure)
 
 
 def test_a_band_of_no_communication_has_the_colour_of_its_curve():
-    (figure,) = by_threshold.figures(*made_up(of_low_communication()))
-    with house_style():
-        axes = figure.draw().axes[0]
-    lines = {line.get_ydata()[0]: to_hex(line.get_color()) for line in axes.lines if line.get_linestyle() == "--"}
-    bands = {patch.get_y() + patch.get_height() / 2: to_hex(patch.get_facecolor()) for patch in axes.patches}
+    (figure,) = by_parameter.figures(*made_up(of_low_communication()))
+    panel, _ = figure.plain_panels
     for label, mean in (("Delicious, tagging events (as in the paper)", 3.8), ("Delicious", 7.1)):
-        (marks,) = [each for each in axes.collections if each.get_label() == label]
-        colour = to_hex(marks.get_facecolor()[0])
-        assert [each for level, each in lines.items() if np.isclose(level, mean)] == [colour]
-        assert [each for level, each in bands.items() if np.isclose(level, mean)] == [colour]
+        (colour,) = [series.colour for series in panel.series if series.label == label]
+        (level,) = [level for level in panel.levels if np.isclose(level.value, mean)]
+        assert level.colour == colour
+        np.testing.assert_allclose(np.mean(level.band), mean)
         traces = figure.interactive["data"]
         (curve,) = [trace for trace in traces if (trace["name"], trace.get("xaxis")) == (label, "x")]
         (line,) = [trace for trace in traces if np.allclose(trace["y"], mean)]
@@ -105,38 +106,32 @@ def test_a_band_of_no_communication_has_the_colour_of_its_curve():
 def test_runs_over_time_are_the_smallest_the_largest_and_the_best_threshold(results: Results, context: Context):
     (figure,) = over_time.figures(results, context)
     assert figure.name == "fig_a_over_time"
-    names = {trace["name"]: trace["line"]["dash"] for trace in figure.interactive["data"] if trace["showlegend"]}
-    assert names == {
-        "Async-LinUCB γ=1": "solid",  # the least, and the best
-        "Async-LinUCB γ=∞ (no communication)": "dot",
-        "Sync-LinUCB D=0.1": "solid",
-        "Sync-LinUCB D=10": "dot",
+    assert {series.label: series.line for series in figure.plain_panels[0].series} == {
+        "Async-LinUCB γ=1": "-",  # the least, and the best
+        "Async-LinUCB γ=∞ (no communication)": ":",
+        "Sync-LinUCB D=0.1": "-",
+        "Sync-LinUCB D=10": ":",
     }
 
 
 def test_curves_are_means_over_seeds(results: Results, context: Context):
     (figure,) = over_time.figures(results, context)
-    spent = next(
-        trace
-        for trace in figure.interactive["data"]
-        if trace["name"] == "Sync-LinUCB D=0.1" and not trace["showlegend"]
-    )
-    assert spent["x"] == [1.0, 50.0, 100.0]
-    np.testing.assert_allclose(spent["y"], [10.5, 525.0, 1050.0])
-    assert spent["text"] == ["10.5", "525", "1,050"]
+    spent = of_panel(figure, 1)["Sync-LinUCB D=0.1"]
+    assert spent.x == (1.0, 50.0, 100.0)
+    np.testing.assert_allclose(spent.y, [10.5, 525.0, 1050.0])
+    assert [lines[2].rpartition(" ")[2] for lines in spent.hover] == ["10.5", "525", "1,050"]
     assert "Means over 2 seeds; with fewer than 3 there are no intervals." in figure.caption
-    plotly.graph_objects.Figure(figure.interactive)
-    assert figure.png.startswith(b"\x89PNG")
+    assert_is_drawn(figure)
 
 
-def of_first_panel(figure: Figure) -> dict[str, list[float]]:
-    return {trace["name"]: trace["y"] for trace in figure.interactive["data"] if trace["showlegend"]}
+def of_panel(figure: Figure, number: int = 0) -> dict[str, Series]:
+    return {series.label: series for series in figure.plain_panels[number].series}
 
 
 def test_simulations_show_regret_over_time(results: Results, context: Context):
     (figure,) = over_time.figures(results, context)
-    assert figure.interactive["layout"]["yaxis"]["title"]["text"] == "cumulative regret"
-    np.testing.assert_allclose(of_first_panel(figure)["Sync-LinUCB D=0.1"], [1.05, 52.5, 105.0])
+    assert figure.plain_panels[0].y.label == "cumulative regret"
+    np.testing.assert_allclose(of_panel(figure)["Sync-LinUCB D=0.1"].y, [1.05, 52.5, 105.0])
     assert figure.caption.startswith("Cumulative regret and communication up to each step")
     assert "no recorded" not in figure.caption
 
@@ -145,7 +140,7 @@ def test_runs_of_earlier_versions_show_reward_over_time_and_say_why(fresh: HandM
     fresh.has_regret_curves = False
     fresh.run("fig_a", "async-linucb", 1, 0, regret=100, reward=40, communication=10)
     (figure,) = over_time.figures(*read(fresh))
-    assert of_first_panel(figure) == {"Async-LinUCB γ=1": [0.4, 20.0, 40.0]}
+    assert {name: series.y for name, series in of_panel(figure).items()} == {"Async-LinUCB γ=1": (0.4, 20.0, 40.0)}
     assert figure.caption.startswith("Cumulative reward and communication")
     for caption in (figure.caption, figure.short_caption):
         assert "These runs have no recorded regret over time, so that reward is shown." in caption
@@ -155,7 +150,7 @@ def test_runs_with_and_without_regret_over_time_are_not_mixed(fresh: HandMade):
     for seed, fresh.has_regret_curves in enumerate((True, False, True)):
         fresh.run("fig_a", "async-linucb", 1, seed, regret=100, reward=10 * (seed + 1), communication=10)
     (figure,) = over_time.figures(*read(fresh))
-    np.testing.assert_allclose(of_first_panel(figure)["Async-LinUCB γ=1"], [0.2, 10.0, 20.0])
+    np.testing.assert_allclose(of_panel(figure)["Async-LinUCB γ=1"].y, [0.2, 10.0, 20.0])
     assert "1 of these 3 runs have no recorded regret over time, so that reward is shown." in figure.caption
 
 
@@ -163,7 +158,7 @@ def test_the_noisy_start_of_a_ratio_is_not_drawn_and_the_caption_says_so(fresh: 
     numbers = {"reward": 200.0, "normalised_reward": 2.0, "regret": 50.0, "communication": 10.0}
     fresh.run("fig_e", "async-linucb", 1, 0, dataset="delicious", source="official", **numbers)
     (figure,) = over_time.figures(*read(fresh))
-    assert [trace["x"] for trace in figure.interactive["data"] if trace["showlegend"]] == [[50.0, 100.0]]
+    assert [series.x for series in figure.plain_panels[0].series] == [(50.0, 100.0)]
     assert "The first 5 % of the steps are not drawn" in figure.caption
 
 
@@ -182,37 +177,34 @@ def test_missing_curves_are_reported_and_do_not_stop_the_report(
 
 
 def test_reward_by_group_is_per_user_and_per_interaction(results: Results, context: Context):
-    (figure,) = user_groups.figures(results, context)
+    figure, _ = users.figures(results, context)
     assert figure.name == "user_groups_delicious"
     assert "RECONSTRUCTED DATA" in figure.title
-    traces = {(trace["name"], trace.get("xaxis")): trace for trace in figure.interactive["data"]}
-    often = traces["Async-LinUCB γ=3", "x"]
-    assert often["x"] == ["[0, 10)", "[10, 20)", "[80, 90)", "[90, 100]"]
-    np.testing.assert_allclose(often["y"], [5.5, 5.5, 9.5, 9.5])
-    per_interaction = traces["Async-LinUCB γ=3", "x2"]["y"]
+    panel = figure.plain_panels[0]
+    often = of_panel(figure)["Async-LinUCB γ=3"]
+    assert [text for _, text in panel.x.ticks] == ["[0, 10)", "[10, 20)", "[80, 90)", "[90, 100]"]
+    assert [round(x) for x in often.x] == [0, 1, 2, 3]
+    np.testing.assert_allclose(often.y, [5.5, 5.5, 9.5, 9.5])
+    per_interaction = of_panel(figure, 1)["Async-LinUCB γ=3"].y
     np.testing.assert_allclose(per_interaction, [5.5 / 4, 5.5 / 15, 9.5 / 85, 9.5 / 95])
-    assert often["customdata"][1][1] == "group [10, 20): 2 users, 30 interactions"
-    assert [trace["name"] for trace in figure.interactive["data"][:3]] == [
-        "Async-LinUCB γ=∞",
-        "Async-LinUCB γ=6,001",
-        "Async-LinUCB γ=3",
-    ]
+    assert often.hover[1][1] == "group [10, 20): 2 users, 30 interactions"
+    assert [*of_panel(figure)] == ["Async-LinUCB γ=∞", "Async-LinUCB γ=6,001", "Async-LinUCB γ=3"]
     assert "RECONSTRUCTED DATA (214 of 220 interactions)" in figure.svg.decode()
-    plotly.graph_objects.Figure(figure.interactive)
+    assert_is_drawn(figure)
 
 
 def test_without_the_data_reward_by_group_is_reported_as_missing():
     results, context = made_up([run("async-linucb", 3.0, experiment="user_groups")])
-    assert user_groups.figures(results, context) == []
+    assert users.figures(results, context) == []
     assert any("delicious" in sentence for sentence in context.absent)
 
 
 def test_groups_and_embedding_of_few_users_are_omitted_and_listed_as_missing(
     results: Results, context: Context, monkeypatch: pytest.MonkeyPatch
 ):
-    assert [len(module.figures(results, context)) for module in (user_groups, embedding)] == [1, 1]
+    assert len(users.figures(results, context)) == 2
     monkeypatch.setattr("reports.analysis.users.MIN_USERS", 6)
-    assert [module.figures(results, context) for module in (user_groups, embedding)] == [[], []]
+    assert users.figures(results, context) == []
     assert user_groups_table.tables(results, context) == []
     assert [sentence for sentence in context.absent if "users" in sentence] == [
         "delicious: no activity groups and no figure of its users because it has only 5 users (at least 6 are needed)"

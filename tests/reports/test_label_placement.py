@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.drawing.label_placement import LabelBox, Placement, overlap, place_labels
+from benchmark.charts.label_placement import LabelBox, Placement, overlap, place_labels
 
 FRAME = (580.0, 350.0)
 

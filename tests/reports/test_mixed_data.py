@@ -11,8 +11,8 @@ import pytest
 from benchmark.__main__ import main
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import Plan, Run, make_plan, unfinished
+from benchmark.plan.plan import Plan, RunOptions, make_plan
+from benchmark.plan.runs import Run, unfinished
 from benchmark.records.reader import finished_runs
 from benchmark.records.store import FILES
 from benchmark.records.sweep_plan import plan_of

@@ -10,8 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from benchmark.charts.chart import Matrix
 from data_pipelines.data_label import DataKind
-from reports.figures import embedding, fronts, user_groups
+from reports.figures import fronts, users
 from reports.page.glossary import TERMS, linked, terms_used
 from reports.page.page import in_script, packed, packed_json, page, plotly_script, write_page
 from reports.page.sections import data_cards, headline, make_sections
@@ -30,7 +31,7 @@ from tests.reports.whole_page import unpacked, whole_page
 def text(hand_made: HandMade) -> str:
     results = read_results(hand_made.uri)
     context = make_context(results, hand_made.folder / "data")
-    figures = [*fronts.figures(results, context), *user_groups.figures(results, context)]
+    figures = [*fronts.figures(results, context), *users.figures(results, context)]
     return page(results, context, missing.tables(results, context), figures)
 
 
@@ -73,7 +74,7 @@ def test_every_link_of_the_contents_has_a_target(html: str):
 def test_plots_are_json_without_nan(text: str):
     content = unpacked(text, "plots")
     plots = json.loads(content, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert set(plots) == {"fig_a", "user_groups_delicious"}
+    assert set(plots) == {"fig_a", "user_groups_delicious", "users_delicious"}
 
 
 def test_the_answer_comes_first_with_a_sentence_and_the_best_setting_within_each_budget(html: str):
@@ -213,13 +214,16 @@ def test_the_page_has_versions_and_the_commands_to_reproduce_the_results(results
 
 
 def test_figures_and_tables_are_in_the_section_of_their_subject(results: Results, context: Context):
-    figures = [*fronts.figures(results, context), *embedding.figures(results, context)]
+    figures = [*fronts.figures(results, context), *users.figures(results, context)]
     subjects = {"bounds_x": BOUNDS, "failed": MISSING, "mine": Subject("Mine"), "plain": FURTHER}
     tables = [Table(name, name, "", results.runs[["seed"]], subject=subject) for name, subject in subjects.items()]
     sections = {section.title: section for section in make_sections(results, context, tables, figures)}
     assert [table.name for table in sections["Mine"].tables] == ["mine"]
     assert [figure.name for _, figure in sections["Reward against communication"].tabs] == ["fig_a"]
-    assert [figure.name for figure in sections["Users by activity"].figures] == ["users_delicious"]
+    assert [figure.name for figure in sections["Users by activity"].figures] == [
+        "user_groups_delicious",
+        "users_delicious",
+    ]
     assert [table.name for table in sections["Bounds"].tables] == ["bounds_x"]
     assert [table.name for table in sections["Missing runs and data"].tables] == ["failed"]
     assert [table.name for table in sections["Further tables"].tables] == ["plain"]
@@ -257,24 +261,29 @@ def test_the_page_says_first_if_runs_are_missing(results: Results, context: Cont
     assert not is_said("nothing", "unknown: this experiment is not part of the package")
 
 
-def test_interactive_figures_have_no_picture_in_the_page(results: Results, context: Context, tmp_path: Path):
+def test_interactive_figures_have_no_picture_in_the_page(
+    results: Results, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (figure,) = fronts.figures(results, context)
+    monkeypatch.setattr("reports.write.figure.picture_files", lambda figure: pytest.fail("drawn again"))
     write_page(tmp_path / "report.html", results, context, [], [figure])
-    assert "svg" not in vars(figure)
     html = whole_page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "data:image" not in html
     assert "figures/fig_a.png" in html
 
 
-def test_a_picture_that_cannot_be_drawn_does_not_stop_the_page(results: Results, context: Context):
+def test_a_picture_that_cannot_be_drawn_does_not_stop_the_page(
+    results: Results, context: Context, monkeypatch: pytest.MonkeyPatch
+):
     (figure,) = fronts.figures(results, context)
-    figure = replace(figure, interactive=None, draw=lambda: 1 / 0)
+    figure = replace(figure, panels=(Matrix(("one",), (), (), 1.0),))
+    monkeypatch.setattr("reports.write.figure.picture_files", lambda figure: 1 / 0)
     assert "The figure could not be drawn." in whole_page(page(results, context, [], [figure]))
 
 
 def test_a_table_replaces_the_picture_of_the_same_name(results: Results, context: Context):
     (figure,) = fronts.figures(results, context)
-    figure = replace(figure, interactive=None, name="claims", on_page={})
+    figure = replace(figure, panels=(Matrix(("one",), (), (), 1.0),), name="claims", on_page={})
     table = Table("claims", "Claims", "", pd.DataFrame({"verdict": ["reproduced", "undecided: at 5 %"]}))
     html = whole_page(page(results, context, [table], [figure]))
     assert "figure-claims" not in html

@@ -13,9 +13,9 @@ import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys
 
+from benchmark.charts.label_placement import overlap
 from benchmark.records.record import RunRecord
-from reports.drawing.label_placement import overlap
-from reports.figures import by_global_dim, embedding, fronts, over_time, user_groups
+from reports.figures import by_parameter, fronts, over_time, users
 from reports.page.page import write_page
 from reports.read.context import make_context
 from reports.read.results import read_results
@@ -26,7 +26,7 @@ from tests.reports.made_up import crowded, made_up, many_settings, run
 
 AXE = Path(axe_core_python.__file__).with_name("axe.min.js")
 SIZES = {"desktop": (1280, 900, False), "phone": (390, 844, True)}
-FIGURES = (fronts, by_global_dim, over_time, user_groups, embedding)
+FIGURES = (fronts, by_parameter, over_time, users)
 TABLES = (claims, bounds, settings, missing)
 
 

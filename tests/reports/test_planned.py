@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.plan.experiment import experiment_names, load_experiment, shipped_data_sets
-from benchmark.plan.options import RunOptions
-from benchmark.plan.plan import make_plan
+from benchmark.plan.plan import RunOptions, make_plan
 from benchmark.records.sweep_plan import SweepPlan, merged, plan_of
 from tests.reports.conftest import once
 from tests.reports.hand_made import write_data

@@ -1,15 +1,13 @@
 """Reference lines: drawn at their level, listed, not ranked, and labelled where another data set takes the place."""
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects
 
+from benchmark.charts.with_matplotlib import to_matplotlib
 from benchmark.records.record import RunRecord
-from reports.drawing.figure import Figure
-from reports.drawing.reference_lines import REFERENCES
-from reports.figures.fronts import figures
+from reports.figures.fronts import REFERENCES, figures
 from reports.tables import settings
+from reports.write.figure import Figure
 from tests.reports.made_up import crowded, made_up, run
 
 
@@ -23,27 +21,29 @@ def reference_runs(experiment: str = "references", level: float = 9.0, **more: o
     ]
 
 
-def lines_of(figure: Figure) -> list[dict[str, Any]]:
-    """Return the traces of the reference lines."""
-    return [trace for trace in figure.interactive["data"] if trace.get("legendgroup") == REFERENCES]
+def lines_of(figure: Figure) -> dict[str, float]:
+    """Return the levels of the reference lines by their names."""
+    (panel,) = figure.plain_panels
+    return {level.name: level.value for level in panel.levels if level.label == REFERENCES}
 
 
 def test_references_of_the_experiment_are_lines_inside_the_plot():
     runs = [*crowded("fig_e"), *reference_runs("fig_e")]
     (figure,) = figures(*made_up(runs))
-    assert {trace["customdata"][0][0]: trace["y"] for trace in lines_of(figure)} == {
-        "Most seen": [9.0, 9.0],
-        "Most popular so far": [1.4, 1.4],
-        "Most popular so far (per client)": [1.1, 1.1],
-    }
-    assert [trace["showlegend"] for trace in lines_of(figure)] == [True, False, False]
+    names = {"Most seen": 9.0, "Most popular so far": 1.4, "Most popular so far (per client)": 1.1}
+    assert lines_of(figure) == names
+    traces = [trace for trace in figure.interactive["data"] if trace.get("legendgroup") == REFERENCES]
+    assert [(trace["y"], trace["showlegend"]) for trace in traces] == [
+        ([9.0, 9.0], True),
+        ([1.4, 1.4], False),
+        ([1.1, 1.1], False),
+    ]
     notes = {note["text"] for note in figure.interactive["layout"]["annotations"]}
     assert {"Most seen", "Most popular so far"} <= notes
     plotly.graph_objects.Figure(figure.interactive)
-    (axes,) = figure.draw().axes
-    assert axes.get_ylim()[1] > 9
-    texts = {text.get_text() for text in axes.texts if text.get_gid() == "reference-label"}
-    assert texts == {"Most seen", "Most popular so far", "Most popular so far (per client)"}
+    assert figure.plain_panels[0].y.range[1] > 9
+    (axes,) = to_matplotlib(figure).axes
+    assert {text.get_text() for text in axes.texts if text.get_gid() == "line-name"} == {*names, "random choice"}
     assert "they are not ranked" in figure.caption
 
 
@@ -55,8 +55,7 @@ def test_references_of_another_experiment_are_drawn_on_the_same_stream_only():
         "Outside the plot: Most seen: 9 (reference), Most popular so far (per client): 1.1 (reference)."
         in figure.caption
     )
-    (axes,) = figure.draw().axes
-    assert axes.get_ylim()[1] < 9
+    assert figure.plain_panels[0].y.range[1] < 9
     other = [*crowded("fig_e", fingerprint="one"), *reference_runs(fingerprint="another")]
     figure = next(each for each in figures(*made_up(other)) if each.name == "fig_e")
     assert "reference" not in figure.caption

@@ -11,7 +11,7 @@ import pytest
 
 from benchmark.results.frames import threshold_text
 from data_pipelines.data_label import STAND_IN, data_label
-from reports.drawing.labels import algorithm_label, seeds_text
+from reports.labels import algorithm_label, seeds_text
 from reports.write.latex import escaped
 from reports.write.table import CUT, Table, cell_text, csv_text, interval_text, with_cut_intervals
 

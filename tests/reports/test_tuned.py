@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from benchmark.charts.with_matplotlib import to_matplotlib
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.options import find_experiments
+from benchmark.plan.plan import find_experiments
 from benchmark.records.record import RunRecord
 from benchmark.records.sweep_plan import PlannedSetting, SweepPlan
 from benchmark.results.frames import run_frame
@@ -175,7 +176,7 @@ def test_claims_about_simulations_numbers_and_the_embedding_have_no_tuned_cell()
 def test_the_picture_has_six_columns():
     results, context = report_of(runs_with(reversed_by_tuning, (*CHOOSING, *REPORTING)))
     (figure,) = claims_figure.figures(results, context)
-    texts = [text.get_text() for text in figure.draw().axes[0].texts]
+    texts = [text.get_text() for text in to_matplotlib(figure).axes[0].texts]
     assert sum(text.endswith("\nα tuned") for text in texts) == 3
     assert "✗ opposite" in texts
 

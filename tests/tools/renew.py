@@ -18,11 +18,10 @@ from benchmark.statistics.verdicts import ClaimVerdict, count_verdicts
 from data_pipelines.support.files import write_whole
 from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, TUNED, judged_cells, judged_claims
 from reports.build import OUT
-from reports.drawing.labels import algorithm_label
 from reports.figures import board as board_figures
-from reports.figures import by_global_dim, by_threshold, embedding, fronts
+from reports.figures import by_parameter, fronts, users
 from reports.figures import claims as claims_figure
-from reports.figures import user_groups as groups_figure
+from reports.labels import algorithm_label
 from reports.page.glossary import MEANINGS
 from reports.paper import variant_labels
 from reports.read.context import Context
@@ -75,7 +74,7 @@ def main() -> int:
 
 def _pictures(results: Results, context: Context) -> Iterator[str]:
     """Write the figures of the page; those that need data which are not here stay as they are."""
-    for maker in (claims_figure, board_figures, fronts, by_threshold, by_global_dim, groups_figure, embedding):
+    for maker in (claims_figure, board_figures, fronts, by_parameter, users):
         for figure in maker.figures(results, context):
             if figure.name in FIGURES or maker is board_figures:
                 figure.save(OUT / "figures")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.board.board import plan_board
-from benchmark.board.divisions import quick, with_fixed
-from benchmark.board.estimate import estimate, max_runs
+from benchmark.board.board import QUICK_PASSES, plan_board
+from benchmark.board.entries import with_fixed
+from benchmark.board.play import estimate, max_runs
 from benchmark.board.task import load_task
 from benchmark.commands import board as board_command
 from benchmark.commands.board import board_lines, find_tasks, summary_lines
@@ -114,5 +114,5 @@ def test_the_fixed_division_has_the_papers_values():
 
 
 def test_the_quick_protocol_is_valid_and_another_one():
-    assert quick(load_protocol()).fingerprint != load_protocol().fingerprint
-    assert quick(load_protocol()).seeds.choosing.seeds == (10000, 10001)
+    assert load_protocol().smaller(QUICK_PASSES).fingerprint != load_protocol().fingerprint
+    assert load_protocol().smaller(QUICK_PASSES).seeds.choosing.seeds == (10000, 10001)

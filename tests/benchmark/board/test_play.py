@@ -12,7 +12,7 @@ from benchmark.board.task import board_fingerprint, experiment_name
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult
 from benchmark.observer import Observer
-from benchmark.plan.plan import Run
+from benchmark.plan.runs import Run
 from benchmark.records.reader import finished_runs, read
 from benchmark.records.tags import PROTOCOL, TASK
 from benchmark.statistics.verdicts import Verdict

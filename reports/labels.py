@@ -4,8 +4,11 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import pandas as pd
+
 from benchmark.records.stream_names import dataset_label as dataset_label
 from benchmark.results import frames
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
 from benchmark.styles import Style, distinct_styles
 from reports.read.methods import method
 
@@ -26,6 +29,12 @@ def variant_text(variant: str) -> str:
         name = name.replace("_", " ")
         words.append({"True": name, "False": f"no {name}"}.get(value, f"{name}={value}" if value else name))
     return ", ".join(words)
+
+
+def reference_label(algorithm: str, variant: str) -> str:
+    """Return the name of a reference; of settings that are true or false, those that are true, in words."""
+    text = variant_text(", ".join(setting for setting in variant.split(", ") if not setting.endswith("=False")))
+    return algorithm_label(algorithm) + (f" ({text})" if text else "")
 
 
 def front_text(algorithm: str, value: float) -> str:
@@ -62,3 +71,29 @@ def seeds_text(seeds: Iterable[int]) -> str:
         if seed is not None:
             run.append(seed)
     return ", ".join(parts)
+
+
+def seeds_line(seeds: Sequence[int]) -> str:
+    """Return a line that names the seeds of a mean."""
+    line = f"{number_of_seeds([len(seeds)])} ({seeds_text(seeds)})"
+    return line if len(seeds) >= MIN_SEEDS_FOR_INTERVAL else f"{line}: no interval"
+
+
+def seeds_note(seeds: "pd.Series[int]") -> str:
+    """Return a note for a picture: the number of seeds, and what bars or dots are."""
+    number, most = number_of_seeds(seeds), int(seeds.max())
+    if most < MIN_SEEDS_FOR_INTERVAL:
+        return number if most == 1 else f"{number}: small dots are single seeds"
+    return f"{number}; bars: 95 % intervals"
+
+
+def seeds_sentence(seeds: "pd.Series[int]") -> str:
+    """Return a sentence on the number of seeds and the intervals."""
+    least, most = int(seeds.min()), int(seeds.max())
+    if most == 1:
+        return "A single seed, so no intervals."
+    number = number_of_seeds(seeds)
+    if most < MIN_SEEDS_FOR_INTERVAL:
+        return f"Means over {number}; with fewer than {MIN_SEEDS_FOR_INTERVAL} there are no intervals."
+    few = f" (omitted below {MIN_SEEDS_FOR_INTERVAL} seeds)." if least < MIN_SEEDS_FOR_INTERVAL else "."
+    return f"Means over {number} with 95 % Student t intervals{few}"

@@ -1,15 +1,19 @@
-"""Placement of labels next to their marks: deterministic geometry, done before a picture is drawn.
+"""Placement of texts in a panel: deterministic geometry, done before anything is drawn.
 
-All lengths are points (1/72 inch), the origin is the lower left corner of the plot. A label never overlaps another
+All lengths are points (1/72 inch), the origin is the lower left corner of the panel. A label never overlaps another
 label or a mark, and never leaves the frame; it avoids intervals and the lines of other labels if that costs little.
 Labels that fit nowhere are reported.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from benchmark.charts.chart import Label, Level, Panel, Series
 
 DIRECTIONS = np.deg2rad([90, 45, 0, 135, 315, 180, 270, 225, *(15.0 * step for step in range(24) if step % 3)])
 DISTANCES = (2.0, 4.5, 8.0, 12.0, 17.0, 23.0, 30.0, 38.0, 47.0, 58.0, 70.0, 85.0, 100.0, 120.0, 145.0, 170.0)
@@ -18,6 +22,16 @@ LEADER_FROM = 6.0
 
 COST_BEHIND, COST_CROSSED, COST_ON_BAR, COST_OVER_MARK = 70.0, 30.0, 12.0, 8.0
 """Costs in points of distance: line behind a label, two crossing lines, label on a bar, line over another mark."""
+
+DISC = 17.0
+"""The diameter of a label that is a disc."""
+
+MARK_RADIUS = 5.0
+COLUMNS = (0.78, 0.5, 0.99, 0.3)
+"""Right ends of names on their lines, as shares of the width."""
+
+LINE_GAP = 1.55
+"""The distance between names beside a panel, relative to the size of their text."""
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -41,6 +55,117 @@ class Placement:
     x: float
     y: float
     leader: tuple[float, float, float, float] | None = None
+
+
+@lru_cache(maxsize=10_000)
+def text_size(text: str, size: float) -> tuple[float, float]:
+    """Return width and height of a line of text: at least those of matplotlib's renderer."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(family="DejaVu Sans", size=size)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, text.count("$") > 1)
+    return float(width) * 1.03 + 1.5, size * 1.3
+
+
+def wrapped(text: str, width: float, size: float) -> list[str]:
+    """Break a text into lines that are not wider than `width`, after spaces and hyphens."""
+    lines = [""]
+    for word in re.findall(r"[^\s-]*-+|[^\s-]+\s?|\s", text):
+        if lines[-1] and text_size(f"{lines[-1]}{word}".strip(), size)[0] > width:
+            lines.append("")
+        lines[-1] += word
+    return [line.strip() for line in lines]
+
+
+@dataclass(frozen=True)
+class PlacedName:
+    """The name of a level, and its box: left, bottom, right, top; `share` is its right end as a share of the width."""
+
+    level: Level
+    box: tuple[float, float, float, float]
+    share: float
+
+
+def place_names(panel: Panel, size: tuple[float, float], text: float) -> list[PlacedName]:
+    """Write the names of levels on their lines, side by side where lines are near each other, or beside the panel."""
+    levels = [level for level in panel.levels if level.name and panel.y.inside(level.value)]
+    heights = [float(panel.y.share(level.value)) * size[1] for level in levels]
+    if panel.names_beside:
+        names = {level.name: height for level, height in zip(levels, heights, strict=True)}
+        spread = spread_out(names, text * LINE_GAP, 0, size[1])
+        boxes = [(size[0], spread[level.name], size[0], spread[level.name]) for level in levels]
+        return [PlacedName(level, box, 1.0) for level, box in zip(levels, boxes, strict=True)]
+    marks = np.vstack([np.empty((0, 4)), *(_occupied(panel, size, series, MARK_RADIUS) for series in panel.series)])
+    placed: list[PlacedName] = []
+    for level, y in zip(levels, heights, strict=True):
+        width, height = text_size(level.name, text)
+        taken = np.array([name.box for name in placed]).reshape(-1, 4)
+        options = [
+            PlacedName(level, (share * size[0] - width, y + 1, share * size[0], y + 1 + height), share)
+            for share in COLUMNS
+        ]
+        covered = [
+            (overlap(np.array(option.box), taken).sum(), overlap(np.array(option.box), marks).sum())
+            for option in options
+        ]
+        placed.append(options[covered.index(min(covered))])
+    return placed
+
+
+def spread_out(levels: Mapping[str, float], gap: float, bottom: float, top: float) -> dict[str, float]:
+    """Return a height for each name, at its level or as near as possible: at least `gap` apart, inside the range."""
+
+    def inside(start: float, others: int) -> float:
+        return max(min(start, top - gap * (others + 0.5)), bottom + gap / 2)
+
+    groups: list[tuple[list[str], float]] = []  # names that touch each other, and the height of the lowest
+    for name in sorted(levels, key=lambda name: levels[name]):
+        members, start = [name], inside(levels[name], 0)
+        while groups and start < groups[-1][1] + gap * len(groups[-1][0]):
+            members = groups.pop()[0] + members
+            wanted = float(np.mean([levels[each] - gap * number for number, each in enumerate(members)]))
+            start = inside(wanted, len(members) - 1)
+        groups.append((members, start))
+    return {name: start + gap * number for members, start in groups for number, name in enumerate(members)}
+
+
+def place_panel_labels(
+    panel: Panel, size: tuple[float, float], text: float, radius: float
+) -> list[tuple[Label, "Placement | None"]]:
+    """Place the labels of a panel of this size: away from all marks, intervals and names of levels."""
+    if not panel.labels:
+        return []
+    boxes = []
+    for label in panel.labels:
+        x, y = _points(panel, size, [label.x], [label.y])[0].tolist()
+        boxes.append(LabelBox(x, y, *((DISC, DISC) if label.is_disc else text_size(label.text, text)), radius))
+    bars = np.vstack([np.empty((0, 4)), *(_occupied(panel, size, series, radius) for series in panel.series)])
+    taken = np.array([name.box for name in place_names(panel, size, text)]).reshape(-1, 4)
+    return list(zip(panel.labels, place_labels(boxes, size, bars, taken), strict=True))
+
+
+def _points(panel: Panel, size: tuple[float, float], x: Sequence[float], y: Sequence[float]) -> Array:
+    """Return positions in points from the lower left corner of the panel."""
+    return np.column_stack([panel.x.share(x) * size[0], panel.y.share(y) * size[1]])
+
+
+def _occupied(panel: Panel, size: tuple[float, float], series: Series, radius: float) -> Array:
+    """Return the boxes of the marks of a series, and thin ones of its bars."""
+    if not series.hover:
+        return np.empty((0, 4))
+    marks = _points(panel, size, series.x, series.y)
+    boxes = [np.hstack([marks - radius, marks + radius])]
+    for interval, is_vertical in ((series.y_interval, True), (series.x_interval, False)):
+        if interval is not None:
+            ends = [
+                _points(panel, size, series.x, end) if is_vertical else _points(panel, size, end, series.y)
+                for end in interval
+            ]
+            thin = (1.2, 0.0) if is_vertical else (0.0, 1.2)
+            boxes.append(np.hstack([ends[0] - thin, ends[1] + thin]))
+    everything = np.vstack(boxes)
+    return np.asarray(everything[np.isfinite(everything).all(axis=1)])
 
 
 def place_labels(
