@@ -19,7 +19,7 @@ OF_OTHER_VALUES = {
     "benchmark/board/result.py": "scores of a method within a budget",
     "reports/analysis/claims.py": "numbers of a claim",
     "reports/analysis/directions.py": "differences and trends by seed",
-    "reports/figures/user_groups.py": "groups of users",
+    "reports/figures/users.py": "groups of users",
     "reports/tables/claims.py": "numbers of a claim",
     "reports/tables/studies.py": "differences between variants, seed by seed",
     "reports/tables/user_groups.py": "groups of users",
@@ -40,7 +40,7 @@ def test_means_over_the_seeds_of_a_setting_are_computed_in_one_module():
 
 def test_settings_are_named_in_one_module():
     """A planned run has a name, too, before there are results."""
-    assert modules_with(r"symbol\}=\{") <= {FRAMES, "benchmark/plan/plan.py"}
+    assert modules_with(r"symbol\}=\{") <= {FRAMES, "benchmark/plan/runs.py"}
     assert modules_with(r'"gamma_upload"') <= {FRAMES}
 
 
