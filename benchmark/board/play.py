@@ -1,6 +1,6 @@
 """Play a board: tuning by successive halving, then the chosen configurations on the report seeds; estimate the rest.
 
-    result = play_board(load_task("lastfm-matched"), [], load_protocol(), Store(), executor)
+    result = play(plan_board(load_task("lastfm-matched"), [], load_protocol()), Store(), executor)
 
 Every run is recorded in MLflow; finished runs are not repeated, so an interrupted board continues where it stopped.
 """
@@ -11,60 +11,31 @@ from dataclasses import dataclass
 from statistics import mean
 
 from benchmark import session
-from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
+from benchmark.board.board import Board, Outcome, RunName, wanted
 from benchmark.board.document import save_board
 from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult, evaluate
-from benchmark.board.task import Task, experiment_name, task_of
+from benchmark.board.task import experiment_name
 from benchmark.execution.executors import Executor
 from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import ExperimentInfo
-from benchmark.plan.method_names import MethodFilter, method_info
+from benchmark.plan.method_names import method_info
 from benchmark.plan.plan import Plan
 from benchmark.plan.runs import OVERHEAD, Run, make_run, make_setting
-from benchmark.protocol import BenchmarkProtocol
 from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from benchmark.records.tags import PROTOCOL, TASK
-from data_pipelines.stream_spec import StreamSpec
 
 PROFILE = "board"
 UNKNOWN_ERROR = "the run failed"
 
 
-def play_board(
-    task: Task | StreamSpec,
-    methods: Sequence[MethodFilter],
-    protocol: BenchmarkProtocol,
-    store: Store,
-    executor: Executor,
-    observer: Observer = silent,
-    *,
-    seeds: Sequence[int] | None = None,
-    max_configurations: int | None = None,
-) -> BoardResult:
-    """Play and record what is missing of a board, and compare its methods. It prints nothing.
-
-    Args:
-        task: a task, or any stream.
-        methods: the contenders, by default all built-in ones; own classes are added to them.
-        protocol: the protocol, or a smaller one; a board with another protocol has its own MLflow experiment.
-        store: where runs are recorded.
-        executor: local processes, or a Dask cluster.
-        observer: receives the progress, one sweep per pass.
-        seeds: report seeds, by default the protocol's.
-        max_configurations: fewer configurations per method; each row then says so.
-
-    Raises `NotPreparedError` if the data of the task are missing.
-    """
-    task = task if isinstance(task, Task) else task_of(task)
-    board = plan_board(task, methods, protocol, seeds=seeds, max_configurations=max_configurations)
-    return play(board, store, executor, observer)
-
-
 def play(board: Board, store: Store, executor: Executor, observer: Observer = silent) -> BoardResult:
-    """Execute and record the missing runs of a planned board, and compare its methods."""
+    """Execute and record the missing runs of a planned board, and compare its methods. It prints nothing.
+
+    The observer receives the progress, one sweep per pass.
+    """
     experiment, outcomes = board_experiment(board), dict[RunName, Outcome]()
     identities: dict[str, str] = {}
     left_out: list[str] = []

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -194,23 +194,28 @@ class BoardResult:
 def evaluate(board: Board, outcomes: Outcomes) -> BoardResult:
     """Choose configurations on the choosing seeds, and compare them on the report seeds."""
     runs = run_table(board, outcomes)
+    reported = score_table(runs[runs["seed"].isin(list(board.seeds))])
     problems = {entry.name: entry.problem for entry in board.entries if entry.problem}
     selections: dict[str, Selection] = {}
+    lines: dict[str, dict[int, float]] = {}
     for entry in board.playing:
-        if entry.is_contender:
-            selection = selection_of(board, entry, runs)
-            if any(choice is not None for choice in selection.choices.values()):
-                selections[entry.name] = selection
-            else:
-                problems[entry.name] = _without_choice(selection, outcomes)
-    lines = {entry.name: _line_scores(board, entry, runs) for entry in board.playing if not entry.is_contender}
-    result = BoardResult(
-        board, outcomes, selections, problems, lines={name: line for name, line in lines.items() if line}
-    )
-    return _compared(result, runs)
+        if not entry.is_contender:
+            chosen, _ = chosen_by(board, entry, runs)
+            if chosen and chosen[0] in reported:
+                lines[entry.name] = reported[chosen[0]]
+            continue
+        selection = selection_of(board, entry, runs)
+        if any(choice is not None for choice in selection.choices.values()):
+            selections[entry.name] = selection
+        else:
+            errors = [outcomes[run].error for run in selection.failed if outcomes[run].error]
+            reason = f"every configuration failed: {errors[0]}" if errors else "no configuration has a score"
+            problems[entry.name] = reason
+    return _compared(BoardResult(board, outcomes, selections, problems, lines=lines), runs)
 
 
 def _compared(result: BoardResult, runs: pd.DataFrame) -> BoardResult:
+    """Add scores, comparisons and ranks; without choices of the reference there are none."""
     board, reference = result.board, result.board.protocol.comparison.reference
     if reference not in result.selections:
         return result
@@ -218,39 +223,14 @@ def _compared(result: BoardResult, runs: pd.DataFrame) -> BoardResult:
     choosing = board.protocol.seeds.choosing.seeds
     scores = report_scores(runs, with_ends(choices, reference), board.seeds, board.scale, choosing=choosing)
     ranked = [entry.name for entry in result.contenders if entry.is_ranked]
-    families = [board_pairs(ranked, reference), _pairs_not_tuned(result, ranked)]
+    not_tuned = [  # rows with fixed values: with no communication, with their own end, with the tuned method
+        (entry.name, other)
+        for entry in result.contenders
+        if not entry.is_ranked
+        for other in (NO_COMMUNICATION, own_end(entry.name), *([entry.method] if entry.method in ranked else []))
+    ]
     # Two families of bands, so that a row with fixed values changes no verdict on the tuned methods.
-    tables = [compare(scores, pairs, board.protocol.rules()) for pairs in families if pairs]
-    comparisons = pd.concat(tables, ignore_index=True)
-    return BoardResult(
-        board,
-        result.outcomes,
-        result.selections,
-        result.problems,
-        scores,
-        comparisons,
-        ranks_from(comparisons, ranked) if len(ranked) > 1 else dict.fromkeys(ranked, Rank(1, 1)),
-        result.lines,
-    )
-
-
-def _pairs_not_tuned(result: BoardResult, ranked: list[str]) -> list[tuple[str, str]]:
-    """Return the comparisons of rows with fixed values: with no communication, with their own end, with tuned ones."""
-    pairs = []
-    for entry in result.contenders:
-        if not entry.is_ranked:
-            tuned = [entry.method] if entry.method in ranked else []
-            pairs += [(entry.name, other) for other in (NO_COMMUNICATION, own_end(entry.name), *tuned)]
-    return pairs
-
-
-def _line_scores(board: Board, entry: MethodRow, runs: pd.DataFrame) -> dict[int, float]:
-    chosen, _ = chosen_by(board, entry, runs)
-    table = score_table(runs[runs["seed"].isin(list(board.seeds))])
-    return table.get(chosen[0], {}) if chosen else {}
-
-
-def _without_choice(selection: Selection, outcomes: Outcomes) -> str:
-    """Return why no configuration could be chosen at any budget: all of them failed."""
-    errors = [outcomes[run].error for run in selection.failed if outcomes[run].error]
-    return f"every configuration failed: {errors[0]}" if errors else "no configuration has a score"
+    families = [pairs for pairs in (board_pairs(ranked, reference), not_tuned) if pairs]
+    comparisons = pd.concat([compare(scores, pairs, board.protocol.rules()) for pairs in families], ignore_index=True)
+    ranks = ranks_from(comparisons, ranked) if len(ranked) > 1 else dict.fromkeys(ranked, Rank(1, 1))
+    return replace(result, scores=scores, comparisons=comparisons, ranks=ranks)

@@ -56,9 +56,10 @@ def own_source(algorithm: type) -> OwnSource:
     not installed packages. If the class belongs to an installed package, only modules of that package count. The
     packages that contain the class's module are imported with it, so they and their imports are sent too.
     """
-    own, path = algorithm.__module__, _file_of(algorithm)
-    if path is None:
+    own, source = algorithm.__module__, inspect.getsourcefile(algorithm)
+    if source is None:
         return OwnSource(hashlib.sha256().hexdigest()[:16])
+    path = Path(source).resolve()
     file = SourceFile(str(path), path.read_bytes())
     digest = hashlib.sha256(file.content)
     if _top(own) in NEVER_OWN:
@@ -75,9 +76,15 @@ def own_source(algorithm: type) -> OwnSource:
 
 def _rule(own: str, file: Path) -> Callable[[str, Path], bool]:
     """Return the function that decides whether a module belongs to the same user or package as the class's module."""
-    root = _root(own, file)
+    module = file.parent if file.stem == "__init__" else file
+    root = module.parents[own.count(".")]  # the folder from which it is imported by this name
     is_installed = bool(INSTALLED_FOLDERS & set(root.parts))
-    return lambda name, path: _is_below(path, root) and not (is_installed and _top(name) != _top(own))
+
+    def is_own(name: str, path: Path) -> bool:
+        is_below = path.is_relative_to(root) and not INSTALLED_FOLDERS & set(path.relative_to(root).parts)
+        return is_below and not (is_installed and _top(name) != _top(own))
+
+    return is_own
 
 
 def _read_all(names: Iterable[str], is_own: Callable[[str, Path], bool], files: dict[str, SourceFile]) -> None:
@@ -89,21 +96,6 @@ def _read_all(names: Iterable[str], is_own: Callable[[str, Path], bool], files: 
         if path is not None and is_own(name, path):
             files[name] = SourceFile(str(path), path.read_bytes())
             waiting += _imported(name, files[name])
-
-
-def _file_of(algorithm: type) -> Path | None:
-    source = inspect.getsourcefile(algorithm)
-    return Path(source).resolve() if source else None
-
-
-def _root(name: str, file: Path) -> Path:
-    """Return the folder from which a module is imported by this name."""
-    module = file.parent if file.stem == "__init__" else file
-    return module.parents[name.count(".")]
-
-
-def _is_below(file: Path, root: Path) -> bool:
-    return file.is_relative_to(root) and not INSTALLED_FOLDERS & set(file.relative_to(root).parts)
 
 
 def _imported(name: str, file: SourceFile) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The names of streams: for grouping, and for people."""
 
 from benchmark.records.record import StreamRecord
-from data_pipelines.catalogue import stream_label
+from data_pipelines.data_set import stream_label
 
 TASKS = {"-matched": "popularity-matched pools", "-rated": "rated items only", "-once": "each pair once"}
 """Endings of the names of streams, see `stream_name`."""

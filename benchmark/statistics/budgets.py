@@ -124,7 +124,11 @@ def report_scores(
     """
     require_reporting(seeds, choosing)
     by_configuration = score_table(runs[runs["seed"].isin(list(seeds))])
-    budgets = _common_budgets(choices)
+    if not choices:
+        raise ValueError("expected choices of at least one method, got none")
+    budgets, *others = (tuple(chosen) for chosen in choices.values())
+    if different := [names for names in others if names != budgets]:
+        raise ValueError(f"every method must have the same budgets, got {budgets} and {different[0]}")
     values = np.full((len(choices), len(budgets), len(seeds)), random_score(scale))
     for row, chosen in enumerate(choices.values()):
         for column, budget in enumerate(budgets):
@@ -151,15 +155,6 @@ def refuse_duplicates(runs: pd.DataFrame) -> None:
     if len(duplicates):
         configuration, seed = duplicates.iloc[0][["configuration", "seed"]]
         raise ValueError(f"expected one run per configuration and seed, got two of {configuration} on seed {seed}")
-
-
-def _common_budgets(choices: Choices) -> tuple[float, ...]:
-    if not choices:
-        raise ValueError("expected choices of at least one method, got none")
-    budgets = [tuple(chosen) for chosen in choices.values()]
-    if different := [names for names in budgets if names != budgets[0]]:
-        raise ValueError(f"every method must have the same budgets, got {budgets[0]} and {different[0]}")
-    return budgets[0]
 
 
 Front = tuple[ArrayLike, ArrayLike]

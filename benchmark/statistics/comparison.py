@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchmark.statistics.budgets import Choices, Scores
 from benchmark.statistics.intervals import Floats, mean_interval, simultaneous_bands
-from benchmark.statistics.verdicts import PairVerdicts, Rank, Verdict, equivalence_margin, ranks_over_budgets, verdict
+from benchmark.statistics.verdicts import Rank, Verdict, equivalence_margin, ranks_over_budgets, verdict
 
 PRIMARY = "primary"
 """In the column `budget`: the mean of the score over the primary budgets."""
@@ -75,7 +75,9 @@ def compare(scores: Scores, pairs: Sequence[Pair], rules: Rules) -> pd.DataFrame
     for index, pair in enumerate(pairs):
         for column, budget in enumerate(budgets):
             band = float(low[index, column]), float(high[index, column])
-            same = has_same_configuration(scores, pair, budget, rules.primary_budgets)
+            compared = rules.primary_budgets if isinstance(budget, str) else (budget,)
+            first, second = (dict(zip(scores.budgets, scores.configurations_of(each), strict=True)) for each in pair)
+            same = all(first[number] == second[number] for number in compared)
             judged = verdict(*band, margin, same_configuration=same, seeds=len(scores.seeds), min_seeds=rules.min_seeds)
             names = {"first": pair[0], "second": pair[1], "budget": budget}
             rows.append(names | _numbers(differences[index, column], band) | {"verdict": judged})
@@ -89,14 +91,6 @@ def with_primary(scores: Scores, method: str, primary_budgets: Sequence[float]) 
     columns = [scores.budgets.index(budget) for budget in primary_budgets]
     by_budget = scores.of(method)
     return np.vstack([by_budget, by_budget[columns].mean(axis=0)])
-
-
-def has_same_configuration(scores: Scores, pair: Pair, budget: float | str, primary_budgets: Sequence[float]) -> bool:
-    """Whether two methods have the same configuration at a budget, or at each of the primary budgets."""
-    budgets = primary_budgets if isinstance(budget, str) else (budget,)
-    columns = [scores.budgets.index(number) for number in budgets]
-    first, second = (scores.configurations_of(method) for method in pair)
-    return all(first[column] == second[column] for column in columns)
 
 
 def band_ends(differences: Floats, rules: Rules) -> tuple[Floats, Floats]:
@@ -114,14 +108,11 @@ def ranks_from(comparisons: pd.DataFrame, methods: Sequence[str]) -> dict[str, R
     `comparisons` are those that `compare` returns; pairs with other names, such as references, are not used.
     """
     among = comparisons[comparisons["first"].isin(methods) & comparisons["second"].isin(methods)]
-    by_budget = {budget: _verdicts(part) for budget, part in among.groupby("budget", sort=False)}
+    by_budget: dict[float | str, dict[Pair, Verdict]] = {}
+    for first, second, budget, judged in among[["first", "second", "budget", "verdict"]].itertuples(index=False):
+        by_budget.setdefault(budget, {})[first, second] = Verdict(judged)  # pandas stores plain strings
     primary = by_budget.pop(PRIMARY, {})
     return ranks_over_budgets(methods, primary, by_budget.values())
-
-
-def _verdicts(comparisons: pd.DataFrame) -> PairVerdicts:
-    pairs = zip(comparisons["first"], comparisons["second"], strict=True)
-    return dict(zip(pairs, map(Verdict, comparisons["verdict"]), strict=True))  # pandas stores plain strings
 
 
 def _numbers(differences: Floats, band: tuple[float, float]) -> dict[str, Any]:

@@ -61,12 +61,10 @@ def paired_interval(first: ArrayLike, second: ArrayLike, confidence: float = CON
 
     A seed on which either is NaN is left out.
     """
-    return mean_interval(_differences(first, second), confidence)
-
-
-def paired_p(first: ArrayLike, second: ArrayLike) -> float:
-    """Return the two-sided p of a paired t test; NaN from fewer than two seeds."""
-    return one_sample_p(_differences(first, second))
+    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if one.shape != other.shape:
+        raise ValueError(f"paired values must be of the same seeds, got {one.shape} and {other.shape}")
+    return mean_interval(one - other, confidence)
 
 
 def one_sample_p(values: ArrayLike) -> float:
@@ -108,14 +106,6 @@ def without_nan(values: ArrayLike) -> Floats:
     """Return the values that are numbers."""
     numbers: Floats = np.asarray(values, dtype=float)
     return numbers[~np.isnan(numbers)]
-
-
-def _differences(first: ArrayLike, second: ArrayLike) -> Floats:
-    one: Floats = np.asarray(first, dtype=float)
-    other: Floats = np.asarray(second, dtype=float)
-    if one.shape != other.shape:
-        raise ValueError(f"paired values must be of the same seeds, got {one.shape} and {other.shape}")
-    return one - other
 
 
 def number_of_seeds(counts: Iterable[int]) -> str:

@@ -21,10 +21,9 @@ from benchmark.records.store import ARTIFACTS, FILES, Store
 from benchmark.records.sweep_plan import FILE, SweepPlan
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PREPARED, SOURCE
 from benchmark.statistics.budgets import full_transfer
-from data_pipelines.catalogue import data_set_names, find_data_set
-from data_pipelines.data_set import Contents
+from data_pipelines.data_set import Contents, data_set_names, find_data_set
+from data_pipelines.prepare.features import WordCounts
 from data_pipelines.prepare.prepared import prepare
-from data_pipelines.prepare.words import WordCounts
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec
 from tests.records import record_of_texts
 

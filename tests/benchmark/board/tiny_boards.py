@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from benchmark.board.play import play_board
+from benchmark.board import play as playing
+from benchmark.board.board import plan_board
 from benchmark.board.result import BoardResult
 from benchmark.board.task import Task
 from benchmark.execution.executors import Executor
@@ -53,4 +54,5 @@ def play(
     filters = [parse_filter(text) for text in methods]
     options = {"max_configurations": 4, **options}
     protocol = options.pop("protocol", None) or small_protocol()
-    return play_board(task or tiny_task(), filters, protocol, store_in(folder), executor, observer, **options)
+    board = plan_board(task or tiny_task(), filters, protocol, **options)
+    return playing.play(board, store_in(folder), executor, observer)
