@@ -75,7 +75,7 @@ def plan_of(plan: Plan, experiment: str) -> SweepPlan:
             streams.add(run.stream.name)
             front = run.front.parameter if run.front else ""
             values = _texts({**run.stream.settings(), **run.parameters})
-            setting = PlannedSetting(run.stream.name, run.algorithm_name, run.threshold, front, values)
+            setting = PlannedSetting(run.stream.name, run.info.name, run.threshold, front, values)
             runs[setting, run.seed] = run.key
     skipped = {pair: reason for pair, reason in plan.skipped.items() if pair[0] in streams}
     return SweepPlan(runs, skipped, tuple(plan.missing))

@@ -138,7 +138,7 @@ def test_nothing_is_missing_in_a_complete_profile(fresh: HandMade):
     fresh.sweep("fig_a", "quick", plan_of(plan, "fig_a"))
     for planned in plan.runs:
         front = float(planned.threshold) if planned.threshold else None
-        fresh.run("fig_a", planned.algorithm_name, front, planned.seed, key=planned.key, regret=1.0)
+        fresh.run("fig_a", planned.info.name, front, planned.seed, key=planned.key, regret=1.0)
     results = read_results(fresh.uri)
     context = make_context(results, fresh.folder, ["fig_a"])
     frame = missing.tables(results, context)[0].frame
