@@ -24,8 +24,7 @@ from benchmark.plan.runs import Run, expected_seconds, unfinished
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs
 from benchmark.records.record import RunRecord
-from benchmark.records.recovery import mark_dead_runs, mark_strays, single_writer_lock
-from benchmark.records.store import Store
+from benchmark.records.store import Store, mark_dead_runs, mark_strays, single_writer_lock
 from benchmark.records.sweep_plan import plan_of
 from benchmark.ui.pages import Curves, as_curves, update_pages
 from data_pipelines.support.messages import one_line

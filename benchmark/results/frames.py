@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from algorithms.hyperparameters import number_text
 from benchmark.metrics import metric, metric_names, objective
 from benchmark.plan.experiment import experiment_names, load_experiment
-from benchmark.records.record import SIZES, Configuration, RunRecord
-from benchmark.records.stream_names import TASK_OPTIONS, stream_name
+from benchmark.records.record import SIZES, TASK_OPTIONS, Configuration, RunRecord, stream_name
 from benchmark.statistics.budgets import full_transfers, is_within
 from benchmark.statistics.intervals import mean_interval, paired_interval
 
