@@ -48,14 +48,14 @@ def main() -> None:
     try:
         with FileLock(DONE.with_suffix(".lock"), timeout=0):
             short = SHORT.build(0)
-            for method in one_per_kernel(built_in_algorithms()):
+            for method in one_per_kernel(experiment_methods()):
                 compile_once(method, short)
             DONE.touch()
     except Timeout:
         pass
 
 
-def built_in_algorithms() -> Iterator[object]:
+def experiment_methods() -> Iterator[object]:
     """Yield the methods of the built-in experiments with all their kernels."""
     from benchmark.execution.compilation import with_defaults
     from benchmark.plan.experiment import experiment_names, load_experiment

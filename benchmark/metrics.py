@@ -99,7 +99,12 @@ def normalised_reward(trace: "Trace", stream: "EventStream") -> float:
     return float(trace.rewards.sum()) / by_chance if by_chance else math.nan
 
 
-def numbers_moved(trace: "Trace", stream: "EventStream") -> float:
+def amount(name: str, label: str, unit: str, of: "Callable[[Trace], float]") -> Metric:
+    """Return a metric of what is sent; its axis shows zero and many orders of magnitude."""
+    return Metric(name, label, "lower", lambda trace, stream: float(of(trace)), unit=unit, scale="log1p")
+
+
+def numbers_moved(trace: "Trace") -> float:
     """Return the count of numbers in all transfers."""
     return float(trace.numbers_up.sum() + trace.numbers_down.sum())
 
@@ -132,17 +137,8 @@ METRICS: tuple[Metric, ...] = (
         symbol="R_T",
         meaning="cumulative regret",
     ),
-    Metric(
-        "uploads", "uploads", "lower", lambda trace, stream: float(trace.uploads.sum()), unit="transfers", scale="log1p"
-    ),
-    Metric(
-        "downloads",
-        "downloads",
-        "lower",
-        lambda trace, stream: float(trace.downloads.sum()),
-        unit="transfers",
-        scale="log1p",
-    ),
+    amount("uploads", "uploads", "transfers", lambda trace: trace.uploads.sum()),
+    amount("downloads", "downloads", "transfers", lambda trace: trace.downloads.sum()),
     Metric(
         "communication",
         "communication",
@@ -159,68 +155,24 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         lambda trace, stream: math.log10(1 + trace.communication),
     ),
-    Metric(
-        "transfers_per_client",
-        "transfers per client",
-        "lower",
-        lambda trace, stream: trace.communication / len(trace.client_ids),
-        scale="log1p",
+    amount(
+        "transfers_per_client", "transfers per client", "", lambda trace: trace.communication / len(trace.client_ids)
     ),
-    Metric(
-        "numbers_up",
-        "numbers sent by clients",
-        "lower",
-        lambda trace, stream: float(trace.numbers_up.sum()),
-        unit="numbers",
-        scale="log1p",
-    ),
-    Metric(
-        "numbers_down",
-        "numbers received by clients",
-        "lower",
-        lambda trace, stream: float(trace.numbers_down.sum()),
-        unit="numbers",
-        scale="log1p",
-    ),
-    Metric("numbers_moved", "numbers moved", "lower", numbers_moved, unit="numbers", scale="log1p"),
-    Metric(
-        "numbers_per_step",
-        "numbers moved per step",
-        "lower",
-        lambda trace, stream: numbers_moved(trace, stream) / len(trace.choices),
-        scale="log1p",
-    ),
-    Metric(
+    amount("numbers_up", "numbers sent by clients", "numbers", lambda trace: trace.numbers_up.sum()),
+    amount("numbers_down", "numbers received by clients", "numbers", lambda trace: trace.numbers_down.sum()),
+    amount("numbers_moved", "numbers moved", "numbers", numbers_moved),
+    amount("numbers_per_step", "numbers moved per step", "", lambda trace: numbers_moved(trace) / len(trace.choices)),
+    amount(
         "numbers_per_client",
         "numbers moved per client",
-        "lower",
-        lambda trace, stream: numbers_moved(trace, stream) / len(trace.client_ids),
-        scale="log1p",
+        "",
+        lambda trace: numbers_moved(trace) / len(trace.client_ids),
     ),
-    Metric(
-        "bytes_up",
-        "bytes sent by clients",
-        "lower",
-        lambda trace, stream: float(trace.numbers_up.sum()) * BYTES_PER_NUMBER,
-        unit="bytes",
-        scale="log1p",
+    amount("bytes_up", "bytes sent by clients", "bytes", lambda trace: trace.numbers_up.sum() * BYTES_PER_NUMBER),
+    amount(
+        "bytes_down", "bytes received by clients", "bytes", lambda trace: trace.numbers_down.sum() * BYTES_PER_NUMBER
     ),
-    Metric(
-        "bytes_down",
-        "bytes received by clients",
-        "lower",
-        lambda trace, stream: float(trace.numbers_down.sum()) * BYTES_PER_NUMBER,
-        unit="bytes",
-        scale="log1p",
-    ),
-    Metric(
-        "bytes_moved",
-        "bytes moved",
-        "lower",
-        lambda trace, stream: numbers_moved(trace, stream) * BYTES_PER_NUMBER,
-        unit="bytes",
-        scale="log1p",
-    ),
+    amount("bytes_moved", "bytes moved", "bytes", lambda trace: numbers_moved(trace) * BYTES_PER_NUMBER),
     Metric(
         "am_unsettled",
         "steps at which alternating minimisation had not converged",

@@ -14,7 +14,7 @@ from benchmark.statistics import budgets, selection
 from benchmark.statistics.budgets import require_reporting
 from benchmark.statistics.comparison import Rules
 from data_pipelines.stream_spec import Strict
-from data_pipelines.validation import load_toml
+from data_pipelines.support.messages import load_toml
 
 if TYPE_CHECKING:
     import pandas as pd

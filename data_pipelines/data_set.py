@@ -1,5 +1,7 @@
-"""`DataSet` and `Package` (declarations) and `Contents` (what is read from an archive)."""
+"""Data sets: declarations (`DataSet`, `Package`), what is read from an archive (`Contents`), and the catalogue."""
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -7,9 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from data_pipelines import datasets
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.prepare.words import WordCounts
-from data_pipelines.stand_ins.stand_in import Size, StandIn
+from data_pipelines.prepare.features import WordCounts
+from data_pipelines.stand_ins import Size, StandIn
+from data_pipelines.support.messages import did_you_mean, one_line
 
 UNKNOWN_TIME = 0
 Parameters = Mapping[str, float]
@@ -144,6 +148,15 @@ def rows_of(
     return positions
 
 
+def of_active_users(users: NDArray[np.int64], least: float, error: str) -> NDArray[np.bool_]:
+    """Tell for each row whether its user has at least `least` rows; `error` is raised if no user has so many."""
+    distinct, activity = np.unique(users, return_counts=True)
+    is_kept = np.isin(users, distinct[activity >= least])
+    if not is_kept.any():
+        raise ValueError(error)  # not an archive error
+    return is_kept
+
+
 def distinct_pairs(
     users: NDArray[np.int64], items: NDArray[np.integer[Any]], times: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
@@ -181,3 +194,52 @@ def unique_ids(ids: list[int], member: str) -> NDArray[np.int64]:
     if len(distinct) < len(array):
         raise ArchiveError(f"{member} contains id {distinct[np.argmax(counts > 1)]} more than once")
     return distinct
+
+
+SUB_COMMANDS = ("import", "show")
+"""Words that can follow `fedbandit data` instead of the name of a data set."""
+
+SIMULATIONS = {
+    "simulated-uniform": "Simulation, uniform clients",
+    "simulated-non-uniform": "Simulation, clients from a flat Dirichlet draw",
+    "simulated-uniform-weights": "Simulation, clients with uniform weights",
+    "simulated-zipf": "Simulation, Zipf clients (exponent 1)",
+    "simulated-zipf-2": "Simulation, Zipf clients (exponent 2)",
+}
+"""Labels of simulated streams, by the name in their specification."""
+
+
+def data_sets() -> dict[str, DataSet]:
+    """Return all data sets by name, in alphabetical order."""
+    names = (f"{datasets.__name__}.{module.name}" for module in pkgutil.iter_modules(datasets.__path__))
+    values = (value for name in names for value in vars(importlib.import_module(name)).values())
+    declared = {value.name: value for value in values if isinstance(value, DataSet)}
+    return dict(sorted(declared.items()))
+
+
+def data_set_names() -> list[str]:
+    """Return the names of all data sets, in alphabetical order."""
+    return [*data_sets()]
+
+
+def find_data_set(name: str) -> DataSet:
+    """Return the declaration of a data set."""
+    known = data_sets()
+    if name.replace("_", "-") not in known:
+        hint = did_you_mean(name, (*known, *SUB_COMMANDS))
+        raise ValueError(one_line(f"data set must be one of {', '.join(known)}, got {name!r}{hint}"))
+    return known[name.replace("_", "-")]
+
+
+def stream_label(name: str) -> str:
+    """Return the label of a data set or simulation; an imported data set has none and keeps its name."""
+    if name in SIMULATIONS:
+        return SIMULATIONS[name]
+    known = data_sets()
+    return known[name].label if name in known else name
+
+
+def stream_defaults(name: str) -> Mapping[str, str]:
+    """Return the stream options in which a data set differs from the others; none for an imported data set."""
+    known = data_sets()
+    return known[name].stream_defaults if name in known else {}

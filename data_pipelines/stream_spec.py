@@ -22,8 +22,8 @@ from pydantic import (
     model_validator,
 )
 
-from data_pipelines.catalogue import data_set_names, find_data_set, stream_defaults
 from data_pipelines.data_label import DataLabel, data_label
+from data_pipelines.data_set import data_set_names, find_data_set, stream_defaults
 from data_pipelines.prepare.prepared import (
     DEFAULT_ARMS,
     DEFAULT_DIMENSION,
@@ -33,7 +33,7 @@ from data_pipelines.prepare.prepared import (
     data_folder,
     read_manifest,
 )
-from data_pipelines.validation import complaint, most_likely
+from data_pipelines.support.messages import complaint, most_likely
 
 if TYPE_CHECKING:
     from data_pipelines.event_stream import EventStream

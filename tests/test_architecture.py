@@ -137,6 +137,17 @@ def test_no_module_outside_algorithms_names_a_method():
     assert naming.keys() == NAMES_METHODS.keys(), naming
 
 
+def test_the_ways_through_the_code_name_functions_that_exist_and_each_once():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| [^|]+ \| `(\w+)` \| `([\w/]+\.py)` \|$", text, re.MULTILINE)
+    assert len(rows) > 30
+    assert len(set(rows)) == len(rows)
+    definitions = (ast.FunctionDef, ast.ClassDef)
+    for name, module in rows:
+        tree = ast.parse((ROOT / module).read_text())
+        assert name in {node.name for node in ast.walk(tree) if isinstance(node, definitions)}, (name, module)
+
+
 def test_make_runs_modules_and_tests_that_exist():
     text = (ROOT / "Makefile").read_text()
     modules = re.findall(r"-m (tests[\w.]*)", text)

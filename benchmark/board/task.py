@@ -9,8 +9,7 @@ from pydantic import Field
 
 from benchmark.protocol import BenchmarkProtocol, Count, load_protocol
 from data_pipelines.stream_spec import StreamSpec, Strict, TaggedSpec
-from data_pipelines.support.messages import unknown_name
-from data_pipelines.validation import load_toml
+from data_pipelines.support.messages import load_toml, unknown_name
 
 FOLDER = Path(__file__).parents[1] / "tasks"
 MAX_BYTES = 100_000

@@ -112,6 +112,7 @@ def to_matplotlib(chart: Chart, axes: "Axes | None" = None) -> Canvas:
             frame = axes.get_window_extent()
             _draw_panel(axes, panel, (frame.width * 72 / owner.dpi, frame.height * 72 / owner.dpi))
             axes.legend(*zip(*_legend(chart), strict=True))
+            axes.set_title(chart.title)
             return cast(Canvas, owner)
         (matrix,) = [panel for panel in chart.panels if isinstance(panel, Matrix)] or (None,)
         canvas = _draw_panels(chart) if matrix is None else _draw_matrix(matrix, chart.labels)

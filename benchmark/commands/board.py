@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_minimum(arguments, configurations=1)
     boards, missing = plan_boards(arguments)
     for message in missing:
-        print(f"MISSING: {message}", file=sys.stderr)
+        print(wrapped(f"MISSING: {message}"), file=sys.stderr)
     if arguments.quick and boards and len(arguments.tasks) > 1:
         print(f"--quick plays one task, {boards[0].task.name}; the others are left out", file=sys.stderr)
     for line in tuning_lines(boards):

@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_comparison(comparison: "Results", experiment: str) -> None:
     """Print the table, the best setting within the budget, failures and the next steps."""
-    from benchmark.budget_table import budget_lines, generated_in
+    from benchmark.results.budget import budget_lines, generated_in
 
     print("\n".join(["", *budget_lines(comparison.summary(), generated=generated_in(comparison.records)), ""]))
     for note in comparison.notes:

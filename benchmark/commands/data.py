@@ -185,11 +185,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _prepare(arguments: argparse.Namespace) -> int:
     from benchmark.early_compilation import start_in_background
     from benchmark.plan.experiment import optional_data_sets, shipped_data_sets, shipped_fallbacks
-    from data_pipelines.catalogue import find_data_set
+    from data_pipelines.data_set import find_data_set
     from data_pipelines.fetch.sources import PreparationOptions, mirror_from_environment, offline_from_environment
     from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, data_folder
-    from data_pipelines.prepare.readiness import make_ready
-    from data_pipelines.prepare.status_table import missing_data_help, status_table, tried_lines
+    from data_pipelines.prepare.readiness import make_ready, missing_data_help, status_table, tried_lines
 
     if arguments.size and not arguments.stand_in:
         raise ValueError(f"--size must only be used with --stand-in, got --size {arguments.size} without it")
@@ -273,7 +272,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from data_pipelines.own_data.problems import BadRowsError
+    from data_pipelines.own_data.table import BadRowsError
 
     try:
         return _print_profile(arguments) if arguments.dry_run else _import_table(arguments)

@@ -156,7 +156,7 @@ def options_of(arguments: argparse.Namespace) -> "RunOptions":
 
     return RunOptions(
         profile=arguments.profile,
-        algorithms=tuple(parse_filter(text) for text in arguments.method),
+        methods=tuple(parse_filter(text) for text in arguments.method),
         datasets=tuple(arguments.dataset),
         seeds=parse_seeds(arguments.seeds) if arguments.seeds is not None else (),
     )
@@ -202,7 +202,7 @@ def _table_lines(records: "Sequence[RunRecord]") -> list[str]:
 
     References and baselines are not ranked, so they are left out unless there is nothing else.
     """
-    from benchmark.budget_table import budget_lines, generated_in
+    from benchmark.results.budget import budget_lines, generated_in
 
     distinct: dict[str, RunRecord] = {}
     for record in records:

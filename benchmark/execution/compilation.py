@@ -202,7 +202,7 @@ def compile_kernels(compiler: "Compiler", runs: "Iterable[Run]", observer: "Obse
 
 def methods_of(runs: "Iterable[Run]") -> list[CompiledMethod]:
     """Return the methods that declare how long they take to compile, one per set of kernels, the longest first."""
-    return one_per_kernel(run.algorithm for run in runs)
+    return one_per_kernel(run.method for run in runs)
 
 
 def one_per_kernel(candidates: Iterable[object]) -> list[CompiledMethod]:

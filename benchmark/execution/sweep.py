@@ -105,7 +105,7 @@ class Sweep:
         self.alone = self._submit(jobs, runs) if runs else self._open(jobs)
 
     def _submit(self, jobs: StreamJobs, runs: list[Run]) -> "Future[Any]":
-        future = self.executor.submit(jobs.handle, runs[0].algorithm, runs[0].seed, runs[0].files)
+        future = self.executor.submit(jobs.handle, runs[0].method, runs[0].seed, runs[0].files)
         self.running[future] = (jobs, runs)
         return future
 

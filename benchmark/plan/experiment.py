@@ -16,8 +16,15 @@ from algorithms.method import Front
 from benchmark.plan.method_names import make_method, method_info
 from data_pipelines.prepare.prepared import MAX_DIMENSION, NotPreparedError
 from data_pipelines.stream_spec import DATASET, SIMULATED, SPECS, DatasetSpec, StreamSpec, Strict, TaggedSpec
-from data_pipelines.support.messages import did_you_mean, one_line, unknown_name
-from data_pipelines.validation import complaint, load_toml, most_likely, read_toml
+from data_pipelines.support.messages import (
+    complaint,
+    did_you_mean,
+    load_toml,
+    most_likely,
+    one_line,
+    read_toml,
+    unknown_name,
+)
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 GRID = "grid"

@@ -94,20 +94,20 @@ def method_info(name: str) -> MethodInfo:
 
 
 @lru_cache(maxsize=256)
-def _inspected(algorithm: type, name: str) -> MethodInfo:
+def _inspected(method: type, name: str) -> MethodInfo:
     """Inspect each class once: a plan of 10,000 runs asks 20,000 times."""
-    return MethodInfo.of(algorithm, name)
+    return MethodInfo.of(method, name)
 
 
 def make_method(name: str, parameters: Mapping[str, Any]) -> Any:
     """Create a method; a wrong parameter raises a ValueError with its name, its value and what is expected."""
     info = method_info(name)
-    algorithm, known_parameters = info.method, info.parameters
+    method, known_parameters = info.method, info.parameters
     for parameter in parameters:
         if parameter not in known_parameters:
             raise unknown_name(f"parameter of {name}", parameter, known_parameters)
     try:
-        return algorithm(**parameters)
+        return method(**parameters)
     except (TypeError, ArithmeticError) as error:
         raise ValueError(one_line(f"{name} with {dict(parameters)} cannot be created: {error}")) from None
     except (SystemExit, GeneratorExit) as error:
@@ -115,10 +115,10 @@ def make_method(name: str, parameters: Mapping[str, Any]) -> Any:
         raise ValueError(one_line(text)) from None
 
 
-def hyper_parameters(algorithm: Any) -> dict[str, Any]:
+def hyper_parameters(method: Any) -> dict[str, Any]:
     """Return the hyper-parameters of a method, including those left at their defaults."""
-    names = _inspected(algorithm.__class__, algorithm.__class__.__name__).parameters
-    return {name: getattr(algorithm, name) for name in names if hasattr(algorithm, name)}
+    names = _inspected(method.__class__, method.__class__.__name__).parameters
+    return {name: getattr(method, name) for name in names if hasattr(method, name)}
 
 
 def identity(name: str) -> str:
@@ -201,13 +201,13 @@ def _own_class(reference: str) -> type:
         raise ValueError(one_line(text)) from None
     if (file := hidden_file(module_name, here)) and file.is_file():
         raise ValueError(f"method {reference!r}{_hidden(module_name, here)}")
-    algorithm = getattr(module, class_name, None)
-    if not isinstance(algorithm, type):
+    method = getattr(module, class_name, None)
+    if not isinstance(method, type):
         classes = [name for name, value in vars(module).items() if isinstance(value, type)]
         raise unknown_name(f"class in {module_name}", class_name, classes)
-    if not (hasattr(algorithm, "start") or (hasattr(algorithm, "choose") and hasattr(algorithm, "learn"))):
+    if not (hasattr(method, "start") or (hasattr(method, "choose") and hasattr(method, "learn"))):
         raise ValueError(f"method must be a class with the functions choose and learn, got {reference!r}")
-    return algorithm
+    return method
 
 
 class _ExitError(Exception):

@@ -25,7 +25,7 @@ from benchmark.plan.experiment import (
 )
 from benchmark.plan.method_names import MethodFilter, method_info
 from benchmark.plan.runs import MethodSetting, Run, Skipped, make_setting, runs_of
-from data_pipelines.catalogue import data_set_names
+from data_pipelines.data_set import data_set_names
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepared_names
 from data_pipelines.stream_spec import StreamSpec
 from data_pipelines.support.messages import did_you_mean, unknown_name
@@ -38,7 +38,7 @@ class RunOptions:
     """Which runs of the experiments to plan. An empty filter keeps everything."""
 
     profile: str = "quick"
-    algorithms: tuple[MethodFilter, ...] = ()
+    methods: tuple[MethodFilter, ...] = ()
     datasets: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
 
@@ -132,11 +132,11 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     notes = [*_left_out_by_filters(experiments, options)]
     for experiment in experiments:
         profile = experiment.profile(options.profile)
-        own = {each.name: _own_values(each, experiment, options) for each in options.algorithms if each.is_own}
+        own = {each.name: _own_values(each, experiment, options) for each in options.methods if each.is_own}
         notes += _without_values(experiment, options, own)
         notes += _at_defaults(experiment, options, own)
         for entry, part in experiment.parts(profile):
-            entries = list(_entries(experiment, part, options.algorithms, own))
+            entries = list(_entries(experiment, part, options.methods, own))
             selection = _selected(entry, options.datasets)
             absent = left_out if entry.optional else missing
             bound = [stream for stream in (bound_or_missing(each, absent) for each in selection) if stream is not None]
@@ -178,7 +178,7 @@ def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> No
         if not any(fnmatchcase(name, pattern) for name in streams):
             raise unknown_name("dataset", pattern, streams)
     used = {entry.name for experiment in experiments for entry in experiment.algorithms}
-    for algorithm in options.algorithms:
+    for algorithm in options.methods:
         if not algorithm.is_own and algorithm.name not in used:
             raise unknown_name("method of these experiments", algorithm.name, used)
 
@@ -257,8 +257,8 @@ def _left_out_by_filters(experiments: Sequence[Experiment], options: RunOptions)
     ]
     if names:
         yield f"LEFT OUT (no stream {' or '.join(options.datasets)}): {', '.join(names)}"
-    named = {algorithm.name for algorithm in options.algorithms}
-    if named and not any(algorithm.is_own for algorithm in options.algorithms):
+    named = {algorithm.name for algorithm in options.methods}
+    if named and not any(algorithm.is_own for algorithm in options.methods):
         names = [each.name for each in experiments if named.isdisjoint(entry.name for entry in each.algorithms)]
         if names:
             yield f"LEFT OUT (no method {' or '.join(sorted(named))}): {', '.join(names)}"
@@ -268,16 +268,16 @@ def _without_values(experiment: Experiment, options: RunOptions, own: Mapping[st
     """Yield a sentence on each method that has no values on streams: if it is named, or if it is not run at all."""
     streams: dict[str, list[str]] = {}
     methods = {entry.name for entry in experiment.algorithms} | {*own}
-    named = {algorithm.name for algorithm in options.algorithms} & methods if options.algorithms else methods
+    named = {algorithm.name for algorithm in options.methods} & methods if options.methods else methods
     run_somewhere: set[str] = set()
     for entry, part in experiment.parts(experiment.profile(options.profile)):
         if selection := _selected(entry, options.datasets):
-            run_here = {name for name, _ in _entries(experiment, part, options.algorithms, own)}
+            run_here = {name for name, _ in _entries(experiment, part, options.methods, own)}
             run_somewhere |= run_here
             for name in sorted(named - run_here):
                 streams.setdefault(name, []).extend(stream.name for stream in selection)
     for name, without in streams.items():
-        if options.algorithms or name not in run_somewhere:
+        if options.methods or name not in run_somewhere:
             front = method_info(name).front
             values = f"values of {front.parameter}" if front else "values"
             where = ", ".join(dict.fromkeys(without))

@@ -41,12 +41,11 @@ class Run:
 
     experiment: str
     stream: StreamSpec
-    algorithm_name: str
-    algorithm: Any
+    info: MethodInfo
+    method: Any
     parameters: dict[str, Any]
     seed: int
     key: str
-    info: MethodInfo
     code: str = ""
     """The hash of the source of a class that is not built in."""
     files: SourceFiles = field(default_factory=dict, repr=False)
@@ -77,8 +76,8 @@ class Run:
     def setting(self) -> str:
         """A name for all its seeds: method and threshold."""
         if self.front_text:
-            return f"{self.algorithm_name} {self.front_text}"
-        return " ".join([self.algorithm_name, *(f"{name}={value}" for name, value in self.parameters.items())])
+            return f"{self.info.name} {self.front_text}"
+        return " ".join([self.info.name, *(f"{name}={value}" for name, value in self.parameters.items())])
 
     @property
     def name(self) -> str:
@@ -97,10 +96,9 @@ def _short(number: str) -> str:
 class MethodSetting:
     """A method with one setting: all its hyper-parameters; `identity` is its part of the keys of its runs."""
 
-    name: str
-    algorithm: Any
-    parameters: dict[str, Any]
     info: MethodInfo
+    method: Any
+    parameters: dict[str, Any]
     identity: str
 
 
@@ -108,18 +106,18 @@ def make_setting(
     name: str, parameters: dict[str, Any], stream: StreamSpec, identities: dict[str, str]
 ) -> MethodSetting:
     """Make a method for a stream; `identities` caches the identity of each method of a plan."""
-    algorithm, complete = with_all_parameters(name, parameters, stream)
+    method, complete = with_all_parameters(name, parameters, stream)
     if name not in identities:
         identities[name] = identity(name)
-    return MethodSetting(name, algorithm, complete, method_info(name), identities[name])
+    return MethodSetting(method_info(name), method, complete, identities[name])
 
 
 def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:
     """Make a method for a stream; return it and all its parameters, including those left at their defaults."""
     if parameters.get("global_dim") == OF_STREAM:
         parameters = {**parameters, "global_dim": getattr(stream, "global_dim", None)}
-    algorithm = make_method(name, parameters)
-    return algorithm, {**parameters, **hyper_parameters(algorithm)}
+    method = make_method(name, parameters)
+    return method, {**parameters, **hyper_parameters(method)}
 
 
 def make_run(
@@ -136,7 +134,7 @@ def make_run(
         added=info.added,
     )
     code, files = source_hash(setting.identity), identified_files(setting.identity)
-    return Run(experiment, stream, setting.name, setting.algorithm, setting.parameters, seed, key, info, code, files)
+    return Run(experiment, stream, info, setting.method, setting.parameters, seed, key, code, files)
 
 
 Skipped = dict[tuple[str, str], str]
@@ -154,8 +152,8 @@ def runs_of(
     for seed, stream in streams:
         outline, fingerprint = outline_of(stream), stream.fingerprint(seed)
         for setting in settings(stream):
-            if reason := reason_to_skip(setting.algorithm, outline):
-                skipped[stream.name, setting.name] = reason
+            if reason := reason_to_skip(setting.method, outline):
+                skipped[stream.name, setting.info.name] = reason
             else:
                 run = make_run(experiment, stream, seed, setting, fingerprint)
                 runs.setdefault(run.key, run)
@@ -199,7 +197,7 @@ def expected_seconds(runs: Iterable[Run], finished: Sequence[RunRecord]) -> Mapp
         measured[kind].append(record.metrics.get("kernel_seconds", 0.0))
     usual = {kind: mean(seconds) for kind, seconds in measured.items()}
     return {
-        run.key: OVERHEAD * usual.get((run.stream.name, run.algorithm_name), _by_steps(run))
+        run.key: OVERHEAD * usual.get((run.stream.name, run.info.name), _by_steps(run))
         for run in {run.key: run for run in runs}.values()
     }
 
@@ -226,9 +224,9 @@ def repeated_sentences(remaining: Iterable[Run], finished: Iterable[RunRecord]) 
     infos: dict[str, MethodInfo] = {}
     for run in remaining:
         if run.info.version > 1:
-            infos[run.algorithm_name] = run.info
-            earlier = by_stream[run.experiment, run.algorithm_name, run.fingerprint]
-            counts.update({(run.algorithm_name, each.version) for each in earlier if _is_earlier(each, run)})
+            infos[run.info.name] = run.info
+            earlier = by_stream[run.experiment, run.info.name, run.fingerprint]
+            counts.update({(run.info.name, each.version) for each in earlier if _is_earlier(each, run)})
     sentences = []
     for (name, version), count in sorted(counts.items()):
         info = infos[name]

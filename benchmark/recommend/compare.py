@@ -143,8 +143,8 @@ def _recorded(
     from benchmark.records.store import Store
 
     for run in runs:
-        if is_in_this_session(run.algorithm):
-            raise ValueError(f"{run.algorithm_name} must be in a module to be recorded; move the class to a file")
+        if is_in_this_session(run.method):
+            raise ValueError(f"{run.info.name} must be in a module to be recorded; move the class to a file")
     name = runs[0].experiment
     plan = Plan((ExperimentInfo(name, f"Methods compared on {runs[0].stream.name}"),), "compare", tuple(runs))
     target = store if isinstance(store, Store) else Store(str(store))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from data_pipelines.catalogue import data_set_names
 from data_pipelines.data_label import DataLabel, data_label
+from data_pipelines.data_set import data_set_names
 from data_pipelines.event_stream import EventStream
 from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.prepare.imported import import_table, leak_of

@@ -32,19 +32,19 @@ def settings_of(methods: Any, *, points: int | None = None) -> list[MethodSettin
     listed = [methods] if isinstance(methods, str | type) or not isinstance(methods, Sequence) else list(methods)
     if not listed:
         raise ValueError("methods must have at least one method, got none")
-    candidates = [candidate for method in listed for candidate in _settings(method, points)]
-    keys = [run_key("", each.identity, each.parameters, 0) for each in candidates]
+    settings = [setting for method in listed for setting in _settings(method, points)]
+    keys = [run_key("", each.identity, each.parameters, 0) for each in settings]
     for index, key in enumerate(keys):
         if key in keys[:index]:
-            name, parameters = candidates[index].name, candidates[index].parameters
+            name, parameters = settings[index].info.name, settings[index].parameters
             raise ValueError(
                 f"methods must be distinct, got {name} twice with {parameters or 'the same parameters'}; parameters "
                 "are read from attributes with the names of the constructor's arguments"
             )
-    for name in dict.fromkeys(each.name for each in candidates):
-        if len({each.identity for each in candidates if each.name == name}) > 1:
+    for name in dict.fromkeys(each.info.name for each in settings):
+        if len({each.identity for each in settings if each.info.name == name}) > 1:
             raise ValueError(f"methods must have distinct names, got two classes with the name {name!r}")
-    return candidates
+    return settings
 
 
 def is_in_this_session(algorithm: Any) -> bool:
@@ -57,13 +57,13 @@ def _settings(method: Any, points: int | None) -> list[MethodSetting]:
         algorithm = parse_filter(method)
         info, values = method_info(algorithm.name), dict(algorithm.values)
     elif isinstance(method, type):
-        info, values = _declaration(method), {}
+        info, values = _declared(method), {}
     else:
-        return [_candidate(_declaration(type(method)), method)]
+        return [_setting(_declared(type(method)), method)]
     front = info.front
     if front is not None and front.parameter not in values:
         values = {front.parameter: spread(front.grid, points or len(front.grid)), **values}
-    return [_candidate(info, _make(info, parameters)) for parameters in combinations(values)]
+    return [_setting(info, _make(info, parameters)) for parameters in combinations(values)]
 
 
 def _make(info: MethodInfo, parameters: dict[str, Any]) -> Any:
@@ -75,7 +75,7 @@ def _make(info: MethodInfo, parameters: dict[str, Any]) -> Any:
         raise ValueError(f"{info.label} with {parameters} cannot be created: {error}") from None
 
 
-def _declaration(method: type) -> MethodInfo:
+def _declared(method: type) -> MethodInfo:
     for info in built_in_methods().values():
         if info.method is method:
             return info
@@ -88,9 +88,8 @@ def _declaration(method: type) -> MethodInfo:
     return method_info(f"{method.__module__}:{method.__qualname__}")
 
 
-def _candidate(info: MethodInfo, algorithm: Any) -> MethodSetting:
-    parameters = hyper_parameters(algorithm)
-    return MethodSetting(info.name, algorithm, parameters, info, _identity(info))
+def _setting(info: MethodInfo, method: Any) -> MethodSetting:
+    return MethodSetting(info, method, hyper_parameters(method), _identity(info))
 
 
 def _identity(info: MethodInfo) -> str:

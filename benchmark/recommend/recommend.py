@@ -18,7 +18,7 @@ from benchmark.recommend.compare import play, without_the_script
 from benchmark.recommend.data import DataProfile, data_from, import_notes, is_file_name, leak_notices, profile_stream
 from benchmark.recommend.recommendation import Recommendation, plan_text
 from benchmark.results.budget import Budget, as_budget
-from data_pipelines.catalogue import data_set_names
+from data_pipelines.data_set import data_set_names
 from data_pipelines.event_stream import EventStream
 from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.prepare.prepared import prepared_names, read_manifest

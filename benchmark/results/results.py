@@ -2,13 +2,26 @@
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from benchmark.charts.chart import (
+    GREY,
+    Axis,
+    Chart,
+    Level,
+    Panel,
+    Series,
+    at_zero,
+    communication_axis,
+    drawn_values,
+    numbers,
+    span,
+)
 from benchmark.metrics import metric
 from benchmark.records.record import RunRecord
 from benchmark.results.budget import UNLIMITED, Budget, as_budget
@@ -130,24 +143,31 @@ class Results:
         """Plot the objective against the transfers per client, one line per method; return matplotlib's axes."""
         import matplotlib.pyplot as plt
 
-        record = self._one_data_set()
+        from benchmark.charts.with_matplotlib import to_matplotlib
+
         axes = plt.subplots(figsize=(7, 4.5))[1] if ax is None else ax
-        styles = distinct_styles((each.method.name, each.method.info.style) for each in self.records)
-        for algorithm, part in self.settings.sort_values(COST).groupby("algorithm", sort=False):
-            style = styles[str(algorithm)]
-            error = np.vstack([part["mean"] - part["low"], part["high"] - part["mean"]])
-            options = {"color": style.colour, "marker": style.marker, "label": part["method"].iloc[0]}
-            axes.errorbar(part[COST], part["mean"], yerr=np.nan_to_num(error), capsize=2, **options)
-        limit = self.budget.per_client(record.stream.size("clients"), record.stream.size("dimension"))
-        if np.isfinite(limit):
-            axes.axvline(limit, color="0.5", linestyle="--", linewidth=1, label=f"budget: {self.budget}")
-        axes.set_xscale("symlog", linthresh=1)
-        axes.set_xlim(left=0)
-        axes.set_xlabel("transfers per client")
-        axes.set_ylabel(metric(self.settings["objective"].iloc[0]).label)
-        axes.set_title(record.stream.name)
-        axes.legend()
+        to_matplotlib(self._chart(), axes)
         return axes
+
+    def _chart(self) -> Chart:
+        """Return the means of each method with their intervals, and the budget."""
+        record, items = self._one_data_set(), []
+        limit = self.budget.per_client(record.stream.size("clients"), record.stream.size("dimension"))
+        amounts = [*self.settings[COST], *([limit] if np.isfinite(limit) else [])]
+        axis = replace(communication_axis(amounts, "transfers per client"), note="")
+        styles = distinct_styles((each.method.name, each.method.info.style) for each in self.records)
+        for name, part in self.settings.sort_values(COST).groupby("algorithm", sort=False):
+            style, label = styles[str(name)], str(part["method"].iloc[0])
+            ends = (numbers(part["low"]), numbers(part["high"]))
+            places = at_zero(axis, part[COST]), numbers(part["mean"])
+            size = 9.5 if style.marker == "*" else 6.0
+            items.append(Series(*places, style.colour, label, style.marker, "-", size, y_interval=ends))
+        levels = []
+        if np.isfinite(limit):
+            at = at_zero(axis, [limit])[0]
+            levels.append(Level(at, GREY, f"budget: {self.budget}", is_vertical=True))
+        vertical = Axis(metric(self.settings["objective"].iloc[0]).label, span(drawn_values(items)))
+        return Chart("results", record.stream.name, "", (Panel(axis, vertical, (*items, *levels)),))
 
     def __repr__(self) -> str:
         """Return the counts, and the notes on the data."""

@@ -20,8 +20,7 @@ from benchmark.records.data_identity import (
 )
 from benchmark.records.reader import experiments_with_runs, read
 from benchmark.records.record import RunRecord
-from benchmark.records.recovery import single_writer_lock
-from benchmark.records.store import Store
+from benchmark.records.store import Store, single_writer_lock
 from benchmark.records.tags import KIND, RECORD
 from benchmark.records.tracking import StoreError, absolute_uri, patiently, sqlite_file, tracking_uri
 from benchmark.results.frames import latest_runs

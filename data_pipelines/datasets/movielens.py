@@ -1,14 +1,15 @@
-"""MovieLens 20M: the most active raters; a movie's words are its tags and genres."""
+"""MovieLens 20M, the most active raters or all of them; a movie's words are its tags and genres."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from data_pipelines.data_set import Contents, Counts, DataSet, Parameters, distinct_rows, rows_of, unique_ids
 from data_pipelines.fetch.archive import Archive
-from data_pipelines.prepare.words import WordCounts, count_words, whole_tag
-from data_pipelines.stand_ins.stand_in import StandIn
-from data_pipelines.stand_ins.stand_in_world import World
+from data_pipelines.prepare.features import WordCounts, count_words, whole_tag
+from data_pipelines.stand_ins import StandIn, World
 from data_pipelines.tables.number_tables import Numbers, read_numbers
 from data_pipelines.tables.text_tables import read_csv_rows, whole_number
 
@@ -39,17 +40,9 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
     )
     movie_rows = rows_of(ratings["movieId"], movies, member=RATINGS, column="movieId", listed_in=MOVIES)
     is_positive = ratings["rating"] >= 10 * parameters["least_rating"]
-    raters, activity = np.unique(ratings["userId"][is_positive], return_counts=True)
-    active_users = raters[activity > parameters["observations_above"]]
-    is_kept = is_positive & np.isin(ratings["userId"], active_users)
-    if not is_kept.any():
-        raise ValueError(  # not an archive error
-            f"{RATINGS} has no user with more than {parameters['observations_above']:g} ratings of at least "
-            f"{parameters['least_rating']:g}; set observations_above or least_rating lower"
-        )
+    kept = of_active_raters(ratings["userId"], is_positive, parameters, RATINGS)
     item_ids = movies[np.bincount(movie_rows[is_positive], minlength=len(movies)) > 0]
     words, tag_count = _words(archive, genres, item_ids)
-    kept = np.flatnonzero(is_kept)
     kept = kept[distinct_rows(ratings["userId"][kept], ratings["movieId"][kept], ratings["timestamp"][kept])]
     return Contents(
         users=ratings["userId"][kept].astype(np.int64),
@@ -60,6 +53,21 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         words=words,
         rows={RATINGS: len(movie_rows), MOVIES: len(movies), TAGS: tag_count},
     )
+
+
+def of_active_raters(
+    users: Numbers, is_positive: NDArray[np.bool_], parameters: Parameters, member: str
+) -> NDArray[np.int64]:
+    """Return the rows with positive ratings of the users that have more of them than `observations_above`."""
+    raters, activity = np.unique(users[is_positive], return_counts=True)
+    active_users = raters[activity > parameters["observations_above"]]
+    kept = np.flatnonzero(is_positive & np.isin(users, active_users))
+    if not len(kept):
+        raise ValueError(  # not an archive error
+            f"{member} has no user with more than {parameters['observations_above']:g} ratings of at least "
+            f"{parameters['least_rating']:g}; set observations_above or least_rating lower"
+        )
+    return kept
 
 
 def _words(archive: Archive, genres: list[tuple[int, str]], item_ids: Numbers) -> tuple[WordCounts, int]:
@@ -81,7 +89,6 @@ def _words(archive: Archive, genres: list[tuple[int, str]], item_ids: Numbers) -
     words = count_words(
         np.searchsorted(item_ids, movies[is_item]),
         np.array(tags, dtype=np.int64)[is_item],
-        np.ones(int(np.count_nonzero(is_item)), dtype=np.int64),
         item_count=len(item_ids),
         words_of_tags=[[word] for word in number_of],
     )
@@ -160,3 +167,14 @@ DATA_SET = DataSet(
     read=read,
     stand_in=generate,
 )
+
+COMPLETE = replace(
+    DATA_SET,
+    name="movielens-20m",
+    label="MovieLens 20M",
+    published=Counts(users=138_493, items=26_744, interactions=20_000_263),
+    remarks=("All users and ratings; the data set movielens has only the users that the paper keeps.",),
+    parameters={"least_rating": 0.5, "observations_above": 0},
+    stand_in=None,
+)
+"""All users and all their ratings, for pools of rated films; only from the official archive."""

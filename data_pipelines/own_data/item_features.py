@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.own_data.table import Column
+from data_pipelines.prepare.features import WordCounts
 from data_pipelines.prepare.prepared import MAX_DIMENSION
-from data_pipelines.prepare.words import WordCounts, count_words, split_into_words
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,6 @@ KINDS = {
         "Features are one-hot: each item has its own dimension, so one item reveals nothing about another.",
     ),
 }
-
-
-def words_of_texts(texts: Sequence[str]) -> WordCounts:
-    """Return the words of each item's text."""
-    rows = np.arange(len(texts))
-    ones = np.ones(len(rows), dtype=np.int64)
-    words = [split_into_words(text) for text in texts]
-    return count_words(rows, rows, ones, item_count=len(rows), words_of_tags=words)
 
 
 def words_of_users(

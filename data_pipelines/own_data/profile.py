@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.data_set import UNKNOWN_TIME, Contents
-from data_pipelines.own_data.problems import Problem
-from data_pipelines.own_data.times import NUMBER
+from data_pipelines.own_data.table import Problem
+from data_pipelines.own_data.values import NUMBER
 from data_pipelines.prepare.prepared import DEFAULT_ARMS
 from data_pipelines.support.text import WIDTH, number_of
 

@@ -10,15 +10,32 @@ from numpy.typing import NDArray
 
 from data_pipelines.data_set import UNKNOWN_TIME, Contents, rows_in_order
 from data_pipelines.own_data import item_features
-from data_pipelines.own_data.column_names import ID, ITEM, TIME, USER, WORDS, Role, find_column, require_column
-from data_pipelines.own_data.ids import id_problems, stored_ids
-from data_pipelines.own_data.numbers import parse_numbers
-from data_pipelines.own_data.options import Features, ImportOptions
-from data_pipelines.own_data.problems import BadRowsError, Problem, find_problem
+from data_pipelines.own_data.options import (
+    ID,
+    ITEM,
+    TIME,
+    USER,
+    WORDS,
+    Features,
+    ImportOptions,
+    Role,
+    find_column,
+    require_column,
+)
 from data_pipelines.own_data.profile import Profile, describe_times, profile_contents
-from data_pipelines.own_data.table import Column, Header, Table, read_columns, read_header, with_lines
-from data_pipelines.own_data.times import ISO, NUMBER, Times, parse_times
-from data_pipelines.prepare.words import WordCounts
+from data_pipelines.own_data.table import (
+    BadRowsError,
+    Column,
+    Header,
+    Problem,
+    Table,
+    find_problem,
+    read_columns,
+    read_header,
+    with_lines,
+)
+from data_pipelines.own_data.values import ISO, NUMBER, Times, id_problems, parse_numbers, parse_times, stored_ids
+from data_pipelines.prepare.features import WordCounts, split_into_words, words_of_items
 from data_pipelines.support.text import number_of
 
 RATING = Role("rating", "--rating-column", "rating", frozenset())
@@ -270,10 +287,12 @@ class _Reader:
             return item_features.words_of_users(item_rows, user_rows, item_count=len(item_ids), labels=names)
         columns = [(item_table or table).columns[name] for name in self._columns.words]
         if item_table is None:
-            return item_features.words_of_texts(item_features.frequent_texts(columns, rows, item_rows, len(item_ids)))
-        order = np.argsort(stored_ids(catalogue.texts), kind="stable")
-        parts = [[column.values[column.codes[row]] for row in catalogue.rows[order]] for column in columns]
-        return item_features.words_of_texts([" ".join(texts) for texts in zip(*parts, strict=True)])
+            texts = item_features.frequent_texts(columns, rows, item_rows, len(item_ids))
+        else:
+            order = np.argsort(stored_ids(catalogue.texts), kind="stable")
+            parts = [[column.values[column.codes[row]] for row in catalogue.rows[order]] for column in columns]
+            texts = [" ".join(values) for values in zip(*parts, strict=True)]
+        return words_of_items([split_into_words(text) for text in texts])
 
     def _notes(self, times: NDArray[np.int64], repeats: int) -> list[str]:
         notes = [f"{number_of(problem.count, 'bad row')} left out: {problem.requirement}" for problem in self._problems]

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from data_pipelines.catalogue import data_set_names, data_sets
+from data_pipelines.data_set import data_set_names, data_sets
 from data_pipelines.own_data.item_features import KINDS
 from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.own_data.profile import Profile

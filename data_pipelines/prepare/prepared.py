@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data_pipelines.catalogue import data_set_names
 from data_pipelines.data_label import data_label
-from data_pipelines.data_set import Contents, Reduction
+from data_pipelines.data_set import Contents, Reduction, data_set_names
 from data_pipelines.support.files import replacing_folder, save_array, sha256_of
 from data_pipelines.support.messages import did_you_mean, one_line
 

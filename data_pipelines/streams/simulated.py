@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data_pipelines.event_stream import EventStream
 from data_pipelines.stream_spec import SimulatedSpec, simulated_spec
-from data_pipelines.streams.generators import generator_for
+from data_pipelines.streams import generator_for
 
 GENERATOR_VERSION = 1
 """Part of every fingerprint: raise it if a change gives another stream for the same seed."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.data_set import Contents
-from data_pipelines.prepare.words import count_words
+from data_pipelines.prepare.features import count_words
 
 SEPARATORS = re.compile(r"[\s_-]+")
 
@@ -53,7 +53,6 @@ def event_contents(
     words = count_words(
         np.searchsorted(occurring_ids, tagged.item_ids[describes]),
         tagged.tag_rows[describes],
-        np.ones(int(np.count_nonzero(describes)), dtype=np.int64),
         item_count=len(occurring_ids),
         words_of_tags=tagged.words_of_tags,
     )

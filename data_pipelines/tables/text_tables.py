@@ -2,9 +2,14 @@
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from data_pipelines.data_set import unique_ids
 from data_pipelines.fetch.archive import Archive, ArchiveError
+from data_pipelines.prepare.features import split_into_words
 from data_pipelines.tables.number_tables import MAX_DIGITS
 
 Row = tuple[int, list[str]]
@@ -91,3 +96,20 @@ def _check_count(member: str, line: int, fields: list[str], columns: Sequence[st
         raise ArchiveError(
             f"{member} line {line} must have {len(columns)} columns ({', '.join(columns)}), got {len(fields)}"
         )
+
+
+def read_ids(archive: Archive, member: str, columns: Sequence[str], *, free_text: str) -> NDArray[np.int64]:
+    """Return the ids of a table, sorted; the first column is the id, and `free_text` may contain tabs."""
+    rows = read_tab_rows(archive, member, columns, free_text=free_text)
+    return unique_ids([whole_number(fields[0], member, line, columns[0]) for line, fields in rows], member)
+
+
+def read_texts(
+    archive: Archive, member: str, columns: Sequence[str], *, split: Callable[[str], list[str]] = split_into_words
+) -> tuple[NDArray[np.int64], list[list[str]]]:
+    """Return the sorted ids of a table with the columns id and text, and the words of each text."""
+    texts = [
+        (whole_number(fields[0], member, line, columns[0]), split(fields[1]))
+        for line, fields in read_tab_rows(archive, member, columns, free_text=columns[1])
+    ]
+    return unique_ids([identifier for identifier, _ in texts], member), [words for _, words in sorted(texts)]

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from data_pipelines.activity_groups import ActivityGroup, group_users
 from data_pipelines.prepare.features import scale
+from data_pipelines.prepare.overview import ActivityGroup, group_users
 from data_pipelines.prepare.prepared import Prepared
 from reports.read.context import Context
 from reports.read.results import Results

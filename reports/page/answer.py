@@ -11,6 +11,7 @@ from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult
 from benchmark.metrics import objective
 from benchmark.plan.experiment import experiment_names
+from benchmark.results.budget import BUDGETS
 from benchmark.results.frames import best_within
 from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import Verdict, no_statement
@@ -36,9 +37,6 @@ from reports.read.context import Context
 from reports.read.experiment_files import effects_of, stream_in_name
 from reports.read.methods import method
 from reports.read.results import Results
-
-BUDGETS = (0.0, 10.0, 100.0, math.inf)
-"""Full transfers per client, of the table from experiments; a board has its own."""
 
 HEADINGS = ("no transfers", "at most 10 per client", "at most 100 per client", "unlimited")
 CHOSEN = "Settings were chosen on these seeds, so their means are too optimistic; `fedbandit board` chooses on others."

@@ -11,7 +11,9 @@ from reports.read.context import Context
 from reports.read.results import Results
 
 CODE = Path(__file__).parents[1]
-CHARTS = CODE.parent / "benchmark" / "charts"
+ALSO = [CODE.parent / "benchmark" / name for name in ("charts", "results", "statistics")]
+"""Folders of the benchmark that make numbers and pictures of a report."""
+
 KINDS = (".py", ".toml", ".html", ".css", ".js")
 PACKAGES = ("fedbandit-bench", "matplotlib", "numpy", "pandas", "plotly", "scipy")
 
@@ -38,8 +40,7 @@ def inputs_hash(results: Results, context: Context) -> str:
 
 def code_hash() -> str:
     """Hash the code of the reports and of charts, the experiments, and the versions of the libraries."""
-    parts = [part for part in CODE.iterdir() if part.name != "output"]  # which can hold thousands of files
-    parts.append(CHARTS)
+    parts = [*ALSO, *(part for part in CODE.iterdir() if part.name != "output")]  # which can hold thousands of files
     files = [path for part in parts for path in (part, *part.rglob("*")) if path.suffix in KINDS]
     hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in EXPERIMENTS.glob("*.toml")}
     hashes |= {str(path.relative_to(CODE.parent)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

@@ -58,8 +58,8 @@ class Folder:
         (self.path / file).write_text(text)
 
     def runs(self, *seeds: int) -> list[Run]:
-        plan = make_plan([self.experiment], RunOptions(seeds=seeds, algorithms=(parse_filter(NAME),)))
-        return [run for run in plan.runs if run.algorithm_name == NAME]
+        plan = make_plan([self.experiment], RunOptions(seeds=seeds, methods=(parse_filter(NAME),)))
+        return [run for run in plan.runs if run.info.name == NAME]
 
     def record(self, runs: list[Run], experiment: ExperimentInfo | None = None, **metrics: float) -> None:
         experiment = experiment or self.experiment.info
@@ -208,7 +208,7 @@ def raised(run: Run, **changes: Any) -> Run:
 @pytest.fixture
 def both_versions(folder: Folder) -> tuple[Folder, list[Run], list[Run]]:
     runs = make_plan([folder.experiment], RunOptions(seeds=(0, 1))).runs
-    old = [run for run in runs if run.algorithm_name == SYNC]
+    old = [run for run in runs if run.info.name == SYNC]
     return folder, old, [raised(run, changes={2: "columns are taken in another order"}) for run in old]
 
 

@@ -79,12 +79,11 @@ def sweep(executor: DaskExecutor, algorithms: dict[str, Any]) -> dict[str, RunRe
         Run(
             "e",
             stream,
-            name,
+            MethodInfo(name, name, 0),
             algorithm,
             {},
             0,
             name,
-            MethodInfo(name, name, 0),
             files=own_source(type(algorithm)).files,
         )
         for name, algorithm in algorithms.items()

@@ -11,7 +11,7 @@ import pytest
 
 from benchmark.__main__ import main
 from benchmark.plan.experiment import optional_data_sets, shipped_data_sets
-from data_pipelines.catalogue import data_set_names, find_data_set
+from data_pipelines.data_set import data_set_names, find_data_set
 from data_pipelines.prepare.prepared import read_manifest
 from tests.data_pipelines.tiny_packages import publish
 from tests.readme import ROOT

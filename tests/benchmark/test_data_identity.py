@@ -91,12 +91,11 @@ def test_the_summary_of_a_sweep_counts_runs_on_other_data(tmp_path: Path):
         Run(
             "mine",
             DatasetSpec(dataset="shop").bound(tmp_path),
-            "async-linucb",
+            built_in_methods()["async-linucb"],
             None,
             {},
             0,
             "new",
-            built_in_methods()["async-linucb"],
         )
     ]
     finished = [recorded("old", OLD), recorded("new", new), recorded("newer", new, seed=1)]

@@ -101,9 +101,7 @@ def make_runs(*names: str) -> list[Run]:
     """Runs named `stream/run`."""
     streams = {name.partition("/")[0] for name in names}
     specs = {name: Named(label=name) for name in streams}
-    return [
-        Run("e", specs[name.partition("/")[0]], name, name, {}, 0, name, MethodInfo(name, name, 0)) for name in names
-    ]
+    return [Run("e", specs[name.partition("/")[0]], MethodInfo(name, name, 0), name, {}, 0, name) for name in names]
 
 
 def sweep(executor: Any, *names: str) -> dict[str, RunResult]:

@@ -9,7 +9,7 @@ import pytest
 
 from benchmark import early_compilation
 from benchmark.__main__ import main
-from benchmark.early_compilation import built_in_algorithms
+from benchmark.early_compilation import experiment_methods
 from benchmark.execution.compilation import methods_of, one_per_kernel
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.plan import RunOptions, make_plan
@@ -75,7 +75,7 @@ def test_the_methods_of_all_built_in_experiments_are_compiled(monkeypatch: pytes
     monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path))
     simulated = [name for name in experiment_names() if name in ("fig_a", "fig_b", "fig_c")]
     needed = methods_of(make_plan([load_experiment(name) for name in simulated], RunOptions()).runs)
-    compiled = one_per_kernel(built_in_algorithms())
+    compiled = one_per_kernel(experiment_methods())
     assert needed
     assert all(method in compiled for method in needed)
 
@@ -110,7 +110,7 @@ def test_the_background_process_compiles_and_marks_the_end(tmp_path: Path):
     """Two at once: one compiles, the other ends at once or finds everything compiled."""
     script = (
         "from algorithms import RandomChoice; from benchmark import early_compilation; "
-        "early_compilation.built_in_algorithms = lambda: [RandomChoice()]; early_compilation.main()"
+        "early_compilation.experiment_methods = lambda: [RandomChoice()]; early_compilation.main()"
     )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     processes = [subprocess.Popen([sys.executable, "-c", script], env=environment) for _ in range(2)]

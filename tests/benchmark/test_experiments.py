@@ -92,7 +92,7 @@ def test_a_method_whose_parameter_is_not_among_a_streams_thresholds_is_not_run_o
     stream = '[[streams]]\nsimulated = "non-uniform"\nonly = { gamma = [2, inf] }\n\n[[algorithms]]'
     path.write_text((FOLDER / "fig_a.toml").read_text().replace("[[algorithms]]", stream, 1))
     runs = [run for run in make_plan([load_experiment(str(path))]).runs if run.stream.name == "simulated-non-uniform"]
-    settings = {(run.algorithm_name, run.threshold) for run in runs}
+    settings = {(run.info.name, run.threshold) for run in runs}
     assert settings == {("async-linucb", "2"), ("async-linucb", "inf"), ("random", "")}
 
 

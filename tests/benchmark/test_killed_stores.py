@@ -39,12 +39,11 @@ def store_with_a_run(folder: Path) -> str:
     run = Run(
         "tiny",
         SimulatedSpec(steps=50, clients=3, arms=3, dimension=2),
-        "random",
+        built_in_methods()["random"],
         None,
         {},
         0,
         "key",
-        built_in_methods()["random"],
     )
     outcome = RunResult(1, 2, "here", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"))
     store.record(store.begin_sweep(experiment.info, "quick", 1), experiment.info, run, outcome)

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.budget_table import budget_lines
 from benchmark.commands.run import numbers_by_size
 from benchmark.execution.local import LocalExecutor
+from benchmark.results.budget import budget_lines
 from benchmark.results.frames import run_frame, setting_frame
 from benchmark.session import Failure, failure_lines
 from data_pipelines.fetch.sources import PreparationOptions

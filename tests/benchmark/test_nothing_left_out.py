@@ -57,12 +57,12 @@ def experiment(folder: Path, name: str = "own", values: str = "", only: str = ""
 
 def plan(*files: str, algorithms: tuple[str, ...] = (), **options: Any) -> Plan:
     filters = tuple(parse_filter(text.replace("MINE", __name__)) for text in algorithms)
-    return make_plan([load_experiment(file) for file in files], RunOptions(algorithms=filters, **options))
+    return make_plan([load_experiment(file) for file in files], RunOptions(methods=filters, **options))
 
 
 def test_a_class_without_values_of_its_front_is_run_with_its_default_and_the_plan_says_so(tmp_path: Path):
     made = plan(experiment(tmp_path), algorithms=("MINE:WithDefault",))
-    own = [run for run in made.runs if "WithDefault" in run.algorithm_name]
+    own = [run for run in made.runs if "WithDefault" in run.info.name]
     assert [run.parameters for run in own] == [{"gamma": 5.0}]
     assert made.notes == (
         f"own: {__name__}:WithDefault is run with its default gamma, because profile quick has no values of it",
@@ -81,7 +81,7 @@ def test_a_stream_without_values_of_a_class_is_named(tmp_path: Path):
     only = ", only = { threshold = [1.0] } }, " + MORE
     file = experiment(tmp_path, values="values.gamma = [1, inf]", only=only)
     made = plan(file, algorithms=("MINE:WithDefault",))
-    assert len([run for run in made.runs if "WithDefault" in run.algorithm_name]) == 2
+    assert len([run for run in made.runs if "WithDefault" in run.info.name]) == 2
     assert made.notes == (
         f"own: {__name__}:WithDefault is not run on simulated-uniform: it has no values of gamma there",
     )

@@ -230,7 +230,7 @@ def test_ctrl_c_during_the_import_of_a_module_is_not_an_error_of_the_module(fold
 
 def test_classes_that_quit_fail_their_runs_and_all_others_are_done(tmp_path: Path, workers: LocalExecutor):
     quits = parse_filter("tests.benchmark.failing:Quits[how=[exit,interrupt,close,fine]]")
-    result = sweep_tiny(tmp_path, workers, write_tiny(tmp_path, seeds=1), algorithms=(quits,))
+    result = sweep_tiny(tmp_path, workers, write_tiny(tmp_path, seeds=1), methods=(quits,))
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": 3}
     errors = {failure.run: failure.error.partition(" (")[0] for failure in result.failed}
     assert errors == {
@@ -244,7 +244,7 @@ def test_recorded_versions_are_those_of_the_worker_even_for_copied_runs(tmp_path
     write_tiny(tmp_path)
     experiment = load_experiment(str(tmp_path / "tiny.toml"))
     store = Store(f"sqlite:///{tmp_path / 'mlflow.db'}")
-    run = Run("tiny", SimulatedSpec(**SMALL), "random", None, {}, 0, "key", built_in_methods()["random"])
+    run = Run("tiny", SimulatedSpec(**SMALL), built_in_methods()["random"], None, {}, 0, "key")
     theirs = {**provenance(), "fedbandit.version.numpy": "0.0.1", "fedbandit.machine": "theirs"}
     outcome = RunResult(1, 2, "there", {"reward": 1.0}, files=dict.fromkeys(FILES, b"x"), provenance=theirs)
     parent = store.begin_sweep(experiment.info, "quick", 1)

@@ -24,7 +24,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def plan(*names: str, algorithms: tuple[str, ...] = (), **options) -> Plan:
     filters = tuple(parse_filter(each) for each in algorithms)
-    return make_plan([load_experiment(name) for name in names], RunOptions(algorithms=filters, **options))
+    return make_plan([load_experiment(name) for name in names], RunOptions(methods=filters, **options))
 
 
 def test_a_key_depends_on_stream_algorithm_and_seed_and_on_nothing_else():
@@ -58,7 +58,7 @@ def test_a_filter_keeps_one_algorithm_and_replaces_values():
     runs = plan("fig_a", algorithms=("async-linucb[gamma=5]",), seeds=(0,)).runs
     assert [run.name for run in runs] == ["async-linucb γ=5 seed 0"]
     runs = plan("fig_a", algorithms=("async-linucb[gamma=[2, inf],alpha=0.5]", "sync-linucb"), seeds=(0,)).runs
-    assert [run.threshold for run in runs if run.algorithm_name == "async-linucb"] == ["2", "inf"]
+    assert [run.threshold for run in runs if run.info.name == "async-linucb"] == ["2", "inf"]
     assert runs[0].parameters["alpha"] == 0.5
     assert len(runs) == 2 + 6
 
@@ -140,7 +140,7 @@ def test_a_threshold_out_of_range_is_refused():
 
 def test_a_users_own_class_runs_alongside_the_others():
     runs = plan("fig_a", algorithms=("tests.benchmark.epsilon_greedy:EpsilonGreedy[epsilon=0.2]",), seeds=(0,)).runs
-    own = [run for run in runs if ":" in run.algorithm_name]
+    own = [run for run in runs if ":" in run.info.name]
     assert len(own) == 1
     assert own[0].parameters == {"epsilon": 0.2, "period": 10}
     assert len(runs) == 16
@@ -157,4 +157,4 @@ def test_seeds_are_a_number_a_list_or_a_range():
 
 def test_a_run_contains_everything_needed_to_execute_it():
     run = plan("fig_a", seeds=(0,)).runs[0]
-    assert {field.name for field in dataclasses.fields(run)} >= {"stream", "algorithm", "parameters", "seed", "key"}
+    assert {field.name for field in dataclasses.fields(run)} >= {"stream", "method", "parameters", "seed", "key"}

@@ -99,9 +99,12 @@ def test_the_plot_has_one_line_per_method_and_the_budget(compared: Results):
     pytest.importorskip("matplotlib").use("Agg")
     axes = Results(compared.records, Budget(3.0)).plot()
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["budget: 3 transfers per client", "Async-LinUCB", "Sync-LinUCB"]
+    assert labels == ["Async-LinUCB", "Sync-LinUCB", "budget: 3 transfers per client"]
     assert axes.get_xlabel() == "transfers per client"
     assert axes.get_ylabel() == "regret"
+    own = axes.figure.add_axes((0.5, 0.5, 0.4, 0.4))
+    assert compared.plot(own) is own
+    assert len(own.get_legend().get_texts()) == 2
 
 
 def test_a_notebook_shows_the_table_and_the_failures(compared: Results):

@@ -369,7 +369,7 @@ def test_a_read_only_file_system_gives_a_one_line_error_and_leaves_the_store_int
     tmp_path: Path, workers: LocalExecutor
 ):
     write_tiny(tmp_path)
-    sweep(tmp_path, workers, "tiny.toml", algorithms=(parse_filter("sync-linucb"),))
+    sweep(tmp_path, workers, "tiny.toml", methods=(parse_filter("sync-linucb"),))
     prepare = "cp mlflow.db tiny.toml mount; mount -o remount,ro mount; cd mount"
     done = in_a_mount(tmp_path, "size=50m", prepare, "run", "tiny.toml")
     assert done.returncode == 2, done.stderr
@@ -399,7 +399,7 @@ def test_exceeding_the_file_size_limit_gives_a_one_line_error_and_leaves_the_sto
     tmp_path: Path, workers: LocalExecutor
 ):
     write_tiny(tmp_path)
-    sweep(tmp_path, workers, "tiny.toml", algorithms=(parse_filter("sync-linucb"),))
+    sweep(tmp_path, workers, "tiny.toml", methods=(parse_filter("sync-linucb"),))
     before = results(tmp_path)
     size = (tmp_path / "mlflow.db").stat().st_size + 20_000
 

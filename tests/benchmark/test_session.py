@@ -102,7 +102,7 @@ def test_a_run_that_two_experiments_share_is_run_once_and_one_finished_elsewhere
 def test_a_failed_run_is_returned_in_one_line_and_repeated_the_next_time(tmp_path: Path, workers: LocalExecutor):
     tiny = write_tiny(tmp_path, seeds=1)
     for count in (1, 2):
-        result = sweep(tmp_path, workers, tiny, algorithms=FAILING)
+        result = sweep(tmp_path, workers, tiny, methods=FAILING)
         (failure,) = result.failed
         assert isinstance(failure, Failure)
         assert (failure.experiment, failure.stream) == ("tiny", "simulated-uniform")

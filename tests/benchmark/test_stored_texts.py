@@ -35,8 +35,8 @@ def hostile_run(folder: Path) -> tuple[Experiment, Run]:
     )
     sys.modules.pop("hostile_parameter", None)  # imported by an earlier test from its own folder
     experiment = load_experiment(str(file))
-    plan = make_plan([experiment], RunOptions(algorithms=(parse_filter("hostile_parameter:Hostile[text=a\0\ud800b]"),)))
-    return experiment, next(run for run in plan.runs if run.algorithm_name == "hostile_parameter:Hostile")
+    plan = make_plan([experiment], RunOptions(methods=(parse_filter("hostile_parameter:Hostile[text=a\0\ud800b]"),)))
+    return experiment, next(run for run in plan.runs if run.info.name == "hostile_parameter:Hostile")
 
 
 def record_failure(store: Store, folder: Path, error: str) -> str:

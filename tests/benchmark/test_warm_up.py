@@ -25,7 +25,7 @@ STREAM = SimulatedSpec(steps=40, clients=3)
 
 
 def run(name: str, algorithm: object) -> Run:
-    return Run("tiny", STREAM, name, algorithm, {}, 0, f"{name} {algorithm}", MethodInfo(name, name, 0))
+    return Run("tiny", STREAM, MethodInfo(name, name, 0), algorithm, {}, 0, f"{name} {algorithm}")
 
 
 RUNS = [
@@ -159,7 +159,7 @@ def test_every_compiled_method_is_announced(tmp_path: Path, monkeypatch: pytest.
     def notes_of(algorithm: str, **options: Any) -> list[str]:
         notes = Notes()
         with LocalExecutor(1) as executor:
-            sweep(tmp_path, executor, tiny, observer=notes, algorithms=(parse_filter(algorithm),), **options)
+            sweep(tmp_path, executor, tiny, observer=notes, methods=(parse_filter(algorithm),), **options)
         return [line.partition(", about ")[0] for line in notes.lines]
 
     assert notes_of("random") == ["Compiling random (first run only"]

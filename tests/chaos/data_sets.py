@@ -5,10 +5,10 @@ import io
 from functools import cache
 from pathlib import Path
 
-from data_pipelines.catalogue import find_data_set
+from data_pipelines.data_set import find_data_set
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.readiness import PreparationResult, make_ready
-from data_pipelines.stand_ins.stand_in import generate_archive
+from data_pipelines.stand_ins import generate_archive
 from tests.benchmark.tiny_sweeps import fedbandit
 
 FORMAT = ("data", "lastfm", "--stand-in", "--size", "small")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from data_pipelines.catalogue import data_set_names, find_data_set
+from data_pipelines.data_set import data_set_names, find_data_set
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.readiness import make_ready
-from data_pipelines.stand_ins.stand_in import generate_archive
+from data_pipelines.stand_ins import generate_archive
 from tests.data_pipelines.tls_server import Authority, Server, running
 
 MakeArchive = Callable[[Mapping[str, bytes]], Path]

@@ -31,9 +31,7 @@ def reconstructed(stand_ins: Path, tmp_path: Path) -> Path:
 
 
 def run(stream: StreamSpec, seed: int = 0) -> Run:
-    return Run(
-        "e", stream, "random", make_method("random", {}), {}, seed, stream.fingerprint(seed), method_info("random")
-    )
+    return Run("e", stream, method_info("random"), make_method("random", {}), {}, seed, stream.fingerprint(seed))
 
 
 def test_a_stand_in_warns_in_python_once_for_each_data_set(small_data: Path):

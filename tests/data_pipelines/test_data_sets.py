@@ -3,8 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_pipelines.catalogue import data_set_names, data_sets, find_data_set, stream_label
-from data_pipelines.data_set import Contents
+from data_pipelines.data_set import Contents, data_set_names, data_sets, find_data_set, stream_label
 from data_pipelines.fetch.archive import Archive, ArchiveError
 
 DELICIOUS = {

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from data_pipelines.fetch.download import Expected, Patience, download
-from data_pipelines.fetch.download_errors import DownloadError
+from data_pipelines.fetch.download import DownloadError, Expected, Patience, download
 from tests.data_pipelines.tls_server import (
     Authority,
     Server,

@@ -4,8 +4,15 @@ from scipy.sparse import csr_array
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from data_pipelines.prepare.features import principal_components, scale, tf_idf
-from data_pipelines.prepare.words import WordCounts, count_words, split_into_words, whole_tag
+from data_pipelines.prepare.features import (
+    WordCounts,
+    count_words,
+    principal_components,
+    scale,
+    split_into_words,
+    tf_idf,
+    whole_tag,
+)
 
 
 def corpus(items: int = 300, words: int = 120, seed: int = 0) -> WordCounts:
@@ -107,7 +114,7 @@ def test_the_term_frequency_counts_how_often_a_word_describes_an_item():
     words = count_words(
         np.array([0, 0, 1, 0]),
         np.array([0, 1, 1, 0]),
-        np.array([1, 5, 2, 1]),
+        times_used=np.array([1, 5, 2, 1]),
         item_count=3,
         words_of_tags=[["death", "metal"], ["metal"]],
     )
@@ -121,7 +128,7 @@ def test_words_in_too_few_rows_are_dropped_regardless_of_their_weight():
     words = count_words(
         items,
         tags,
-        np.array([1, 1, 1, 99]),
+        times_used=np.array([1, 1, 1, 99]),
         item_count=3,
         words_of_tags=[["often"], ["rarely"]],
         min_uses=3,

@@ -10,12 +10,11 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.decomposition import TruncatedSVD
 
-from data_pipelines.catalogue import find_data_set
-from data_pipelines.data_set import Contents
+from data_pipelines.data_set import Contents, find_data_set
 from data_pipelines.datasets import book_crossing, movielens_1m, online_retail
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from data_pipelines.prepare.features import truncated_svd
-from data_pipelines.streams.pools import draw_pools
+from data_pipelines.streams.recorded import draw_pools
 from data_pipelines.tables.tag_events import TagAssignments, event_contents, half_of_users, words_as_typed
 from tests.data_pipelines.conftest import MakeArchive
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from data_pipelines.catalogue import find_data_set
-from data_pipelines.data_set import Contents
+from data_pipelines.data_set import Contents, find_data_set
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from data_pipelines.tables.number_tables import read_numbers
 from data_pipelines.tables.text_tables import read_csv_rows, read_tab_rows

@@ -3,8 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_pipelines.activity_groups import group_users
-from data_pipelines.prepare.overview import describe, draw
+from data_pipelines.prepare.overview import describe, draw, group_users
 from data_pipelines.prepare.prepared import open_prepared
 
 

@@ -8,12 +8,10 @@ import pandas
 import pytest
 
 from data_pipelines import load
-from data_pipelines.own_data.numbers import parse_numbers
 from data_pipelines.own_data.options import ImportOptions
-from data_pipelines.own_data.problems import BadRowsError
 from data_pipelines.own_data.read import OwnData, read_own_data
-from data_pipelines.own_data.text_format import detect_separator
-from data_pipelines.own_data.times import parse_times
+from data_pipelines.own_data.table import BadRowsError, detect_separator
+from data_pipelines.own_data.values import parse_numbers, parse_times
 from data_pipelines.prepare.imported import ImportRequest, import_data_set, import_table, profile_table
 from data_pipelines.prepare.prepared import open_prepared, prepared_names
 from data_pipelines.stream_spec import dataset_spec

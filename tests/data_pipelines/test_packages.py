@@ -15,19 +15,16 @@ from pathlib import Path
 import pytest
 
 from data_pipelines import load
-from data_pipelines.catalogue import find_data_set
 from data_pipelines.data_label import DataKind, data_label
-from data_pipelines.data_set import DataSet, Package
-from data_pipelines.datasets import lastfm_tagged
+from data_pipelines.data_set import DataSet, Package, find_data_set
+from data_pipelines.datasets import lastfm
 from data_pipelines.fetch import packages
-from data_pipelines.fetch.download import Patience
-from data_pipelines.fetch.download_errors import DownloadError
+from data_pipelines.fetch.download import DownloadError, Patience
 from data_pipelines.fetch.packages import download_wheel
 from data_pipelines.fetch.sources import OFFLINE, PreparationOptions, offline_from_environment
 from data_pipelines.prepare import readiness
 from data_pipelines.prepare.prepared import data_set_states, open_prepared
-from data_pipelines.prepare.readiness import PreparationResult, make_ready
-from data_pipelines.prepare.status_table import missing_data_help, status_table
+from data_pipelines.prepare.readiness import PreparationResult, make_ready, missing_data_help, status_table
 from tests.data_pipelines.tiny_packages import LISTENED, NAME, TAGGED, members, publish, wheel_bytes, with_hash
 
 ARCHIVE = "hetrec2011-lastfm-2k.zip"
@@ -116,7 +113,7 @@ def test_data_from_a_package_are_shown_as_such(folder: Path, index: Path, declar
 def test_tagging_events_are_read_from_the_same_package(folder: Path, index: Path, declare: Declare):
     package = publish(index)
     only_tagged = {TAGGED: package.members[TAGGED]}
-    declare(dataclasses.replace(package, members=only_tagged, read=lastfm_tagged.read_package))
+    declare(dataclasses.replace(package, members=only_tagged, read=lastfm.TAGGING_EVENTS.packages[0].read))
     result = ready(folder, "lastfm-tagged")
     assert result.manifest is not None
     prepared = open_prepared("lastfm-tagged", folder)

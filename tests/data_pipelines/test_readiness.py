@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from data_pipelines import load
-from data_pipelines.catalogue import find_data_set
-from data_pipelines.data_set import DataSet
+from data_pipelines.data_set import DataSet, find_data_set
 from data_pipelines.fetch.download import Patience
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare import readiness
 from data_pipelines.prepare.prepared import NotPreparedError, read_manifest
-from data_pipelines.prepare.readiness import PreparationResult, make_ready
-from data_pipelines.prepare.status_table import missing_data_help, status_table
+from data_pipelines.prepare.readiness import PreparationResult, make_ready, missing_data_help, status_table
 from data_pipelines.support.files import sha256_of
 from tests.data_pipelines.tls_server import Server, cut_after, status, whole
 

@@ -10,12 +10,11 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from data_pipelines import load
-from data_pipelines.activity_groups import group_users
 from data_pipelines.data_label import data_label
 from data_pipelines.fetch.sources import PreparationOptions
+from data_pipelines.prepare.overview import group_users
 from data_pipelines.prepare.prepared import open_prepared
-from data_pipelines.prepare.readiness import PreparationResult, make_ready
-from data_pipelines.prepare.status_table import status_table
+from data_pipelines.prepare.readiness import PreparationResult, make_ready, status_table
 
 
 def prepare(name: str, folder: Path) -> PreparationResult:

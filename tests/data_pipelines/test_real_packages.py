@@ -14,7 +14,7 @@ from data_pipelines import load
 from data_pipelines.data_set import Counts
 from data_pipelines.datasets import book_crossing, movielens_1m
 from data_pipelines.fetch.archive import Archive
-from data_pipelines.fetch.download_errors import DownloadError
+from data_pipelines.fetch.download import DownloadError
 from data_pipelines.fetch.packages import download_wheel
 from data_pipelines.fetch.sources import ARCHIVES, PreparationOptions
 from data_pipelines.prepare.prepared import Prepared, open_prepared

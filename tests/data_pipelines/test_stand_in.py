@@ -4,11 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_pipelines.catalogue import find_data_set
-from data_pipelines.data_set import Contents
+from data_pipelines.data_set import Contents, find_data_set
 from data_pipelines.fetch.archive import Archive
 from data_pipelines.prepare.prepared import open_prepared
-from data_pipelines.stand_ins.stand_in import generate_archive
+from data_pipelines.stand_ins import generate_archive
 from tests.data_pipelines.conftest import WITH_STAND_IN
 
 

@@ -15,9 +15,9 @@ from scipy.stats import chisquare, kstest
 from data_pipelines import EventStream, load, simulate
 from data_pipelines.prepare.prepared import Prepared
 from data_pipelines.stream_spec import DatasetSpec
-from data_pipelines.streams import pools as pools_module
-from data_pipelines.streams.generators import generator_for
-from data_pipelines.streams.pools import deal_pools, draw_pools
+from data_pipelines.streams import generator_for
+from data_pipelines.streams import recorded as pools_module
+from data_pipelines.streams.recorded import deal_pools, draw_pools
 
 USERS = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3])
 ITEMS = np.array([0, 1, 2, 0, 3, 0, 3, 4, 5], dtype=np.int32)

@@ -7,9 +7,8 @@ from scipy.stats import chisquare
 
 from data_pipelines import load
 from data_pipelines.prepare.prepared import open_prepared
-from data_pipelines.streams import pools as pools_module
-from data_pipelines.streams.pools import draw_pools
-from data_pipelines.streams.recorded import draw_order
+from data_pipelines.streams import recorded as pools_module
+from data_pipelines.streams.recorded import draw_order, draw_pools
 
 
 def generator(seed: int = 0) -> np.random.Generator:

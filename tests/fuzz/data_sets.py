@@ -5,8 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from data_pipelines.catalogue import find_data_set
-from data_pipelines.data_set import DataSet
+from data_pipelines.data_set import DataSet, find_data_set
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from tests.fuzz.mutations import damaged
 from tests.fuzz.number_tables import FRAGMENTS, zipped

@@ -94,8 +94,8 @@ def _algorithm(text: str) -> None:
     require(text.count("=") >= len(algorithm_filter.values), "more parameters than in the text")
     require(all(values for values in algorithm_filter.values.values()), "a parameter without a value")
     require("" not in [value for values in algorithm_filter.values.values() for value in values], "an empty value")
-    runs = make_plan([experiment()], RunOptions(algorithms=(algorithm_filter,), seeds=(0,))).runs
-    require(all(run.algorithm_name == algorithm_filter.name for run in runs), "a different algorithm")
+    runs = make_plan([experiment()], RunOptions(methods=(algorithm_filter,), seeds=(0,))).runs
+    require(all(run.info.name == algorithm_filter.name for run in runs), "a different algorithm")
     require(all(gamma >= 1 for run in runs if (gamma := run.parameters.get("gamma")) is not None), "γ below 1")
 
 

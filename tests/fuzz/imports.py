@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from data_pipelines.data_set import Contents
 from data_pipelines.own_data.read import OwnData, read_own_data
-from data_pipelines.own_data.text_format import SEPARATORS
+from data_pipelines.own_data.table import SEPARATORS
 from data_pipelines.prepare.imported import ImportRequest, import_data_set
 from tests.fuzz.mutations import damaged
 from tests.fuzz.target import Target, require, require_one_line, scratch

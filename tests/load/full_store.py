@@ -54,7 +54,7 @@ def _copy(connection: sqlite3.Connection, template: str, runs: list[Run]) -> Non
             uuid.uuid4().hex,
             run.key,
             run.name,
-            run.algorithm_name,
+            run.info.name,
             number_text(_threshold(run)),
             str(run.seed),
             _tag(run),

@@ -85,7 +85,7 @@ def _metrics(run: Run, steps: int, users: int) -> dict[str, float]:
     """Return plausible metrics: less regret with more communication, and a little noise."""
     noise = np.random.default_rng([run.seed, int(run.key[:8], 16)]).normal(1, 0.03)
     threshold = float(run.threshold or "inf")
-    strictness = math.log(threshold) if run.algorithm_name != "sync-linucb" else threshold
+    strictness = math.log(threshold) if run.info.name != "sync-linucb" else threshold
     transfers = 0.0 if math.isinf(strictness) else min(users * 25 * 10 / max(strictness, 1e-9), 1.0 * users * steps)
     regret = steps * 0.01 * (1 + 20 / (1 + math.log10(1 + transfers))) * noise
     reward = (steps - regret) / 12

@@ -22,18 +22,18 @@ from benchmark import replay
 from benchmark.statistics.intervals import Floats, mean_interval, paired_interval
 from data_pipelines import load
 from data_pipelines.data_set import Contents
-from data_pipelines.datasets import lastfm, lastfm_tagged
+from data_pipelines.datasets import lastfm
 from data_pipelines.fetch.archive import Archive
 from data_pipelines.fetch.packages import download_wheel
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.readiness import make_ready
-from data_pipelines.tables.item_tables import read_texts
 from data_pipelines.tables.tag_events import event_contents
+from data_pipelines.tables.text_tables import read_texts
 from reports.read.results import Results
 from reports.write.table import Table, interval_text
 from tests.tools.committed import RECORDS
 
-DATA_SET = lastfm_tagged.DATA_SET
+DATA_SET = lastfm.TAGGING_EVENTS
 PACKAGE_COPY = "package_copy.csv"
 RARELY = 9001.0
 ONE_MODEL, TWO_MODELS = "one model for all", "a shared and a local model"
@@ -132,7 +132,7 @@ def check_copies(archive: Path, wheel: Path) -> None:
     with Archive(wheel, sizes, hashes) as opened:
         ours = package.read(opened, {})
     with Archive(archive, DATA_SET.limits) as opened:
-        tagged = lastfm_tagged.assignments(opened)
+        tagged = lastfm.assignments(opened)
         tag_ids, _ = read_texts(opened, lastfm.TAGS, lastfm.TAG_COLUMNS)
     split = event_contents(tagged)
     whole = event_contents(replace(tagged, words_of_tags=[[str(tag)] for tag in tag_ids.tolist()]))

@@ -1,16 +1,100 @@
-"""Times of interactions: numbers, ISO 8601 dates, or dates whose order of day and month is inferred from the values."""
+"""Values in the user's tables: ids, numbers with a decimal point or a decimal comma, and times."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.data_set import UNKNOWN_TIME
-from data_pipelines.own_data.numbers import parse_numbers
+from data_pipelines.own_data.table import Column, Problem, find_problem
+
+MAX_ID_LENGTH = 500
+"""Ids are kept in an array in which each takes as much memory as the longest."""
+NO_IDS = frozenset(("nan", "NaN", "NaT", "<NA>", "inf", "-inf", "Infinity", "-Infinity"))
+"""Common spellings of missing values, rejected as ids."""
+WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+
+
+def id_problems(
+    path: Path, column: Column, is_malformed: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.bool_], Problem]]:
+    """Yield the rows without a proper id, by kind, and the problem of each kind."""
+    for requirement, is_bad in (
+        (f"{column.name} must be an id", _is_missing),
+        (f"{column.name} must be at most {MAX_ID_LENGTH} printable characters", _is_improper),
+    ):
+        bad_values = np.array([is_bad(value) for value in column.values], dtype=bool)
+        bad_rows = bad_values[column.codes] & ~is_malformed
+        if problem := find_problem(path, requirement, bad_rows, column.values, column.codes):
+            yield bad_rows, problem
+
+
+def _is_missing(value: str) -> bool:
+    return not value.strip() or value in NO_IDS
+
+
+def _is_improper(value: str) -> bool:
+    return not _is_missing(value) and (len(value) > MAX_ID_LENGTH or not value.isprintable())
+
+
+def stored_ids(texts: Sequence[str]) -> NDArray[Any]:
+    """Return ids as whole numbers if all of them are written as such (007 is not), else as text."""
+    if all(WHOLE_NUMBER.fullmatch(text) for text in texts):
+        return np.array([int(text) for text in texts], dtype=np.int64)
+    return np.array(texts, dtype=str)
+
+
+WITH_COMMA = re.compile(r"\s*[+-]?\d+,(\d+)\s*")
+DECIMAL_MARKS = (".", ",")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of distinct texts, NaN where a text is not a number, and the decimal mark."""
+
+    values: NDArray[np.float64]
+    decimal: str
+
+
+class AmbiguousNumbersError(ValueError):
+    """Raised for numbers such as 1,250, whose comma may be a decimal mark or separate thousands."""
+
+    def __init__(self, example: str) -> None:
+        super().__init__(
+            f"numbers such as {example.strip()[:40]!r} may have a decimal comma or separated thousands; "
+            "give --decimal , or write them without separators"
+        )
+
+
+def parse_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
+    """Parse texts with the given decimal mark, or else with the one detected in the texts."""
+    decimal = decimal or detect_decimal(texts)
+    plain = [text.replace(",", ".") if decimal == "," and "." not in text else text for text in texts]
+    return Numbers(np.array([_number(text) for text in plain], dtype=np.float64), decimal)
+
+
+def detect_decimal(texts: Sequence[str]) -> str:
+    """Return a comma if some texts have one as decimal mark, else a point."""
+    fractions = [(text, match[1]) for text in texts if "," in text and (match := WITH_COMMA.fullmatch(text))]
+    if not fractions:
+        return "."
+    if all(len(fraction) == 3 for _, fraction in fractions):
+        raise AmbiguousNumbersError(fractions[0][0])
+    return ","
+
+
+def _number(text: str) -> float:
+    """Return a text as a number; Python's digit groups (1_000) are not accepted."""
+    try:
+        return float("nan") if "_" in text else float(text)
+    except ValueError:
+        return float("nan")
+
 
 NUMBER, ISO, DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "number", "iso", "day-first", "month-first", "year-first"
 DATE_FORMATS = (NUMBER, ISO, DAY_FIRST, MONTH_FIRST, YEAR_FIRST)

@@ -1,1 +1,0 @@
-"""Generated archives in the official formats."""
