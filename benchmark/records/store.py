@@ -22,6 +22,7 @@ from benchmark.records.content import DatasetContent, RunContent, local_folder, 
 from benchmark.records.provenance import command_line, process_is_alive, provenance, sweep_tags, this_process
 from benchmark.records.record import COMMIT, RunRecord, dataset_label, record_of, stream_name
 from benchmark.records.sqlite import write_runs
+from benchmark.records.sweep_plan import FILE, SweepPlan
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PARENT, PREPARED, PROFILE, RECORD, SOURCE, SWEEP
 from benchmark.records.tracking import (
     Result,
@@ -104,8 +105,8 @@ class Store:
             self._ids[experiment.name] = self._create(experiment) if existing is None else existing.experiment_id
         return self._ids[experiment.name]
 
-    def begin_sweep(self, experiment: ExperimentInfo, profile: str, runs: int) -> str:
-        """Create the parent run of a sweep and return its id."""
+    def begin_sweep(self, experiment: ExperimentInfo, profile: str, runs: int, plan: SweepPlan | None = None) -> str:
+        """Create the parent run of a sweep, with its plan as a file, and return its id."""
         experiment_id = self.experiment_id(experiment)
         tags = {
             **self._sweep_tags,
@@ -122,6 +123,8 @@ class Store:
             self.uri,
             lambda: self.client.create_run(experiment_id, tags=tags, run_name=f"sweep {profile}, {runs} runs"),
         )
+        if plan is not None:
+            patiently(self.uri, lambda: self.client.log_text(run.info.run_id, plan.to_json(), FILE))
         return str(run.info.run_id)
 
     def end_sweep(self, parent: str, status: str, counts: Mapping[str, float]) -> None:
