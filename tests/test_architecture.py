@@ -31,7 +31,7 @@ LAYERS = {
 
 LIBRARIES = {
     "algorithms": {"numpy", "scipy", "numba", "llvmlite"},
-    "data_pipelines/support": {"numpy", "tqdm", "filelock"},
+    "data_pipelines/support": {"numpy", "tqdm", "filelock", "pydantic"},
     "data_pipelines": {
         *("numpy", "scipy", "pandas", "pyarrow", "sklearn", "requests", "urllib3"),
         *("filelock", "matplotlib", "threadpoolctl", "tqdm", "pydantic"),
