@@ -24,8 +24,8 @@ from benchmark.plan.runs import Run, expected_seconds, unfinished
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs
 from benchmark.records.record import RunRecord
-from benchmark.records.recovery import mark_dead_runs, mark_strays, single_writer_lock
-from benchmark.records.store import Store
+from benchmark.records.store import Store, mark_dead_runs, mark_strays, single_writer_lock
+from benchmark.records.sweep_plan import plan_of
 from benchmark.ui.pages import Curves, as_curves, update_pages
 from data_pipelines.support.messages import one_line
 from data_pipelines.support.secrets import without_secrets
@@ -177,7 +177,7 @@ class _Recorder:
         self.failures: list[Failure] = []
         self.finished: list[RunRecord] = []
         self.curves: dict[str, Curves] = {}
-        self._profile = plan.profile
+        self._plan = plan
         self._experiments = {experiment.name: experiment for experiment in plan.experiments}
         self._parents: dict[str, str] = {}
         self._finished: Counter[str] = Counter()
@@ -186,7 +186,8 @@ class _Recorder:
     def begin(self, runs: Sequence[Run]) -> None:
         """Create the parent runs."""
         for name, count in Counter(run.experiment for run in runs).items():
-            self._parents[name] = self.store.begin_sweep(self._experiments[name], self._profile, count)
+            experiment, plan = self._experiments[name], plan_of(self._plan, name)
+            self._parents[name] = self.store.begin_sweep(experiment, self._plan.profile, count, plan)
 
     def done(self, runs: Sequence[Run], result: RunResult) -> None:
         """Record the result of a run, which may belong to several experiments."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from benchmark.records.stream_names import dataset_label as dataset_label
+from benchmark.records.record import dataset_label as dataset_label
 from benchmark.results import frames
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
 from benchmark.styles import Style, distinct_styles

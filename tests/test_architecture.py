@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from algorithms.registry import built_in_methods
-from benchmark.records.tags import KIND
+from benchmark.records.tags import KIND, RECORD
 from tests.readme import ROOT, sources
 
 LAYERS = {
@@ -31,7 +31,7 @@ LAYERS = {
 
 LIBRARIES = {
     "algorithms": {"numpy", "scipy", "numba", "llvmlite"},
-    "data_pipelines/support": {"numpy", "tqdm", "filelock"},
+    "data_pipelines/support": {"numpy", "tqdm", "filelock", "pydantic"},
     "data_pipelines": {
         *("numpy", "scipy", "pandas", "pyarrow", "sklearn", "requests", "urllib3"),
         *("filelock", "matplotlib", "threadpoolctl", "tqdm", "pydantic"),
@@ -237,5 +237,5 @@ def write_store_with_one_run(file: Path) -> None:
             "create table tags (run_uuid text, key text, value text);"
             "insert into experiments values (1, 'fig_a', 'active');"
             "insert into runs values ('a', 1, 'file:///nowhere', 'FINISHED', 'active');"
-            f"insert into tags values ('a', '{KIND}', 'run');"
+            f"insert into tags values ('a', '{KIND}', 'run'), ('a', '{RECORD}', '{{}}');"
         )

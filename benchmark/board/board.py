@@ -76,11 +76,6 @@ class Board:
         return SCALES[objective([self.source]).better]
 
     @property
-    def is_relative(self) -> bool:
-        """Whether scores are relative to the baseline on the same seed, as in simulations."""
-        return objective([self.source]).better == "lower"
-
-    @property
     def playing(self) -> list[MethodRow]:
         """The rows that take part."""
         return [entry for entry in self.entries if not entry.problem]

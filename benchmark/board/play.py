@@ -101,7 +101,7 @@ class Estimate:
 
 def max_runs(board: Board, entry: MethodRow) -> int:
     """Return the maximum number of runs of a row; usually, several budgets keep the same configurations."""
-    if entry.role == "baseline" and board.is_relative:
+    if entry.role == "baseline" and board.scale == "regret":
         return len(board.protocol.seeds.choosing.seeds) + len(board.seeds)
     budgets = len(board.limits) if entry.is_contender else 1
     count, total = len(entry.configurations), 0

@@ -29,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the table."""
-    from benchmark.results.stored import as_bytes, exported
+    from benchmark.results.results import as_bytes
+    from benchmark.results.stored import exported
 
     suffix = Path(arguments.out).suffix.lower().removeprefix(".") if arguments.out else ""
     kind = arguments.format or (suffix if suffix in FORMATS else "csv")

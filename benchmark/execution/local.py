@@ -26,8 +26,7 @@ from benchmark.execution.run_result import RunResult, run_method
 from benchmark.execution.sent_modules import importable
 from benchmark.import_order import folder_searched_last, search_last
 from benchmark.plan.own_modules import SourceFiles
-from benchmark.records.processes import process_is_alive
-from benchmark.records.provenance import provenance, with_same_code
+from benchmark.records.provenance import process_is_alive, provenance, with_same_code
 from data_pipelines import EventStream
 from data_pipelines.stream_spec import StreamSpec
 

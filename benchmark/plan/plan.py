@@ -54,7 +54,9 @@ def find_experiments(names: Sequence[str], profile: str | None = None) -> list[E
         matches = [candidate for candidate in shipped if fnmatchcase(candidate, name)]
         if not matches and not name.endswith(".toml"):
             files = [path.name for path in Path.cwd().glob("*.toml") if path.stem == name]
-            raise _missing_suffix(name, files[0]) if files else unknown_name("experiment", name, shipped)
+            if files:
+                raise ValueError(f"unknown experiment {name!r}; did you mean the file {files[0]}?")
+            raise unknown_name("experiment", name, shipped)
         selection += matches or [name]
     experiments = {name: load_experiment(name) for name in dict.fromkeys(selection)}
     found = [*experiments.values()]
@@ -72,31 +74,24 @@ def without_profile(experiments: Sequence[Experiment], profile: str, names: Sequ
 
 def parse_seeds(text: str) -> tuple[int, ...]:
     """Read `3` (the first three), `0,5` or `0-9`."""
+    wrong = ValueError(
+        f"--seeds must be a number of seeds (3), a list (0,5) or a range (0-9, or 5-5 for one seed), "
+        f"at most {MAX_SEEDS:,} seeds, got {text[:100]!r}"
+    )
     seeds: dict[int, None] = {}
     count = int(text) if SEED.fullmatch(text) else None
     parts = text.split(",") if count is None else [f"0-{count - 1}"] if count else []
     for part in parts:
         first, dash, last = (piece.strip() for piece in part.partition("-"))
         if not SEED.fullmatch(first) or (dash and not SEED.fullmatch(last)):
-            raise _wrong_seeds(text)
+            raise wrong
         interval = range(int(first), int(last if dash else first) + 1)
         if not interval or len(interval) + len(seeds) > MAX_SEEDS:
-            raise _wrong_seeds(text)
+            raise wrong
         seeds.update(dict.fromkeys(interval))
     if not seeds:
-        raise _wrong_seeds(text)
+        raise wrong
     return tuple(seeds)
-
-
-def _missing_suffix(name: str, file: str) -> ValueError:
-    return ValueError(f"unknown experiment {name!r}; did you mean the file {file}?")
-
-
-def _wrong_seeds(text: str) -> ValueError:
-    return ValueError(
-        f"--seeds must be a number of seeds (3), a list (0,5) or a range (0-9, or 5-5 for one seed), "
-        f"at most {MAX_SEEDS:,} seeds, got {text[:100]!r}"
-    )
 
 
 @dataclass(frozen=True)

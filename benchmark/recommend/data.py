@@ -12,6 +12,7 @@ from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.data_set import data_set_names
 from data_pipelines.event_stream import EventStream
 from data_pipelines.own_data.options import ImportOptions
+from data_pipelines.own_data.table import OptionNeededError
 from data_pipelines.prepare.imported import import_table, leak_of
 from data_pipelines.prepare.prepared import DEFAULT_ARMS, prepared_names, read_manifest
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec, StreamSpec, dataset_spec
@@ -139,8 +140,8 @@ def data_from(text: str, options: ImportOptions | None = None, *, max_interactio
         raise ValueError(one_line(f"data must be a prepared data set or a file, got {text!r}: no such file"))
     try:
         imported = import_table(path, options, min_arms=MIN_ARMS, max_interactions=max_interactions)
-    except ValueError as error:
-        if options is not None or "--" not in str(error):
+    except OptionNeededError as error:
+        if options is not None:
             raise
         file = shlex.quote(text)
         commands = f"`fedbandit recommend {file}` and `fedbandit compare METHOD --dataset {file}`"

@@ -30,8 +30,8 @@ def read(uri: str, experiments: Collection[str] | None = None) -> Iterator[RunRe
     return search.read(Store(uri), experiments) if file is None else sqlite.read(file, experiments)
 
 
-def read_sweeps(uri: str) -> list[tuple[str, str, str]]:
-    """Return experiment, profile and status of each sweep, in the order in which they ended."""
+def read_sweeps(uri: str) -> list[tuple[str, ...]]:
+    """Return experiment, profile, status, id and artifact folder of each sweep, in the order in which they ended."""
     file = sqlite_file(uri)
     return search.read_sweeps(Store(uri)) if file is None else sqlite.read_sweeps(file)
 

@@ -1,4 +1,4 @@
-"""The record of a run: the same class is written and read.
+"""The record of a run: the same class is written and read; and the names of its stream.
 
 MLflow's parameters, tags and metrics are for people, and for searching. Only one tag is read back, `fedbandit.record`:
 JSON with the stream, the method and the provenance, in which every value keeps its type.
@@ -17,6 +17,7 @@ from algorithms.hyperparameters import number_text
 from algorithms.method import MethodInfo
 from benchmark.metrics import SIMULATED
 from benchmark.records.tags import ERROR, PARENT, RECORD
+from data_pipelines.data_set import stream_label
 
 if TYPE_CHECKING:
     from benchmark.execution.run_result import RunResult
@@ -380,3 +381,28 @@ def _stream_of(text: str) -> StreamRecord:
 @lru_cache(maxsize=256)
 def _provenance_of(text: str) -> Mapping[str, str]:
     return MappingProxyType(json.loads(text))
+
+
+TASKS = {"-matched": "popularity-matched pools", "-rated": "rated items only", "-once": "each pair once"}
+"""Endings of the names of streams, see `stream_name`."""
+
+TASK_OPTIONS = {("negatives", "popularity"): "matched", ("pools", "rated"): "rated", ("repeats", "once"): "once"}
+"""Options of a stream that make it another task, and how they are written in its name."""
+
+
+def stream_name(stream: StreamRecord) -> str:
+    """Return the name of a stream: its data set, and options with which it is another task, such as lastfm-matched.
+
+    Streams of different names are never in one curve, one ranking or one mean.
+    """
+    suffixes = (suffix for (name, value), suffix in TASK_OPTIONS.items() if stream.options.get(name) == value)
+    return "-".join([stream.name, *suffixes])
+
+
+def dataset_label(name: str) -> str:
+    """Return a readable name of a data set or of a stream, with the options that make it another task."""
+    label = stream_label(name)
+    for ending, task in TASKS.items():
+        if label == name and name.endswith(ending):
+            return f"{dataset_label(name.removesuffix(ending))}, {task}"
+    return label

@@ -40,10 +40,13 @@ def read(store: Store, experiments: Collection[str] | None = None) -> Iterator[R
         )
 
 
-def read_sweeps(store: Store) -> list[tuple[str, str, str]]:
-    """Return experiment, profile and status of each sweep, in the order in which they ended."""
+def read_sweeps(store: Store) -> list[tuple[str, ...]]:
+    """Return experiment, profile, status, id and artifact folder of each sweep, in the order in which they ended."""
     sweeps = _runs(store, "sweep", None)
-    return [(experiment, run.data.tags.get(PROFILE, ""), run.info.status) for experiment, run in sweeps]
+    return [
+        (experiment, run.data.tags.get(PROFILE, ""), run.info.status, run.info.run_id, run.info.artifact_uri)
+        for experiment, run in sweeps
+    ]
 
 
 def read_aggregates(store: Store, experiments: Collection[str]) -> list[StoredAggregate]:

@@ -31,7 +31,7 @@ RUNS = (
     f"where {ACTIVE} and e.lifecycle_stage = 'active'"
 )
 SWEEPS = (
-    "select e.name, coalesce(p.value, ''), r.status "
+    "select e.name, coalesce(p.value, ''), r.status, r.run_uuid, r.artifact_uri "
     "from runs r join experiments e on e.experiment_id = r.experiment_id "
     f"join tags t on t.run_uuid = r.run_uuid and t.key = '{KIND}' and t.value = 'sweep' "
     f"left join tags p on p.run_uuid = r.run_uuid and p.key = '{PROFILE}' "
@@ -110,8 +110,8 @@ def read(
         )
 
 
-def read_sweeps(file: Path) -> list[tuple[str, str, str]]:
-    """Return experiment, profile and status of each sweep, in the order in which they ended."""
+def read_sweeps(file: Path) -> list[tuple[str, ...]]:
+    """Return experiment, profile, status, id and artifact folder of each sweep, in the order in which they ended."""
     return _rows(file, SWEEPS)
 
 

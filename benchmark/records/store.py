@@ -1,9 +1,14 @@
-"""The store of runs in MLflow. One process writes, and a run is complete before it counts as finished."""
+"""The store of runs in MLflow. One process writes, and a run is complete before it counts as finished.
+
+After a crash, runs that a dead process left RUNNING are marked as KILLED.
+"""
 
 import json
 import math
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +19,21 @@ from benchmark.metrics import curve_names
 from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.runs import Run
 from benchmark.records.content import DatasetContent, RunContent, local_folder, write_files, write_through_client
-from benchmark.records.processes import this_process
-from benchmark.records.provenance import command_line, provenance, sweep_tags
-from benchmark.records.record import COMMIT, RunRecord, record_of
+from benchmark.records.provenance import command_line, process_is_alive, provenance, sweep_tags, this_process
+from benchmark.records.record import COMMIT, RunRecord, dataset_label, record_of, stream_name
 from benchmark.records.sqlite import write_runs
-from benchmark.records.stream_names import dataset_label, stream_name
+from benchmark.records.sweep_plan import FILE, SweepPlan
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PARENT, PREPARED, PROFILE, RECORD, SOURCE, SWEEP
-from benchmark.records.tracking import Result, make_client, once, patiently, sqlite_file, tracking_uri
+from benchmark.records.tracking import (
+    Result,
+    StoreError,
+    make_client,
+    once,
+    patiently,
+    sqlite_file,
+    store_lock,
+    tracking_uri,
+)
 from benchmark.styles import style
 from data_pipelines.support.messages import storable
 from data_pipelines.support.secrets import without_secrets, without_user
@@ -92,8 +105,8 @@ class Store:
             self._ids[experiment.name] = self._create(experiment) if existing is None else existing.experiment_id
         return self._ids[experiment.name]
 
-    def begin_sweep(self, experiment: ExperimentInfo, profile: str, runs: int) -> str:
-        """Create the parent run of a sweep and return its id."""
+    def begin_sweep(self, experiment: ExperimentInfo, profile: str, runs: int, plan: SweepPlan | None = None) -> str:
+        """Create the parent run of a sweep, with its plan as a file, and return its id."""
         experiment_id = self.experiment_id(experiment)
         tags = {
             **self._sweep_tags,
@@ -110,6 +123,8 @@ class Store:
             self.uri,
             lambda: self.client.create_run(experiment_id, tags=tags, run_name=f"sweep {profile}, {runs} runs"),
         )
+        if plan is not None:
+            patiently(self.uri, lambda: self.client.log_text(run.info.run_id, plan.to_json(), FILE))
         return str(run.info.run_id)
 
     def end_sweep(self, parent: str, status: str, counts: Mapping[str, float]) -> None:
@@ -345,3 +360,80 @@ def _placed(run: RunContent, location: str) -> RunContent:
     """Return a new run with its id and its folder, as MLflow would choose them."""
     run_id = uuid4().hex
     return replace(run, run_id=run_id, artifact_uri=f"{location.rstrip('/')}/{run_id}/artifacts")
+
+
+MAX_RECORDING_SECONDS = 900.0
+"""Seconds after which a run from another machine that is not completely written counts as abandoned."""
+
+
+@contextmanager
+def single_writer_lock(store: Store) -> Iterator[None]:
+    """Prevent a second sweep on the same SQLite file: both would execute the same runs."""
+    file = sqlite_file(store.uri)
+    if file is None:
+        yield
+        return
+    from filelock import Timeout
+
+    lock = store_lock(file)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise StoreError(
+            f"another sweep is writing to {file}; wait until it ends, or set MLFLOW_TRACKING_URI"
+        ) from None
+    except OSError as error:
+        raise StoreError(
+            f"{file} cannot be written ({error}); run from another directory, or set MLFLOW_TRACKING_URI"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def mark_dead_runs(store: Store, experiments: Sequence[ExperimentInfo]) -> int:
+    """Mark runs and sweeps that a dead process left RUNNING as KILLED, and return the number of runs."""
+    marked = 0
+    for experiment in experiments:
+        experiment_id = store.experiment_id(experiment)
+        for kind in ("run", "sweep"):
+            for run in store.search(experiment_id, "RUNNING", kind):
+                if _is_dead(run, kind, is_only_writer=sqlite_file(store.uri) is not None):
+                    mark_killed(store, run.info.run_id)
+                    marked += kind == "run"
+    return marked
+
+
+def mark_strays(store: Store, experiment: ExperimentInfo) -> None:
+    """Mark as KILLED the duplicates that this process left RUNNING on a server because a response was lost."""
+    if sqlite_file(store.uri) is not None:
+        return
+    for kind in ("run", "sweep"):
+        for run in store.search(store.experiment_id(experiment), "RUNNING", kind):
+            if _is_from_this_process(run):
+                mark_killed(
+                    store, run.info.run_id, "a duplicate: the response of the server to the first request was lost"
+                )
+
+
+def mark_killed(store: Store, run_id: str, reason: str = "its process died before the run was finished") -> None:
+    """Mark one run as KILLED and record the reason."""
+    patiently(store.uri, lambda: store.client.set_tag(run_id, "fedbandit.note", reason))
+    patiently(store.uri, lambda: store.client.set_terminated(run_id, "KILLED"))
+
+
+def _is_from_this_process(run: "MlflowRun") -> bool:
+    """Return whether this process created a run."""
+    return {f"fedbandit.{name}": value for name, value in this_process().items()}.items() <= run.data.tags.items()
+
+
+def _is_dead(run: "MlflowRun", kind: str, *, is_only_writer: bool) -> bool:
+    tags = run.data.tags
+    if is_only_writer and _is_from_this_process(run):
+        return True  # an earlier sweep of this process, such as a notebook, could not finish its record
+    if tags.get("fedbandit.host") == this_process()["host"]:
+        return not process_is_alive(int(tags.get("fedbandit.pid", "0")), tags.get("fedbandit.process_started"))
+    # For another machine there is only the clock: a sweep may take days, but writing a run does not.
+    return kind == "run" and time.time() - run.info.start_time / 1000 > MAX_RECORDING_SECONDS + 86_400

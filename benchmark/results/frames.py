@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from algorithms.hyperparameters import number_text
 from benchmark.metrics import metric, metric_names, objective
 from benchmark.plan.experiment import experiment_names, load_experiment
-from benchmark.records.record import SIZES, Configuration, RunRecord
-from benchmark.records.stream_names import TASK_OPTIONS, stream_name
+from benchmark.records.record import SIZES, TASK_OPTIONS, Configuration, RunRecord, stream_name
 from benchmark.statistics.budgets import full_transfers, is_within
 from benchmark.statistics.intervals import mean_interval, paired_interval
 
@@ -219,8 +218,13 @@ def _texts_of(record: RunRecord, hidden: Collection[str]) -> dict[str, str]:
     """Return the hyper-parameters of a run without its front, and the options of its stream."""
     options = {name: value for name, value in record.stream.options.items() if name not in hidden}
     values = {**options, **record.method.parameters}
-    left_out = {record.method.front_parameter, *_equal_to_gamma(values)}
-    return {name: number_text(value) for name, value in values.items() if name not in left_out}
+    return {name: number_text(value) for name, value in without_front(values, record.method.front_parameter).items()}
+
+
+def without_front(values: Mapping[str, Any], front_parameter: str) -> dict[str, Any]:
+    """Leave out the value on the front; γ_U and γ_D name a setting only if they differ from γ."""
+    left_out = {front_parameter, *_equal_to_gamma(values)}
+    return {name: value for name, value in values.items() if name not in left_out}
 
 
 def variants(runs: pd.DataFrame) -> list[str]:

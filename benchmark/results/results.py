@@ -1,9 +1,11 @@
 """`Results`: the runs of a comparison, as tables, as a plot, and as the best setting within a budget."""
 
 import html
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +34,7 @@ from data_pipelines.support.messages import unknown_name
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+FORMATS = ("csv", "json", "parquet")
 CHOSEN_HERE = "chosen on these seeds, so its value is slightly too good"
 
 
@@ -139,6 +142,13 @@ class Results:
             budget=limit,
         )
 
+    def export(self, path: str | Path, per: str = "run") -> None:
+        """Write one row per run, or per setting (`per="setting"`), to a file: .csv, .json or .parquet."""
+        if (kind := Path(path).suffix.removeprefix(".")) not in FORMATS or per not in ("run", "setting"):
+            allowed = "path must end in .csv, .json or .parquet, and per must be run or setting"
+            raise ValueError(f"{allowed}, got {str(path)!r} and {per!r}")
+        Path(path).write_bytes(as_bytes(self.frame if per == "run" else self.settings, kind))
+
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Plot the objective against the transfers per client, one line per method; return matplotlib's axes."""
         import matplotlib.pyplot as plt
@@ -209,3 +219,27 @@ def value_text(mean: float, low: float, high: float) -> str:
     """Write a mean with its interval, if there is one."""
     number = "{:,.0f}".format if abs(mean) >= 1000 else "{:.4g}".format
     return number(mean) if np.isnan(low) else f"{number(mean)} [{number(low)}; {number(high)}]"
+
+
+def as_bytes(table: pd.DataFrame, kind: str) -> bytes:
+    """Return a table as CSV, JSON (a list of objects) or Parquet; values that are not plain are texts."""
+    plain = table.map(_plain)
+    if kind == "csv":
+        return plain.to_csv(index=False).encode()
+    if kind == "json":
+        return (plain.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode()
+    buffer = io.BytesIO()
+    _one_type_per_column(plain).to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+
+
+def _one_type_per_column(table: pd.DataFrame) -> pd.DataFrame:
+    """Turn columns with texts and numbers, such as alpha (0.3 or theory), into texts: Parquet has one type each."""
+    mixed = [
+        name for name in table.columns if table[name].dtype == object and len({*map(type, table[name].dropna())}) > 1
+    ]
+    return table.astype(dict.fromkeys(mixed, str))

@@ -1,6 +1,5 @@
 """Stored runs: the results of an experiment, a tidy table as a file, and runs to archive."""
 
-import io
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,8 +19,7 @@ from benchmark.records.data_identity import (
 )
 from benchmark.records.reader import experiments_with_runs, read
 from benchmark.records.record import RunRecord
-from benchmark.records.recovery import single_writer_lock
-from benchmark.records.store import Store
+from benchmark.records.store import Store, single_writer_lock
 from benchmark.records.tags import KIND, RECORD
 from benchmark.records.tracking import StoreError, absolute_uri, patiently, sqlite_file, tracking_uri
 from benchmark.results.frames import latest_runs
@@ -102,30 +100,6 @@ def experiments_named(names: Sequence[str], known: Sequence[str]) -> list[str]:
     if not known:
         raise ValueError("there are no finished runs yet; start with `fedbandit run`")
     return matching_names("experiment with finished runs", names, known)
-
-
-def as_bytes(table: pd.DataFrame, kind: str) -> bytes:
-    """Return a table as CSV, JSON (a list of objects) or Parquet; values that are not plain are texts."""
-    plain = table.map(_plain)
-    if kind == "csv":
-        return plain.to_csv(index=False).encode()
-    if kind == "json":
-        return (plain.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode()
-    buffer = io.BytesIO()
-    _one_type_per_column(plain).to_parquet(buffer, index=False)
-    return buffer.getvalue()
-
-
-def _plain(value: object) -> object:
-    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
-
-
-def _one_type_per_column(table: pd.DataFrame) -> pd.DataFrame:
-    """Turn columns with texts and numbers, such as alpha (0.3 or theory), into texts: Parquet has one type each."""
-    mixed = [
-        name for name in table.columns if table[name].dtype == object and len({*map(type, table[name].dropna())}) > 1
-    ]
-    return table.astype(dict.fromkeys(mixed, str))
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,8 @@ from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
 from benchmark.records.reader import experiments_with_runs
-from benchmark.records.recovery import single_writer_lock
 from benchmark.records.search import newest_sweeps
-from benchmark.records.store import ARTIFACTS, Store
+from benchmark.records.store import ARTIFACTS, Store, single_writer_lock
 from benchmark.records.tracking import TELEMETRY_OFF, StoreError, absolute_uri, sqlite_file
 from benchmark.ui.app import ROOT_VARIABLE
 from benchmark.ui.chart_views import chart_link

@@ -12,8 +12,7 @@ from typing import Any
 
 from benchmark.metrics import Metric, objective
 from benchmark.records.data_identity import split_by_code
-from benchmark.records.record import SIZES, RunRecord, encoded
-from benchmark.records.stream_names import dataset_label, stream_name
+from benchmark.records.record import SIZES, RunRecord, dataset_label, encoded, stream_name
 from benchmark.results.frames import COST, cost, means, setting_texts
 from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest

@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from data_pipelines.own_data.table import OptionNeededError
 from data_pipelines.own_data.values import DECIMAL_MARKS, check_date_format
 from data_pipelines.prepare.prepared import MAX_DIMENSION
 from data_pipelines.support.messages import did_you_mean, one_line
@@ -131,14 +132,17 @@ def find_column(path: Path, columns: Sequence[str], role: Role, given: str | Non
 
     A given name that does not exist, and several candidates, are errors that name the option.
     """
+    if given is not None and given not in columns:
+        hint = did_you_mean(given, columns)
+        raise ValueError(one_line(f"{path} has no column {given!r}{hint}, see {role.option}; {_listed(columns)}"))
     if given is not None:
-        return _given_column(path, columns, role, given)
+        return given
     if role.default in columns:
         return role.default
     candidates = [column for column in columns if _normalised(column) in role.names]
     if len(candidates) > 1:
         names = ", ".join(map(repr, candidates))
-        raise ValueError(
+        raise OptionNeededError(
             one_line(f"{path} has several columns that could be the {role.name} ({names}); choose with {role.option}")
         )
     return candidates[0] if candidates else None
@@ -148,19 +152,12 @@ def require_column(path: Path, columns: Sequence[str], role: Role, given: str | 
     """Return the column that is given or recognised; if there is none, raise an error that names the option."""
     column = find_column(path, columns, role, given)
     if column is None:
-        raise ValueError(
+        raise OptionNeededError(
             one_line(
                 f"{path} has no column {role.default!r} or similar; name it with {role.option}; {_listed(columns)}"
             )
         )
     return column
-
-
-def _given_column(path: Path, columns: Sequence[str], role: Role, given: str) -> str:
-    if given in columns:
-        return given
-    hint = did_you_mean(given, columns)
-    raise ValueError(one_line(f"{path} has no column {given!r}{hint}, see {role.option}; {_listed(columns)}"))
 
 
 def _listed(columns: Sequence[str]) -> str:

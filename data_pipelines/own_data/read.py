@@ -27,6 +27,7 @@ from data_pipelines.own_data.table import (
     BadRowsError,
     Column,
     Header,
+    OptionNeededError,
     Problem,
     Table,
     find_problem,
@@ -208,7 +209,7 @@ class _Reader:
         try:
             times = parse_times(column.values, self._options.date_format, self._options.decimal)
         except ValueError as error:
-            raise ValueError(f"{table.path} column {column.name!r}: {error}") from None
+            raise OptionNeededError(f"{table.path} column {column.name!r}: {error}") from None
         is_bad = times.is_invalid[column.codes]
         requirement = f"{column.name} must be {_time_requirement(times)}"
         if problem := find_problem(table.path, requirement, is_bad, column.values, column.codes):
@@ -223,7 +224,7 @@ class _Reader:
         try:
             numbers = parse_numbers(column.values, self._options.decimal)
         except ValueError as error:
-            raise ValueError(f"{table.path} column {column.name!r}: {error}") from None
+            raise OptionNeededError(f"{table.path} column {column.name!r}: {error}") from None
         self._decimal = numbers.decimal
         is_blank = np.array([not value.strip() for value in column.values], dtype=bool)
         is_bad = (~np.isfinite(numbers.values) & ~is_blank)[column.codes]

@@ -47,7 +47,11 @@ class Problem:
         return one_line(f"{count} of {self.path.name}: {self.requirement}, got {examples}{more}")
 
 
-class BadRowsError(ValueError):
+class OptionNeededError(ValueError):
+    """Raised for a table that can be read with an option of the user; the message names it."""
+
+
+class BadRowsError(OptionNeededError):
     """Raised for tables with bad rows; the message has all kinds of problems in one line."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
@@ -162,7 +166,7 @@ def detect_encoding(path: Path) -> str:
     for encoding in ("utf-8", "cp1252"):
         if _can_decode(path, encoding):
             return encoding
-    raise ValueError("it is not text in UTF-8, UTF-16 or Windows-1252; give its encoding with --encoding")
+    raise OptionNeededError("it is not text in UTF-8, UTF-16 or Windows-1252; give its encoding with --encoding")
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -321,12 +325,13 @@ def _one_line_errors(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        raise ValueError(
+        raise OptionNeededError(
             one_line(f"{path} cannot be read: byte 0x{byte:02x} is not {error.encoding}; see --encoding")
         ) from None
     except (ValueError, OSError, LookupError, TypeError, NotImplementedError, ArithmeticError, csv.Error) as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise ValueError(one_line(f"{path} cannot be read: {reason}")) from None
+        kind = OptionNeededError if isinstance(error, OptionNeededError) else ValueError
+        raise kind(one_line(f"{path} cannot be read: {reason}")) from None
 
 
 def _is_parquet(path: Path) -> bool:

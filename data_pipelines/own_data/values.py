@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.data_set import UNKNOWN_TIME
-from data_pipelines.own_data.table import Column, Problem, find_problem
+from data_pipelines.own_data.table import Column, OptionNeededError, Problem, find_problem
 
 MAX_ID_LENGTH = 500
 """Ids are kept in an array in which each takes as much memory as the longest."""
@@ -61,7 +61,7 @@ class Numbers:
     decimal: str
 
 
-class AmbiguousNumbersError(ValueError):
+class AmbiguousNumbersError(OptionNeededError):
     """Raised for numbers such as 1,250, whose comma may be a decimal mark or separate thousands."""
 
     def __init__(self, example: str) -> None:
@@ -156,7 +156,7 @@ def _order_of(dates: Sequence[re.Match[str]]) -> str:
     return DAY_FIRST if days_first > months_first else MONTH_FIRST
 
 
-class AmbiguousDatesError(ValueError):
+class AmbiguousDatesError(OptionNeededError):
     """Raised for dates whose order of day and month cannot be inferred."""
 
     def __init__(self, example: str) -> None:

@@ -30,6 +30,7 @@ from benchmark.records.data_identity import (
 )
 from benchmark.records.reader import read, read_curves, read_sweeps
 from benchmark.records.record import COMMIT, RunRecord
+from benchmark.records.sweep_plan import FILE, SweepPlan, merged
 from benchmark.records.tracking import tracking_uri
 from benchmark.results.frames import columns, latest_runs, run_frame
 from data_pipelines.prepare.prepared import data_folder
@@ -53,6 +54,7 @@ VERSIONS = {
 }
 """Tags with the versions, commit and machine of a run."""
 
+SWEEPS = ("experiment", "profile", "status", "run_id", "artifact_uri")
 LEFT_OUT = ("experiment", "dataset", "data", "runs")
 CLIENTS = "clients.parquet"
 CHOOSING_SENTENCE = "{:,} runs only served to choose settings; no result includes them."
@@ -65,7 +67,7 @@ class Results:
     Attributes:
         runs: one row per run, with the columns `columns()`.
         uri: the store.
-        sweeps: one row per sweep: experiment, profile, status.
+        sweeps: one row per sweep: experiment, profile, status, run_id, artifact_uri.
         failed: runs that failed and have not been completed since: experiment, name, error.
         left_out: runs on other data: experiment, dataset, data (a description), runs (their number).
         earlier_code: the runs by earlier code of a method.
@@ -83,7 +85,7 @@ class Results:
 
     runs: pd.DataFrame
     uri: str
-    sweeps: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["experiment", "profile", "status"]))
+    sweeps: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*SWEEPS]))
     failed: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["experiment", "name", "error"]))
     left_out: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*LEFT_OUT]))
     prepared: tuple[str, ...] = ()
@@ -140,16 +142,38 @@ class Results:
 
     def _client_columns(self, run_id: str, names: list[str] | None) -> "pa.Table":
         """Return some columns of the totals per client, or all: from thousands of runs, one column takes a second."""
-        uri = self._artifact_uris[run_id]
+        with self._artifact(run_id, self._artifact_uris[run_id], CLIENTS) as file:
+            return _read_columns(file, names)
+
+    @contextmanager
+    def _artifact(self, run_id: str, uri: str, name: str) -> Iterator[Path]:
+        """Give a file of a run, downloaded if need be; `FileNotFoundError` without it."""
         if urlsplit(uri).scheme in ("", "file"):
-            return _read_columns(local_path(uri) / CLIENTS, names)
+            yield local_path(uri) / name
+            return
         from mlflow.exceptions import MlflowException
 
         with tempfile.TemporaryDirectory() as folder:
             try:
-                return _read_columns(Path(self._store.client.download_artifacts(run_id, CLIENTS, folder)), names)
+                file = Path(self._store.client.download_artifacts(run_id, name, folder))
             except (MlflowException, OSError) as error:
-                raise FileNotFoundError(f"{CLIENTS} of run {run_id} cannot be read: {error}") from None
+                raise FileNotFoundError(f"{name} of run {run_id} cannot be read: {error}") from None
+            yield file
+
+    @cached_property
+    def plans(self) -> dict[str, dict[str, SweepPlan]]:
+        """What the sweeps of each experiment planned, by profile; sweeps without a readable plan are left out."""
+        plans: dict[str, dict[str, list[SweepPlan]]] = defaultdict(lambda: defaultdict(list))
+        for experiment, profile, _, run_id, uri in self.sweeps[[*SWEEPS]].astype(str).to_numpy().tolist():
+            try:
+                with self._artifact(run_id, uri, FILE) as file:
+                    plans[experiment][profile].append(SweepPlan.from_json(file.read_text(encoding="utf-8")))
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return {
+            name: {profile: merged(parts) for profile, parts in sorted(by_profile.items())}
+            for name, by_profile in plans.items()
+        }
 
     @cached_property
     def _artifact_uris(self) -> dict[str, str]:
@@ -222,7 +246,7 @@ def _read_results(uri: str, folder: Path | None) -> Results:
     return Results(
         runs=run_frame(runs),
         uri=uri,
-        sweeps=pd.DataFrame(read_sweeps(uri), columns=["experiment", "profile", "status"]),
+        sweeps=pd.DataFrame(read_sweeps(uri), columns=[*SWEEPS]),
         failed=failures(_unless_by_earlier_code(_unless_on_other_data(records, prepared), earlier), finished),
         left_out=_left_out(others),
         prepared=tuple(sorted(prepared)),

@@ -7,12 +7,12 @@ import pandas as pd
 
 from benchmark.metrics import objective
 from benchmark.results.frames import PREFIX, describe, over_seeds
+from data_pipelines.stream_spec import DatasetSpec
 from reports.figures.fronts import are_lines
 from reports.labels import algorithm_label, dataset_label, front_text, reference_label, variant_text
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of
 from reports.read.methods import method
-from reports.read.planned import STREAM_SETTINGS
 from reports.read.results import Results
 from reports.subjects import SETTINGS
 from reports.write.table import Table, with_cut_intervals
@@ -57,6 +57,9 @@ def _table(name: str, title: str, label: str, experiment: str, runs: pd.DataFram
     table = Table(name, title, CAPTION, frame, notes, (experiment,), subject=SETTINGS, short_caption="")
     return with_cut_intervals(table, "C_T")
 
+
+STREAM_SETTINGS = {name: field.default for name, field in DatasetSpec.model_fields.items() if name != "dataset"}
+"""The settings of a stream that is made from a data set, with their defaults."""
 
 NOT_SHOWN = ("arms", "dimension")
 

@@ -20,7 +20,9 @@ from benchmark.protocol import FILE, load_protocol
 from benchmark.statistics.budgets import Scores
 from benchmark.statistics.comparison import NO_COMMUNICATION, compare
 from benchmark.statistics.selection import Result, select
+from reports.analysis.board import primary_text
 from reports.analysis.claims import NUMBER, Judged, judged_claims, judged_number, margin_of
+from reports.page.glossary import TERMS
 from reports.paper import PAPER
 from reports.read.context import make_context
 from tests.benchmark.board.tiny_boards import tiny_task
@@ -246,6 +248,14 @@ def as_toml(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(as_toml, value)) + "]"
     return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def test_the_glossary_has_the_values_of_the_file():
+    protocol = load_protocol()
+    meanings = {term.name: term.meaning for term in TERMS}
+    *budgets, last = (f"{budget:,.0f}" for budget in protocol.budgets.primary)
+    assert f"the budgets {', '.join(budgets)} and {last}:" in meanings[primary_text(protocol.budgets.primary)]
+    assert f"within {protocol.comparison.margin * 100:g} % of" in meanings["equivalent"]
 
 
 def test_every_value_has_a_case():

@@ -9,10 +9,9 @@ import pytest
 
 from benchmark.execution.run_result import run_method
 from benchmark.plan.experiment import load_experiment
-from benchmark.records import recovery
-from benchmark.records.processes import process_is_alive, started
-from benchmark.records.recovery import mark_strays
-from benchmark.records.store import Store
+from benchmark.records import store as store_module
+from benchmark.records.provenance import process_is_alive, started
+from benchmark.records.store import Store, mark_strays
 from data_pipelines import simulate
 from data_pipelines.stream_spec import DatasetSpec
 from tests.benchmark.tiny_sweeps import write_tiny
@@ -62,7 +61,7 @@ def test_a_duplicate_run_after_a_lost_response_is_marked_killed(tmp_path: Path, 
     store.end_sweep(first, "FINISHED", {})
     mark_strays(store, experiment.info)
     assert store.client.get_run(second).info.status == "RUNNING"  # a file does not lose answers
-    monkeypatch.setattr(recovery, "sqlite_file", lambda uri: None)
+    monkeypatch.setattr(store_module, "sqlite_file", lambda uri: None)
     mark_strays(store, experiment.info)
     assert store.client.get_run(second).info.status == "KILLED"
     assert store.client.get_run(first).info.status == "FINISHED"

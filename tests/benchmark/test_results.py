@@ -250,3 +250,13 @@ def test_public_functions_are_found_although_packages_have_their_names():
     code = "import benchmark.results.stored, benchmark.recommend.compare; from benchmark import recommend, results; "
     code += "assert callable(recommend) and callable(results)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_results_are_exported_as_the_suffix_of_the_file_says(tmp_path: Path):
+    made = results_of([run_record(seed=seed, normalised_reward=2.0, communication=10.0) for seed in range(3)])
+    made.export(tmp_path / "runs.csv")
+    made.export(tmp_path / "settings.parquet", per="setting")
+    assert pd.read_csv(tmp_path / "runs.csv")["seed"].tolist() == [0, 1, 2]
+    assert pd.read_parquet(tmp_path / "settings.parquet")["mean"].tolist() == [2.0]
+    with pytest.raises(ValueError, match=r"path must end in .csv, .json or .parquet"):
+        made.export(tmp_path / "runs.xlsx")

@@ -18,6 +18,7 @@ from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.runs import with_all_parameters
 from benchmark.records.record import StreamRecord
 from benchmark.records.store import ARTIFACTS, FILES, Store
+from benchmark.records.sweep_plan import FILE, SweepPlan
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PREPARED, SOURCE
 from benchmark.statistics.budgets import full_transfer
 from data_pipelines.data_set import Contents, data_set_names, find_data_set
@@ -110,9 +111,11 @@ class HandMade:
             self.experiments[name] = create(name, location) if experiment is None else experiment.experiment_id
         return self.experiments[name]
 
-    def sweep(self, experiment: str, profile: str) -> None:
+    def sweep(self, experiment: str, profile: str, plan: SweepPlan | None = None) -> None:
         tags = {KIND: "sweep", "fedbandit.profile": profile}
         run = self.store.client.create_run(self.experiment(experiment), tags=tags)
+        if plan is not None:
+            self.store.client.log_text(run.info.run_id, plan.to_json(), FILE)
         self.store.client.set_terminated(run.info.run_id)
 
     def run(

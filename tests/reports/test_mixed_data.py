@@ -11,10 +11,11 @@ import pytest
 from benchmark.__main__ import main
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.plan import RunOptions, make_plan
+from benchmark.plan.plan import Plan, RunOptions, make_plan
 from benchmark.plan.runs import Run, unfinished
 from benchmark.records.reader import finished_runs
 from benchmark.records.store import FILES
+from benchmark.records.sweep_plan import plan_of
 from data_pipelines.prepare.imported import ImportRequest, import_data_set
 from data_pipelines.prepare.prepared import data_folder
 from reports.build import build
@@ -54,10 +55,11 @@ def run_on(store: HandMade, experiment: str, manifest: Mapping[str, Any], reward
             )
 
 
-def record(store: HandMade, runs: list[Run], ended: float = 1.0) -> None:
+def record(store: HandMade, runs: list[Run], ended: float = 1.0, plan: Plan | None = None) -> None:
     """Record planned runs as a sweep does, with arbitrary numbers."""
     experiment = load_experiment(runs[0].experiment)
-    parent = store.store.begin_sweep(experiment.info, "quick", len(runs))
+    planned = plan_of(plan, experiment.name) if plan else None
+    parent = store.store.begin_sweep(experiment.info, "quick", len(runs), planned)
     sizes = {"steps": "214", "clients": "5", "arms": "25", "dimension": "3"}
     files = dict.fromkeys(FILES, b"x")
     outcome = RunResult(0, ended, "host", {"normalised_reward": 1.0, "communication": 1.0}, {}, files, sizes)
@@ -164,9 +166,10 @@ def test_a_run_records_its_data_version_so_reports_do_not_need_the_data(
 def test_missing_variants_are_counted_as_a_dry_run_counts_them(fresh: HandMade):
     for name in ("delicious", "lastfm"):
         write_data(data_folder(), name)
-    planned = make_plan([load_experiment("study_scaling")], RunOptions()).runs
+    plan = make_plan([load_experiment("study_scaling")], RunOptions())
+    planned = plan.runs
     on_delicious = [run for run in planned if run.stream.name == "delicious"]
-    record(fresh, [run for run in on_delicious if run.stream.settings()["scaling"] != "unit"])
+    record(fresh, [run for run in on_delicious if run.stream.settings()["scaling"] != "unit"], plan=plan)
     finished = finished_runs(fresh.store, ["study_scaling"])
     results = read_results(fresh.uri)
     frame = missing.tables(results, make_context(results, experiments=["study_scaling"]))[0].frame
@@ -179,11 +182,11 @@ def test_missing_variants_are_counted_as_a_dry_run_counts_them(fresh: HandMade):
 
 def test_missing_values_of_a_parameter_are_counted_too(fresh: HandMade):
     write_data(data_folder(), "delicious")
-    planned = make_plan([load_experiment("study_ties")], RunOptions(datasets=("delicious",))).runs
-    record(fresh, [run for run in planned if not run.parameters["first_maximum"]])
+    plan = make_plan([load_experiment("study_ties")], RunOptions(datasets=("delicious",)))
+    record(fresh, [run for run in plan.runs if not run.parameters["first_maximum"]], plan=plan)
     results = read_results(fresh.uri)
     frame = missing.tables(results, make_context(results, experiments=["study_ties"]))[0].frame
-    assert frame.loc[0, ["planned", "finished"]].tolist() == [48, 12]
+    assert frame.loc[0, ["planned", "finished"]].tolist() == [24, 12]  # only Delicious was planned
     assert "Delicious with first_maximum=True, positive=first, scaling=unit: all 3 runs" in frame.loc[0, "missing"]
 
 

@@ -5,6 +5,8 @@ import math
 import pytest
 
 from benchmark.plan.experiment import load_experiment
+from benchmark.plan.plan import make_plan
+from benchmark.records.sweep_plan import plan_of
 from data_pipelines.prepare.prepared import manifest_bytes, read_manifest, sealed
 from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
@@ -111,9 +113,13 @@ def test_runs_on_choosing_seeds_are_left_out_and_counted(fresh: HandMade):
 
 
 def test_missing_runs_are_listed(fresh: HandMade):
-    fresh.sweep("fig_c", "quick")
-    for seed, global_dim in [(0, 4), (1, 4), *((0, each) for each in (8, 12, 16, 20, 24))]:
-        fresh.run("fig_c", "async-linucb", 5, seed, dataset=f"simulated-heterogeneous-{global_dim}", regret=1.0)
+    plan = make_plan([load_experiment("fig_c")])
+    fresh.sweep("fig_c", "quick", plan_of(plan, "fig_c"))
+    for planned in plan.runs:
+        name = planned.stream.name
+        is_done = planned.seed == 0 or name == "simulated-heterogeneous-4"
+        if planned.setting == "async-linucb γ=5" and is_done:
+            fresh.run("fig_c", "async-linucb", 5, planned.seed, dataset=name, key=planned.key, regret=1.0)
     fresh.run("mine", "async-linucb", 5, 0, regret=1.0)
     fresh.run("mine", "async-linucb", 6, 0, status="FAILED")
     results = read_results(fresh.uri)
@@ -128,15 +134,16 @@ def test_missing_runs_are_listed(fresh: HandMade):
 
 
 def test_nothing_is_missing_in_a_complete_profile(fresh: HandMade):
-    fresh.sweep("fig_f", "quick")
-    experiment = load_experiment("fig_f")
-    for entry in experiment.algorithms:
-        for threshold in experiment.profile("quick").thresholds(entry.front):
-            fresh.run("fig_f", entry.name, threshold, 0, dataset="movielens", source="stand-in", regret=1.0)
+    plan = make_plan([load_experiment("fig_a")])
+    fresh.sweep("fig_a", "quick", plan_of(plan, "fig_a"))
+    for planned in plan.runs:
+        front = float(planned.threshold) if planned.threshold else None
+        fresh.run("fig_a", planned.info.name, front, planned.seed, key=planned.key, regret=1.0)
     results = read_results(fresh.uri)
-    context = make_context(results, fresh.folder, ["fig_f"])
+    context = make_context(results, fresh.folder, ["fig_a"])
     frame = missing.tables(results, context)[0].frame
-    assert frame[["planned", "finished", "missing"]].to_numpy().tolist() == [[16, 16, "nothing"]]
+    count = len(plan.runs)
+    assert frame[["planned", "finished", "missing"]].to_numpy().tolist() == [[count, count, "nothing"]]
 
 
 def test_no_interval_of_communication_reaches_below_zero():

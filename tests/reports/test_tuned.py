@@ -12,6 +12,7 @@ from benchmark.charts.with_matplotlib import to_matplotlib
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import find_experiments
 from benchmark.records.record import RunRecord
+from benchmark.records.sweep_plan import PlannedSetting, SweepPlan
 from benchmark.results.frames import run_frame
 from reports.figures import claims as claims_figure
 from reports.figures import fronts, over_time
@@ -212,12 +213,13 @@ def test_tuned_runs_are_in_no_other_table_or_figure(stored: Results):
         assert not [figure.name for figure in maker.figures(stored, context) if "tuned" in figure.name]
 
 
-def test_missing_runs_of_both_kinds_of_seeds_are_counted(stored: Results):
-    sweeps = stored.sweeps.iloc[:0]
-    sweeps.loc[0] = [tuned_experiment(), "paper", "FINISHED"]
-    results = replace(stored, sweeps=sweeps)
+def test_missing_runs_of_both_kinds_of_seeds_are_counted(fresh: HandMade, stored: Results):
+    setting, keys = PlannedSetting("lastfm", "async-linucb", "5", "gamma", ()), [*stored.tuning["key"], "missing"]
+    plan = SweepPlan({(setting, seed): key for seed, key in enumerate(keys)}, {})
+    fresh.sweep(tuned_experiment(), "paper", plan)
+    results = read_results(fresh.uri)
     table = missing.tables(results, make_context(results))[0].frame.set_index("experiment")
-    assert table.loc[tuned_experiment(), ["planned", "finished"]].tolist() == [3600, len(stored.tuning)]
+    assert table.loc[tuned_experiment(), ["planned", "finished"]].tolist() == [len(keys), len(stored.tuning)]
 
 
 def test_the_records_rebuild_the_tuned_claims_without_the_store(stored: Results, tmp_path: Path):

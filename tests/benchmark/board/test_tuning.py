@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 import benchmark.commands.new
-from algorithms.method import TUNED, Method, MethodInfo
+from algorithms.method import TUNED, Front, Method, MethodInfo
 from benchmark.board.board import Board, plan_board
 from benchmark.board.entries import make_entry
 from benchmark.commands.board import board_lines, tuning_lines
@@ -50,6 +50,12 @@ class OtherMeaning(Alike):
     tuning: ClassVar[str] = "a word"
 
 
+@dataclass
+class LongFront(Plain):
+    gamma: float
+    front: ClassVar[Front] = Front("gamma", "γ", tuple(float(30 - number) for number in range(23)))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Derived(Method):
     name: ClassVar[str] = "derived"
@@ -84,6 +90,12 @@ def test_a_declaration_replaces_the_usual_tuning_even_if_it_is_empty():
     assert MethodInfo.of(Derived).tuned == ("ridge",)
     assert MethodInfo.of(OnlyAlpha).tuned == ("alpha",)
     assert MethodInfo.of(Alike).tuned == TUNED
+
+
+def test_of_a_longer_front_as_many_values_as_the_protocol_has_are_used_and_the_row_says_so():
+    made = make_entry(parse_filter(f"{__name__}:LongFront"), load_protocol(), SQUARED_NORM)
+    assert made.grids == {"gamma": tuple(float(30 - 2 * number) for number in range(12))}
+    assert "12 of 23 configurations" in made.notes
 
 
 def test_a_class_with_fewer_configurations_says_so_in_its_row_and_before_the_board_is_played():
