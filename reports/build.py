@@ -217,9 +217,8 @@ class Builder:
         if is_logged and all(self.folder.is_current(part, self.inputs) for part in parts):
             self.context.absent[:] = self.folder.absent
             return self._report(is_unchanged=True)
-        figures = self._figures() if only != "tables" else []
-        outdated = [figure for figure in figures if not self._saved(figure)]
-        with Drawing(outdated, self.folder.path / "figures") as drawing:
+        with Drawing(self.folder.path / "figures") as drawing:
+            figures = self._figures(drawing) if only != "tables" else []
             tables = self._tables() if only != "figures" else []
             if only != "tables":
                 self._draw(figures, drawing)
@@ -243,12 +242,15 @@ class Builder:
         self.folder.close_part("tables", self._inputs_if_complete(), files)
         return tables
 
-    def _figures(self) -> list[Figure]:
+    def _figures(self, drawing: Drawing) -> list[Figure]:
+        """Make the charts, kind by kind; those that have changed are drawn meanwhile."""
         figures: list[Figure] = []
-        for module in counted(makers("reports.figures"), "report: planning figures", "kinds"):
-            figures += make(module, "figures", self.results, self.context, self.failures)
         code = code_hash()
-        self.contents = {figure.name: digest([figure.content(), code]) for figure in figures}
+        for module in counted(makers("reports.figures"), "report: planning figures", "kinds"):
+            planned = make(module, "figures", self.results, self.context, self.failures)
+            self.contents |= {figure.name: digest([figure.content(), code]) for figure in planned}
+            drawing.start([figure for figure in planned if not self._saved(figure)])
+            figures += planned
         return figures
 
     def _saved(self, figure: Figure) -> list[str]:

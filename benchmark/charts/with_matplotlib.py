@@ -338,7 +338,8 @@ def _stroke(item: Series | Level) -> dict[str, Any]:
 
 def _mark(series: Series) -> dict[str, Any]:
     """Return matplotlib's settings of marks."""
-    look = {"color": series.colour, "marker": series.marker.replace(".", "o") or "none", "markersize": series.size}
+    size = series.size * (1.3 if series.marker == "*" else 1)  # a star has less area than the other marks
+    look = {"color": series.colour, "marker": series.marker.replace(".", "o") or "none", "markersize": size}
     if series.marker == "x":
         return look | {"markeredgewidth": 1.2}
     if series.is_hollow:
@@ -356,9 +357,9 @@ def _draw_series(axes: Any, panel: Panel, series: Series) -> None:
         if series.has_band:
             axes.fill_between(x, low, high, color=series.colour, alpha=_band_opacity(series), linewidth=0)
         elif np.isfinite(low).any():
-            axes.vlines(x, low, high, color=series.colour, linewidth=0.9, alpha=0.6, zorder=2.5)
+            axes.vlines(x, low, high, color=series.colour, linewidth=1.1, alpha=0.8, zorder=2.5)
     if series.x_interval is not None and np.isfinite(series.x_interval[0]).any():
-        axes.hlines(y, *series.x_interval, color=series.colour, linewidth=0.9, alpha=0.6, zorder=2.5)
+        axes.hlines(y, *series.x_interval, color=series.colour, linewidth=1.1, alpha=0.8, zorder=2.5)
     if series.marker:
         opacity = 1.0 if series.line else series.opacity
         order = 4 if series.hover else 3

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from multiprocessing import get_context
@@ -91,14 +91,22 @@ def make_figure(
 class Drawing:
     """Draws figures in other processes, one per processor, while the caller does something else."""
 
-    def __init__(self, figures: Sequence[Figure], folder: Path) -> None:
-        self.figures, self._folder = figures, folder
-        jobs = min(os.cpu_count() or 1, len(figures) // MIN_PER_PROCESS)
+    def __init__(self, folder: Path) -> None:
+        self.figures: list[Figure] = []
+        self._folder = folder
         self._pool: ProcessPoolExecutor | None = None
-        if jobs > 1:
-            self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), ignore_interrupt)
-            charts = {figure.name: figure.chart for figure in figures}
-            self._drawn = {name: self._pool.submit(save_picture, chart, folder) for name, chart in charts.items()}
+        self._drawn: dict[str, Future[object]] = {}
+
+    def start(self, figures: Sequence[Figure]) -> None:
+        """Begin to draw further figures; few of them are drawn by `saved`, without other processes."""
+        self.figures += figures
+        processes = os.cpu_count() or 1
+        if self._pool is None and processes > 1 and len(self.figures) >= 2 * MIN_PER_PROCESS:
+            self._pool = ProcessPoolExecutor(processes, get_context("spawn"), ignore_interrupt)
+        if self._pool is not None:
+            for figure in self.figures:
+                if figure.name not in self._drawn:
+                    self._drawn[figure.name] = self._pool.submit(save_picture, figure.chart, self._folder)
 
     def __enter__(self) -> "Drawing":
         return self

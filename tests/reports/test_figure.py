@@ -62,9 +62,11 @@ def simple(name: str) -> Figure:
 
 def test_many_figures_are_drawn_in_other_processes_with_the_same_result(tmp_path: Path):
     figures = [simple(f"number_{number}") for number in range(8)]
-    with Drawing(figures, tmp_path / "many") as drawing:
+    with Drawing(tmp_path / "many") as drawing:
+        drawing.start(figures)
         many = {path.name: path.read_bytes() for figure in figures for path in drawing.saved(figure)}
-    with Drawing(figures[:1], tmp_path / "few") as drawing:
+    with Drawing(tmp_path / "few") as drawing:
+        drawing.start(figures[:1])
         few = {path.name: path.read_bytes() for path in drawing.saved(figures[0])}
     assert len(many) == 8 * 3
     assert few == {name: many[name] for name in few}
@@ -74,7 +76,8 @@ def test_a_figure_that_cannot_be_drawn_does_not_stop_the_others(tmp_path: Path):
     uneven = Series((1, 2), (3,), "#0072b2", marker="o")
     bad = replace(simple("bad"), panels=(replace(PANELS[0], items=(uneven,)),))
     figures = [bad, *(simple(f"number_{number}") for number in range(7))]
-    with Drawing(figures, tmp_path) as drawing:
+    with Drawing(tmp_path) as drawing:
+        drawing.start(figures)
         with pytest.raises(ValueError, match="must have same first dimension"):
             drawing.saved(bad)
         assert all(drawing.saved(figure) for figure in figures[1:])
