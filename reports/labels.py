@@ -1,24 +1,21 @@
 """Names, texts and colours shared by all tables, figures and the page."""
 
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from algorithms.method import MethodInfo
+from algorithms.registry import known_method
+from benchmark.records.record import RunRecord
 from benchmark.records.record import dataset_label as dataset_label
-from benchmark.results import frames
+from benchmark.results.frames import front_text
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
 from benchmark.styles import Style, distinct_styles
-from reports.read.methods import method
 
 VARIANT_COLOURS = ("#882255", "#999933", "#aa4499", "#117733", "#cc6677", "#ddcc77", "#332288", "#44aa99")
 """For further variants of an algorithm: Paul Tol's muted colours, which colour-blind readers can distinguish."""
-
-
-def algorithm_label(name: str) -> str:
-    """Return the label that a method declares; for a user's own class without one, its name and module."""
-    return method(name).label
 
 
 def variant_text(variant: str) -> str:
@@ -31,33 +28,52 @@ def variant_text(variant: str) -> str:
     return ", ".join(words)
 
 
-def reference_label(algorithm: str, variant: str) -> str:
-    """Return the name of a reference; of settings that are true or false, those that are true, in words."""
-    text = variant_text(", ".join(setting for setting in variant.split(", ") if not setting.endswith("=False")))
-    return algorithm_label(algorithm) + (f" ({text})" if text else "")
+@dataclass(frozen=True)
+class Methods:
+    """The methods of the runs that a report is about: built-in ones by their info, any other as its runs record it.
 
-
-def front_text(algorithm: str, value: float) -> str:
-    """Return a value on the front of a method with its symbol, such as γ=5; empty if there is none."""
-    return frames.front_text(method(algorithm).symbol, value)
-
-
-def styles_of(algorithms: Iterable[str]) -> dict[str, Style]:
-    """Return the styles of the methods of one figure; no two are equal."""
-    return distinct_styles((name, method(name).style) for name in algorithms)
-
-
-def curve_styles(algorithms: Sequence[str]) -> list[Style]:
-    """Return the styles of the curves of a picture, given the algorithm of each.
-
-    The first curve of an algorithm has its colour; its further variants have other colours.
+    So a report is the same wherever it is made: no class of a user or of another package is imported for it.
     """
-    further = itertools.cycle(VARIANT_COLOURS)
-    styles = styles_of(algorithms)
-    return [
-        replace(styles[name], colour=next(further)) if name in algorithms[:number] else styles[name]
-        for number, name in enumerate(algorithms)
-    ]
+
+    recorded: Mapping[str, MethodInfo] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, records: Iterable[RunRecord]) -> "Methods":
+        """Return what runs record about their methods; the latest run of a method counts."""
+        return cls({record.method.name: record.method.info for record in records})
+
+    def info(self, name: str) -> MethodInfo:
+        """Return what is known about a method."""
+        return known_method(name, self.recorded.get(name))
+
+    def label(self, name: str) -> str:
+        """Return the label that a method declares; for a user's own class without one, its name and module."""
+        return self.info(name).label
+
+    def reference_label(self, name: str, variant: str) -> str:
+        """Return the name of a reference; of settings that are true or false, those that are true, in words."""
+        text = variant_text(", ".join(setting for setting in variant.split(", ") if not setting.endswith("=False")))
+        return self.label(name) + (f" ({text})" if text else "")
+
+    def front_text(self, name: str, value: float) -> str:
+        """Return a value on the front of a method with its symbol, such as γ=5; empty if there is none."""
+        return front_text(self.info(name).symbol, value)
+
+    def styles_of(self, names: Iterable[str]) -> dict[str, Style]:
+        """Return the styles of the methods of one figure; no two are equal."""
+        return distinct_styles((name, self.info(name).style) for name in names)
+
+    def curve_styles(self, names: Sequence[str]) -> list[Style]:
+        """Return the styles of the curves of a picture, given the method of each.
+
+        The first curve of a method has its colour; its further variants have other colours.
+        """
+        further = itertools.cycle(VARIANT_COLOURS)
+        styles = self.styles_of(names)
+        return [
+            replace(styles[name], colour=next(further)) if name in names[:number] else styles[name]
+            for number, name in enumerate(names)
+        ]
 
 
 def seeds_text(seeds: Iterable[int]) -> str:

@@ -21,7 +21,7 @@ from benchmark.statistics.verdicts import (
 from data_pipelines.data_label import DataLabel
 from reports.analysis.directions import ABOUT_DATA, Evidence, check_direction, used_settings
 from reports.analysis.users import group_totals
-from reports.labels import algorithm_label, dataset_label, front_text
+from reports.labels import Methods, dataset_label
 from reports.paper import PAPER, paper, stream_of, variant_labels
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of
@@ -143,20 +143,20 @@ def _tuned_directions(results: Results, context: Context) -> list[Judged]:
     """Test the directions about real data with a tuned α, then judge them together; none if it has not been tuned."""
     if results.tuning.empty or tuned_experiment() not in context.experiments:
         return []
-    settings = tuned_settings(results.tuning)
+    settings, methods = tuned_settings(results.tuning), results.methods
     rows: list[Tested] = []
     for claim in paper()["directions"]:
         if claim["test"] in ABOUT_DATA or stream_of(claim.get("dataset", "")) not in datasets_of(tuned_experiment()):
             continue
         for variant, stream in _variants(claim):
-            used = _used(claim, [setting for setting in settings if setting.stream == stream])
+            used = _used(claim, [setting for setting in settings if setting.stream == stream], methods)
             missing = next((setting for setting in used if setting.missing), None)
             runs = pd.concat([results.tuning[:0], *(setting.runs for setting in used if setting.runs is not None)])
             found = check_direction(claim, runs, results, context)
             if missing is not None:
-                where = f"{algorithm_label(missing.algorithm)} at {front_text(missing.algorithm, missing.threshold)}"
+                where = _at(missing.algorithm, missing.threshold, methods)
                 found = Evidence(why_not=f"{where}: {missing.missing}")
-            texts = (f"{each.alpha_text} at {front_text(each.algorithm, each.threshold)}" for each in used)
+            texts = (f"{each.alpha_text} at {methods.front_text(each.algorithm, each.threshold)}" for each in used)
             found = replace(found, method=f"{found.method}; α: {', '.join(texts)}") if found.values else found
             row = Judged(
                 TUNED, claim["experiment"], claim["place"], claim["says"], variant, dataset_label(stream or "")
@@ -166,11 +166,15 @@ def _tuned_directions(results: Results, context: Context) -> list[Judged]:
     return _judged_together(rows)
 
 
-def _used(claim: Mapping[str, Any], settings: Sequence[TunedSetting]) -> list[TunedSetting]:
+def _used(claim: Mapping[str, Any], settings: Sequence[TunedSetting], methods: Methods) -> list[TunedSetting]:
     """Return the settings that a claim compares."""
     pairs = [(setting.algorithm, setting.threshold, "") for setting in settings]
-    numbers = used_settings(claim, pd.DataFrame(pairs, columns=["algorithm", "threshold", "variant"])).index
-    return [settings[number] for number in numbers]
+    frame = pd.DataFrame(pairs, columns=["algorithm", "threshold", "variant"])
+    return [settings[number] for number in used_settings(claim, frame, methods).index]
+
+
+def _at(algorithm: str, threshold: float, methods: Methods) -> str:
+    return f"{methods.label(algorithm)} at {methods.front_text(algorithm, threshold)}"
 
 
 def _judged_together(rows: Sequence[Tested]) -> list[Judged]:
@@ -204,7 +208,7 @@ def _direction(claim: Mapping[str, Any], row: Judged, evidence: Evidence, test: 
 def _numbers(results: Results, context: Context) -> Iterator[Judged]:
     for claim in paper()["numbers"]:
         stream = stream_of(claim["dataset"])
-        setting = f"{algorithm_label(claim['algorithm'])} at {front_text(claim['algorithm'], claim['threshold'])}"
+        setting = _at(claim["algorithm"], claim["threshold"], results.methods)
         text = f"{metric(claim['metric']).short_name} of {setting}"
         data = dataset_label(stream or claim["dataset"])
         row = Judged(NUMBER, claim["experiment"], claim["place"], text, PAPER, data, paper=claim["value"])

@@ -15,9 +15,8 @@ from benchmark.statistics.intervals import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict
 from data_pipelines.prepare.prepared import Prepared
 from reports.analysis.users import ASSIGNMENTS, by_chance_of, distances, item_features, mean_features, totals_of
-from reports.labels import algorithm_label, front_text
+from reports.labels import Methods
 from reports.read.context import Context
-from reports.read.methods import method
 from reports.read.results import Results
 from reports.write.table import cell_text, interval_text
 
@@ -162,17 +161,21 @@ def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, co
     words = {"threshold": "the threshold", "global_dim": "d_g"}[along]
     method = f"Kendall's τ of {declared_metric(metric).short_name} with {words}, {int(points.max())} settings"
     found = evidence(values, direction["sign"], "τ = ", method, bound=1)
-    return replace(found, ours=f"{found.ours}; {_end_points(direction, chosen)}") if found.values else found
+    return (
+        replace(found, ours=f"{found.ours}; {_end_points(direction, chosen, results.methods)}")
+        if found.values
+        else found
+    )
 
 
-def _end_points(direction: Mapping[str, Any], runs: pd.DataFrame) -> str:
+def _end_points(direction: Mapping[str, Any], runs: pd.DataFrame, methods: Methods) -> str:
     """Return the difference of a metric between the lowest and the highest threshold (or d_g), in words."""
     along, metric = direction["along"], direction["metric"]
     ends = runs[along].min(), runs[along].max()
     first, last = (runs[runs[along] == end].set_index("seed")[metric] for end in ends)
     differences = (last - first).dropna()
     first_text, last_text = (
-        front_text(direction["algorithm"], end) if along == "threshold" else f"d_g={end:g}" for end in ends
+        methods.front_text(direction["algorithm"], end) if along == "threshold" else f"d_g={end:g}" for end in ends
     )
     return f"from {first_text} to {last_text} {interval_text(*mean_interval(differences))}"
 
@@ -210,7 +213,7 @@ def equal_regret(direction: Mapping[str, Any], runs: pd.DataFrame, results: Resu
         return Evidence(
             why_not="one of the two methods does not reach this regret, or reaches it without communication"
         )
-    names = f"C_T of {algorithm_label(less)} over C_T of {algorithm_label(more)}"
+    names = f"C_T of {results.methods.label(less)} over C_T of {results.methods.label(more)}"
     found = evidence(
         (-level.log_ratios).tolist(), 1, "", f"{names}, interpolated between undominated settings; geometric mean"
     )
@@ -234,18 +237,19 @@ def _fronts(runs: pd.DataFrame) -> dict[int, Front]:
 
 def contrast(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
     """Normalised reward of one setting minus that of another, for each common seed."""
-    sides = [_setting(runs, direction[side]) for side in ("better", "worse")]
+    methods = results.methods
+    sides = [_setting(runs, direction[side], methods) for side in ("better", "worse")]
     for name, side in zip(("better", "worse"), sides, strict=True):
         if side.empty:
             algorithm, threshold = direction[name]["algorithm"], direction[name]["threshold"]
-            return Evidence(why_not=f"no run of {algorithm_label(algorithm)} at {threshold}")
+            return Evidence(why_not=f"no run of {methods.label(algorithm)} at {threshold}")
     better, worse = (side.set_index("seed")["normalised_reward"] for side in sides)
     common = sorted(set(better.index) & set(worse.index))
     if not common:
         return Evidence(why_not="the two settings have no seed in common")
     differences = [float(better[seed] - worse[seed]) for seed in common]
     settings = [(str(side["algorithm"].iloc[0]), float(side["threshold"].iloc[0])) for side in sides]
-    names = [f"{algorithm_label(name)} at {front_text(name, threshold)}" for name, threshold in settings]
+    names = [f"{methods.label(name)} at {methods.front_text(name, threshold)}" for name, threshold in settings]
     means = f"{cell_text(float(better[common].mean()))} and {cell_text(float(worse[common].mean()))}"
     return evidence(differences, 1, f"{means}: difference ", f"normalised reward of {names[0]} minus {names[1]}")
 
@@ -265,13 +269,13 @@ TESTS: dict[str, Callable[[Mapping[str, Any], pd.DataFrame, Results, Context], E
 }
 
 
-def used_settings(direction: Mapping[str, Any], settings: pd.DataFrame) -> pd.DataFrame:
+def used_settings(direction: Mapping[str, Any], settings: pd.DataFrame, methods: Methods) -> pd.DataFrame:
     """Return those rows of a table of settings whose runs a direction compares; for tests on real data."""
     match direction["test"]:
         case "trend":
             return _along(direction, settings)
         case "contrast":
-            return pd.concat([_setting(settings, direction[side]) for side in ("better", "worse")])
+            return pd.concat([_setting(settings, direction[side], methods) for side in ("better", "worse")])
         case "group_losses":
             is_used = settings["threshold"].isin([float(direction[end]) for end in ("from", "to")])
             used: pd.DataFrame = settings[is_used & (settings["algorithm"] == direction["algorithm"])]
@@ -279,10 +283,10 @@ def used_settings(direction: Mapping[str, Any], settings: pd.DataFrame) -> pd.Da
     raise ValueError(f"the runs of {direction['test']} are not known")
 
 
-def _setting(runs: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:
+def _setting(runs: pd.DataFrame, setting: Mapping[str, Any], methods: Methods) -> pd.DataFrame:
     runs = _of_method(setting, runs)
     if setting["threshold"] == FREQUENT:
-        candidates = runs[runs["threshold"] > min(method(setting["algorithm"]).ends)]
+        candidates = runs[runs["threshold"] > min(methods.info(setting["algorithm"]).ends)]
         lowest: pd.DataFrame = candidates[candidates["threshold"] == candidates["threshold"].min()]
         return lowest
     exact: pd.DataFrame = runs[runs["threshold"] == float(setting["threshold"])]

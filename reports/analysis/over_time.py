@@ -9,8 +9,7 @@ import pandas as pd
 from benchmark.metrics import Metric
 from benchmark.results.frames import threshold_text
 from benchmark.statistics.intervals import t_quantile
-from reports.labels import algorithm_label, front_text, variant_text
-from reports.read.methods import method
+from reports.labels import Methods, variant_text
 from reports.read.results import Results
 
 NORMALISED_CURVE = "normalised_curve"
@@ -58,10 +57,10 @@ def chosen_series(results: Results, runs: pd.DataFrame, metric: Metric, by: str)
     everything = [
         selected
         for number, ((algorithm, _), part) in enumerate(runs.groupby(["algorithm", "family"]))
-        for selected in _of_family(str(algorithm), number, part, metric, by)
+        for selected in _of_family(str(algorithm), number, part, metric, by, results.methods)
     ]
     selection = everything if len(everything) <= MAX_SERIES else [each for each in everything if each.role == "best"]
-    in_order = sorted(selection, key=lambda each: method(each.algorithm).role != "contender")
+    in_order = sorted(selection, key=lambda each: results.methods.info(each.algorithm).role != "contender")
     selection = in_order[:MAX_SERIES] if len(selection) > MAX_SERIES else selection
     if not selection:
         return [], 0
@@ -71,23 +70,25 @@ def chosen_series(results: Results, runs: pd.DataFrame, metric: Metric, by: str)
     return [series for series in all_series if len(series.curves)], left_out
 
 
-def _of_family(algorithm: str, number: int, runs: pd.DataFrame, metric: Metric, by: str) -> list[Selected]:
+def _of_family(
+    algorithm: str, number: int, runs: pd.DataFrame, metric: Metric, by: str, methods: Methods
+) -> list[Selected]:
     variant = str(runs["variant"].iloc[0])
     means = runs.groupby(by)[metric.name].mean()
     if means.empty:
-        return [Selected(algorithm, _label(algorithm, variant, np.nan, by), "best", number, runs)]
+        return [Selected(algorithm, _label(algorithm, variant, np.nan, by, methods), "best", number, runs)]
     best = float(str((metric.sign * means).idxmax()))
     roles = {float(means.index.min()): "least", float(means.index.max()): "largest", best: "best"}
     return [
-        Selected(algorithm, _label(algorithm, variant, value, by), role, number, runs[runs[by] == value])
+        Selected(algorithm, _label(algorithm, variant, value, by, methods), role, number, runs[runs[by] == value])
         for value, role in sorted(roles.items(), key=lambda item: item[1], reverse=True)
     ]
 
 
-def _label(algorithm: str, variant: str, value: float, by: str) -> str:
-    at = f"d_g={threshold_text(value)}" if by == "global_dim" else front_text(algorithm, value)
+def _label(algorithm: str, variant: str, value: float, by: str, methods: Methods) -> str:
+    at = f"d_g={threshold_text(value)}" if by == "global_dim" else methods.front_text(algorithm, value)
     at = "" if np.isnan(value) else f" {at}"
-    return algorithm_label(algorithm) + at + (f" ({variant_text(variant)})" if variant else "")
+    return methods.label(algorithm) + at + (f" ({variant_text(variant)})" if variant else "")
 
 
 def _series(selected: Selected, curves: pd.DataFrame) -> Series:

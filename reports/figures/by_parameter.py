@@ -22,18 +22,9 @@ from benchmark.metrics import metric
 from benchmark.results.frames import over_seeds, threshold_text
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from reports.figures.fronts import STATED, front_figure, stated_points
-from reports.labels import (
-    algorithm_label,
-    curve_styles,
-    dataset_label,
-    front_text,
-    seeds_line,
-    seeds_note,
-    seeds_sentence,
-)
+from reports.labels import Methods, dataset_label, seeds_line, seeds_note, seeds_sentence
 from reports.paper import paper
 from reports.read.context import Context
-from reports.read.methods import method
 from reports.read.results import Results
 from reports.subjects import FIGURES
 from reports.write.figure import Figure, make_figure
@@ -49,19 +40,19 @@ def figures(results: Results, context: Context) -> list[Figure]:
 
     The latter have a second one, with communication against regret.
     """
-    all_figures = []
+    all_figures, methods = [], results.methods
     for experiment in paper()["by_threshold"]["experiments"]:
         runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["variant"] == "")]
         for name, part in runs[runs["threshold"].notna()].groupby("algorithm"):
-            title = f"{results.about(experiment).title}: {algorithm_label(str(name))}"
+            title = f"{results.about(experiment).title}: {methods.label(str(name))}"
             rows = over_seeds(part, BY_THRESHOLD)
-            all_figures.append(_by_threshold(experiment, title, str(name), rows, context.labels(part)))
+            all_figures.append(_by_threshold(experiment, title, str(name), rows, context.labels(part), methods))
     rows = over_seeds(results.runs, BY_GLOBAL_DIM)
     for experiment, part in rows[rows["global_dim"].notna()].groupby("experiment"):
         if part["global_dim"].nunique() > 1:
             ordered = part.sort_values(["algorithm", "variant", "global_dim"])
             title = results.about(str(experiment)).title
-            all_figures += _by_global_dim(str(experiment), title, ordered, context.labels(part))
+            all_figures += _by_global_dim(str(experiment), title, ordered, context.labels(part), methods)
     return all_figures
 
 
@@ -88,10 +79,12 @@ def mean_series(
     return series
 
 
-def _by_threshold(experiment: str, title: str, algorithm: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
-    symbol = method(algorithm).symbol
+def _by_threshold(
+    experiment: str, title: str, algorithm: str, rows: pd.DataFrame, labels: Sequence[str], methods: Methods
+) -> Figure:
+    symbol = methods.info(algorithm).symbol
     caption = (
-        f"Normalised reward and communication of {algorithm_label(algorithm)} against {symbol}. A dashed line with a "
+        f"Normalised reward and communication of {methods.label(algorithm)} against {symbol}. A dashed line with a "
         f"band is the mean without communication ({symbol}=∞) and its interval, in the colour of its data. Hollow "
         f"diamonds are numbers that the paper states. " + seeds_sentence(rows["seeds"])
     )
@@ -116,7 +109,7 @@ def _by_threshold(experiment: str, title: str, algorithm: str, rows: pd.DataFram
             if number == 0:
                 alone = [row for _, row in part[~is_finite].iterrows()]
                 others += [_alone(row, name, symbol, look["colour"], hover(row)) for row in alone]
-            others += _stated(rows, experiment, str(stream), number)
+            others += _stated(rows, experiment, str(stream), number, methods)
         items += others
         horizontal = Axis(f"threshold {symbol}", log_span(rows["threshold"], 0.05), is_log=True, note="log scale")
         note = seeds_note(rows["seeds"]) if number else ""
@@ -135,12 +128,12 @@ def _alone(row: "pd.Series[Any]", name: str, symbol: str, colour: str, hover: tu
     return Level(float(row[name]), colour, label, band=band, hover=hover)
 
 
-def _stated(rows: pd.DataFrame, experiment: str, stream: str, panel: int) -> list[Series]:
+def _stated(rows: pd.DataFrame, experiment: str, stream: str, panel: int, methods: Methods) -> list[Series]:
     """Return the numbers that the paper states, as hollow diamonds."""
     by_text = {f"={threshold_text(value)}": value for value in rows["threshold"]}
     points = [
         (by_text[end], (point.y, point.x)[panel], point.text)
-        for point in stated_points(experiment, stream, BY_THRESHOLD[0])
+        for point in stated_points(experiment, stream, BY_THRESHOLD[0], methods)
         if (end := "=" + point.text.rpartition("=")[2]) in by_text
     ]
     if not points:
@@ -150,22 +143,24 @@ def _stated(rows: pd.DataFrame, experiment: str, stream: str, panel: int) -> lis
     return [Series(x, y, INK, STATED, "D", size=8.4, is_hollow=True, hover=hover)]
 
 
-def _by_global_dim(experiment: str, title: str, rows: pd.DataFrame, labels: Sequence[str]) -> list[Figure]:
+def _by_global_dim(
+    experiment: str, title: str, rows: pd.DataFrame, labels: Sequence[str], methods: Methods
+) -> list[Figure]:
     caption = (
         "Cumulative regret and communication at the end of a run against d_g, the number of global features. "
         f"According to the paper, regret falls and communication rises with d_g. {seeds_sentence(rows['seeds'])}"
     )
     keys = ["algorithm", "family", "threshold"]
     parts: list[Any] = list(rows.groupby(keys, dropna=False, sort=False))
-    styles = curve_styles([str(name) for (name, _, _), _ in parts])
+    styles = methods.curve_styles([str(name) for (name, _, _), _ in parts])
     dims = sorted(rows["global_dim"].unique())
     panels = []
     for number, name in enumerate(BY_GLOBAL_DIM):
         items: list[Series] = []
         for ((algorithm, _, threshold), part), style in zip(parts, styles, strict=True):
-            at = f", {front_text(algorithm, threshold)}" if not np.isnan(threshold) else ""
+            at = f", {methods.front_text(algorithm, threshold)}" if not np.isnan(threshold) else ""
             variant = part["variant"].iloc[0]
-            label = algorithm_label(algorithm) + at + (f" ({variant})" if variant else "")
+            label = methods.label(algorithm) + at + (f" ({variant})" if variant else "")
 
             def hover(row: "pd.Series[Any]", name: str = name, label: str = label) -> tuple[str, ...]:
                 value = interval_text(row[name], row[f"{name}_low"], row[f"{name}_high"])
@@ -186,5 +181,5 @@ def _by_global_dim(experiment: str, title: str, rows: pd.DataFrame, labels: Sequ
     against = f"{title}, communication against regret"
     return [
         make_figure(experiment, title, caption, panels, data=rows, **common),
-        front_figure(f"{experiment}_front", against, rows, metric("regret"), by="global_dim", **common),
+        front_figure(f"{experiment}_front", against, rows, metric("regret"), methods, by="global_dim", **common),
     ]

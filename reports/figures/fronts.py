@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from algorithms.method import NO_COMMUNICATION
+from algorithms.method import NO_COMMUNICATION, MethodInfo
 from benchmark.charts.chart import (
     CONTRASTS,
     FAINT,
@@ -25,24 +25,13 @@ from benchmark.charts.chart import (
 )
 from benchmark.charts.with_matplotlib import INSET, omitted_labels
 from benchmark.metrics import Metric, metric, objective
-from benchmark.results.frames import over_seeds, threshold_text
+from benchmark.results.frames import front_text, over_seeds, threshold_text
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.styles import Style
-from reports.labels import (
-    algorithm_label,
-    curve_styles,
-    dataset_label,
-    front_text,
-    reference_label,
-    seeds_line,
-    seeds_note,
-    seeds_sentence,
-    variant_text,
-)
+from reports.labels import Methods, dataset_label, seeds_line, seeds_note, seeds_sentence, variant_text
 from reports.paper import paper, stream_of
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of, stream_in_name
-from reports.read.methods import method
 from reports.read.results import Results
 from reports.read.variants import split_into_curves, without_threshold
 from reports.subjects import FRONTS, STUDIES
@@ -81,14 +70,14 @@ class Stated:
 
 @dataclass(frozen=True)
 class Curve:
-    """The marks of one algorithm in order of threshold, or of communication if it has none.
+    """The marks of one method in order of threshold, or of communication if it has none.
 
     `marks` has the columns text, x, x_low, x_high, y, y_low, y_high, seeds, seed_list, threshold, and x_seeds, y_seeds
     with the values of each seed. There is no interval with fewer than three seeds. `meaning` is the symbol of the
     numbers next to the marks.
     """
 
-    algorithm: str
+    method: MethodInfo
     variant: str
     meaning: str
     marks: pd.DataFrame
@@ -96,8 +85,8 @@ class Curve:
 
     @property
     def label(self) -> str:
-        """The algorithm's name and variant."""
-        return algorithm_label(self.algorithm) + (f" ({variant_text(self.variant)})" if self.variant else "")
+        """The method's label and variant."""
+        return self.method.label + (f" ({variant_text(self.variant)})" if self.variant else "")
 
     @property
     def legend(self) -> str:
@@ -107,7 +96,7 @@ class Curve:
 
     def at_landmarks(self, *, is_silent: bool) -> NDArray[np.bool_]:
         """Return the mask of the landmark without communication, a red dot in the paper, or of all others, as γ=1."""
-        landmarks = method(self.algorithm).landmarks.items()
+        landmarks = self.method.landmarks.items()
         values = [value for value, name in landmarks if (name == NO_COMMUNICATION) == is_silent]
         return np.asarray(self.marks["threshold"].isin(values))
 
@@ -122,7 +111,7 @@ class Curve:
         texts: list[tuple[str, ...]] = []
         for _, row in self.marks.iterrows():
             text = str(row["text"]).removeprefix(f"{self.meaning}=")
-            setting = "no threshold" if text == algorithm_label(self.algorithm) else text
+            setting = "no threshold" if text == self.method.label else text
             value, spent = (mean_text(*(row[f"{axis}{end}"] for end in ("", "_low", "_high"))) for axis in "yx")
             setting = f"{self.meaning} = {text}" if self.meaning else setting
             seeds = seeds_line(row["seed_list"])
@@ -147,9 +136,10 @@ def figures(results: Results, context: Context) -> list[Figure]:
             title_of(results.about(experiment).title, str(stream), streams),
             part,
             goal,
+            results.methods,
             joined=without_threshold(runs),
-            references=references_on(results.runs, runs, part),
-            stated=stated_points(experiment, str(stream), goal.name),
+            references=references_on(results, runs, part),
+            stated=stated_points(experiment, str(stream), goal.name, results.methods),
             clients=float(runs["clients"].mean()) or math.nan,
             labels=context.labels(part),
             experiments=[experiment],
@@ -165,13 +155,13 @@ def has_own_table_only() -> frozenset[str]:
     return NOT_A_FRONT | {*paper()["ablations"]["experiments"]}
 
 
-def are_lines(rows: pd.DataFrame) -> NDArray[np.bool_]:
+def are_lines(rows: pd.DataFrame, methods: Methods) -> NDArray[np.bool_]:
     """Return for each row whether it is a reference or a baseline without a front: its level is a line."""
-    roles = [method(str(name)).role for name in rows["algorithm"]]
+    roles = [methods.info(str(name)).role for name in rows["algorithm"]]
     return np.asarray([role != "contender" for role in roles], dtype=bool) & rows["threshold"].isna().to_numpy()
 
 
-def references_on(all_runs: pd.DataFrame, runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+def references_on(results: Results, runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the references that other experiments ran on the same streams, as rows of `over_seeds`.
 
     The streams of a figure with several kinds of streams differ, so it has none.
@@ -179,9 +169,10 @@ def references_on(all_runs: pd.DataFrame, runs: pd.DataFrame, rows: pd.DataFrame
     streams = {*runs["fingerprint"]}
     if len(streams) > runs["seed"].nunique():
         return rows[:0]
+    all_runs, methods = results.runs, results.methods
     others = all_runs[all_runs["fingerprint"].isin(streams) & (all_runs["experiment"] != runs["experiment"].iloc[0])]
-    others = others[are_lines(others)].drop_duplicates(["algorithm", "configuration", "seed"])
-    families = rows.loc[are_lines(rows), "family"]
+    others = others[are_lines(others, methods)].drop_duplicates(["algorithm", "configuration", "seed"])
+    families = rows.loc[are_lines(rows, methods), "family"]
     further = others[~others["family"].isin(families)].assign(experiment=runs["experiment"].iloc[0])
     return over_seeds(further, [name for name in map(str, rows) if f"{name}_low" in rows])
 
@@ -195,7 +186,7 @@ def title_of(title: str, stream: str, streams: "pd.Series[str]") -> str:
     return f"{first}{colon}{label}" if label.startswith(subject) else f"{title}, {label}"
 
 
-def stated_points(experiment: str, stream: str, metric: str) -> list[Stated]:
+def stated_points(experiment: str, stream: str, metric: str, methods: Methods) -> list[Stated]:
     """Return the points that the paper states for a figure, on its own preparation of the data."""
     values: dict[tuple[str, float], dict[str, float]] = {}
     for number in paper()["numbers"]:
@@ -203,7 +194,7 @@ def stated_points(experiment: str, stream: str, metric: str) -> list[Stated]:
             setting = (str(number["algorithm"]), float(number["threshold"]))
             values.setdefault(setting, {})[number["metric"]] = float(number["value"])
     return [
-        Stated(each["communication"], each[metric], f"paper, {front_text(*setting)}")
+        Stated(each["communication"], each[metric], f"paper, {methods.front_text(*setting)}")
         for setting, each in values.items()
         if {"communication", metric} <= {*each}
     ]
@@ -214,6 +205,7 @@ def front_figure(
     title: str,
     rows: pd.DataFrame,
     shown: Metric,
+    methods: Methods,
     *,
     by: str = "threshold",
     joined: Collection[str] = (),
@@ -229,11 +221,11 @@ def front_figure(
     among the rows are lines, and the plot includes them, unless there is nothing else; `references` are further ones,
     which may be outside the plot. `more` are further fields of the figure.
     """
-    is_line = are_lines(rows) if by == "threshold" else np.zeros(len(rows), dtype=bool)
+    is_line = are_lines(rows, methods) if by == "threshold" else np.zeros(len(rows), dtype=bool)
     is_line = is_line & ~is_line.all()
     further = rows[:0] if references is None else references
-    levels = _reference_levels(pd.concat([rows[is_line], further]), shown.name)
-    curves = curves_of(rows[~is_line], shown, by, joined)
+    levels = _reference_levels(pd.concat([rows[is_line], further]), shown.name, methods)
+    curves = curves_of(rows[~is_line], shown, by, joined, methods)
     panel = _panel(curves, shown, rows.loc[is_line, shown.name].tolist(), levels, stated, clients)
     outside = [f"{level.hover[0]}: {cell_text(level.value)} (reference)" for level in levels]
     outside = [text for text, level in zip(outside, levels, strict=True) if not panel.y.inside(level.value)]
@@ -284,17 +276,14 @@ def _remainder(levels: Sequence[Level], exceptions: Sequence[str], panel: Panel)
     return [*([dashed] if levels else []), *exceptions, *space]
 
 
-def curves_of(rows: pd.DataFrame, shown: Metric, by: str, joined: Collection[str]) -> list[Curve]:
+def curves_of(rows: pd.DataFrame, shown: Metric, by: str, joined: Collection[str], methods: Methods) -> list[Curve]:
     """Return the curves of rows of `over_seeds`: one per family, or one per algorithm in `joined`."""
     curves, parts = [], split_into_curves(rows, joined)
-    for part, style in zip(parts, curve_styles([part.algorithm for part in parts]), strict=True):
+    for part, style in zip(parts, methods.curve_styles([part.algorithm for part in parts]), strict=True):
         ordered = part.runs.sort_values([by, "communication"])
-        is_threshold = by == "threshold"
-        symbol = method(part.algorithm).symbol if is_threshold else "d_g"
+        is_threshold, info = by == "threshold", methods.info(part.algorithm)
         texts = [
-            (front_text(part.algorithm, value) if is_threshold else threshold_text(value))
-            or setting
-            or algorithm_label(part.algorithm)
+            (front_text(info.symbol, value) if is_threshold else threshold_text(value)) or setting or info.label
             for value, setting in zip(ordered[by], ordered["variant"], strict=True)
         ]
         thresholds = ordered["threshold"] if is_threshold else np.nan
@@ -303,18 +292,18 @@ def curves_of(rows: pd.DataFrame, shown: Metric, by: str, joined: Collection[str
             marks[f"x{end}"], marks[f"y{end}"] = ordered[f"communication{end}"], ordered[f"{shown.name}{end}"]
         marks["x_low"] = marks["x_low"].clip(lower=0)  # no run communicates less than nothing
         marks.loc[marks["seeds"] < MIN_SEEDS_FOR_INTERVAL, ["x_low", "x_high", "y_low", "y_high"]] = np.nan
-        meaning = "" if ordered[by].isna().all() else symbol
-        curves.append(Curve(part.algorithm, part.variant, meaning, marks.reset_index(drop=True), style))
+        meaning = "" if ordered[by].isna().all() else info.symbol if is_threshold else "d_g"
+        curves.append(Curve(info, part.variant, meaning, marks.reset_index(drop=True), style))
     return curves
 
 
-def _reference_levels(rows: pd.DataFrame, name: str) -> list[Level]:
+def _reference_levels(rows: pd.DataFrame, name: str, methods: Methods) -> list[Level]:
     """Return the levels of references, from the highest to the lowest; a baseline has its own entry in the legend."""
     rows = rows.sort_values(name, ascending=False)
-    levels = []
-    for (_, row), style in zip(rows.iterrows(), curve_styles([str(each) for each in rows["algorithm"]]), strict=True):
-        label = reference_label(str(row["algorithm"]), str(row["variant"]))
-        is_baseline = method(str(row["algorithm"])).role == "baseline"
+    levels, styles = [], methods.curve_styles([str(each) for each in rows["algorithm"]])
+    for (_, row), style in zip(rows.iterrows(), styles, strict=True):
+        label = methods.reference_label(str(row["algorithm"]), str(row["variant"]))
+        is_baseline = methods.info(str(row["algorithm"])).role == "baseline"
         entry = f"{label}: {cell_text(row[name])}" if is_baseline else REFERENCES
         value = interval_text(row[name], row[f"{name}_low"], row[f"{name}_high"])
         levels.append(
@@ -430,7 +419,7 @@ def _labels(curve: Curve, axis: Axis, vertical: Axis) -> list[Label]:
     marks, count = curve.marks, len(curve.marks)
     is_labelled = curve.at_landmarks(is_silent=True) | curve.at_landmarks(is_silent=False)
     is_labelled[np.unique(np.linspace(0, count - 1, min(count, MAX_LABELS)).round().astype(int))] = True
-    is_end = marks["threshold"].isin(method(curve.algorithm).ends).to_numpy()
+    is_end = marks["threshold"].isin(curve.method.ends).to_numpy()
     x = at_zero(axis, marks["x"])
     places = np.column_stack([axis.share(x) * NOMINAL_WIDTH, vertical.share(marks["y"]) * HEIGHT]) * 72
     clusters: list[list[int]] = []

@@ -11,7 +11,7 @@ from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from reports.analysis.over_time import NORMALISED_CURVE, ROLES, chosen_series, curve_of, runs_without
 from reports.analysis.over_time import Series as Selected
 from reports.figures.fronts import has_own_table_only
-from reports.labels import curve_styles, dataset_label, seeds_line, seeds_sentence
+from reports.labels import Methods, dataset_label, seeds_line, seeds_sentence
 from reports.read.context import Context
 from reports.read.experiment_files import stream_in_name
 from reports.read.results import Results
@@ -71,7 +71,7 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
         f"{experiment}{f'_{dataset}' if dataset else ''}_over_time",
         f"{results.about(experiment).title}{f', {dataset_label(dataset)}' if dataset else ''}, over time",
         caption,
-        _panels(all_series, first),
+        _panels(all_series, first, results.methods),
         short_caption=seeds + more,
         labels=context.labels(runs),
         experiments=[experiment],
@@ -79,13 +79,13 @@ def _figure(results: Results, context: Context, experiment: str, dataset: str, r
     )
 
 
-def _panels(all_series: Sequence[Selected], first: str) -> list[Panel]:
+def _panels(all_series: Sequence[Selected], first: str, methods: Methods) -> list[Panel]:
     """Return the panel of the objective, and that of communication."""
     is_ratio = first == NORMALISED_CURVE
     name = f"{NORMALISED.label} so far" if is_ratio else metric(first.removesuffix(CURVE_SUFFIX)).description
     names = {first: name, COMMUNICATION.curve_name: f"{COMMUNICATION.label} so far"}
     algorithms = {series.family: series.algorithm for series in all_series}
-    styles = dict(zip(algorithms, curve_styles([*algorithms.values()]), strict=True))
+    styles = dict(zip(algorithms, methods.curve_styles([*algorithms.values()]), strict=True))
     panels = []
     for curve_name, label in names.items():
         items = [_line(series, curve_name, label, styles[series.family].colour) for series in all_series]

@@ -19,7 +19,7 @@ from reports.analysis.users import (
     has_few_users,
 )
 from reports.figures.by_parameter import mean_series
-from reports.labels import algorithm_label, dataset_label, front_text, seeds_line, seeds_note, seeds_sentence
+from reports.labels import Methods, dataset_label, seeds_line, seeds_note, seeds_sentence
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import USERS
@@ -44,7 +44,7 @@ def figures(results: Results, context: Context) -> list[Figure]:
             continue
         totals = group_totals(results, context, str(stream))
         if len(totals):
-            all_figures.append(_rewards(str(stream), by_group(totals), context.labels(runs)))
+            all_figures.append(_rewards(str(stream), by_group(totals), context.labels(runs), results.methods))
         else:
             context.note_absent(f"{stream}: no figure of reward by activity group because its data or runs are missing")
     real = results.runs[results.runs["source"] != "simulated"]
@@ -75,7 +75,7 @@ def by_group(totals: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _rewards(stream: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
+def _rewards(stream: str, rows: pd.DataFrame, labels: Sequence[str], methods: Methods) -> Figure:
     claim = (
         "According to the paper, the less active groups lose most from γ=6001 to γ=3, the most active least. "
         if stream.startswith(OF_THE_PAPER)
@@ -90,7 +90,7 @@ def _rewards(stream: str, rows: pd.DataFrame, labels: Sequence[str]) -> Figure:
         items: list[Series] = []
         for number, ((algorithm, _, threshold), unsorted) in enumerate(parts):
             variant, part = unsorted["variant"].iloc[0], unsorted.sort_values("least")
-            label = f"{algorithm_label(algorithm)} {front_text(algorithm, threshold)}"
+            label = f"{methods.label(algorithm)} {methods.front_text(algorithm, threshold)}"
             label += f" ({variant})" if variant else ""
 
             def hover(row: "pd.Series[Any]", metric: str = metric, label: str = label) -> tuple[str, ...]:

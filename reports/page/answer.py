@@ -29,13 +29,12 @@ from reports.analysis.board import (
     score_text,
 )
 from reports.figures.fronts import has_own_table_only
-from reports.labels import algorithm_label, dataset_label
+from reports.labels import dataset_label
 from reports.page.effect import effect_sentences, on_same_streams, rule_sentences, settings_of, short, streams_of
 from reports.paper import paper
 from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of, stream_in_name
-from reports.read.methods import method
 from reports.read.results import Results
 
 HEADINGS = ("no transfers", "at most 10 per client", "at most 100 per client", "unlimited")
@@ -91,7 +90,7 @@ def make_answer(results: Results, context: Context) -> Answer | None:
         "Each cell is the best mean of a method within a budget, in transfers per client, and the setting that reaches "
         f"it, from all experiments on these data. {BOLD}"
     )
-    return Answer(introduction, HEADINGS, groups, CHOSEN, tuple(rule_sentences(results.runs, shown)))
+    return Answer(introduction, HEADINGS, groups, CHOSEN, tuple(rule_sentences(results.runs, shown, results.methods)))
 
 
 def main_streams(results: Results) -> list[tuple[str, str]]:
@@ -102,7 +101,7 @@ def main_streams(results: Results) -> list[tuple[str, str]]:
     further: list[tuple[str, str]] = []
     for (experiment, stream), part in runs.groupby(["experiment", "stream"]):
         name, shipped = str(experiment), str(experiment) in experiment_names()
-        contenders = {each for each in part["algorithm"] if method(str(each)).role == "contender"}
+        contenders = {each for each in part["algorithm"] if results.methods.info(str(each)).role == "contender"}
         streams = runs.loc[runs["experiment"] == experiment, "stream"]
         is_variant = shipped and stream_in_name(name, str(stream), streams)
         if not contenders or effects_of(name) or name in others:
@@ -127,16 +126,17 @@ def short_names(results: Results) -> dict[tuple[str, str], str]:
 def _group(experiment: str, stream: str, results: Results, context: Context) -> Group:
     """Return the group of a stream, from the runs of all experiments on it; generated data show nothing on methods."""
     runs = on_same_streams(_runs_of(experiment, stream, results), results.runs)
-    goal, settings, is_generated = objective(runs["source"]), settings_of(runs), "stand-in" in set(runs["source"])
+    goal, is_generated = objective(runs["source"]), "stand-in" in set(runs["source"])
+    settings = settings_of(runs, results.methods)
     best = [best_within(settings, budget).set_index("algorithm") for budget in BUDGETS]
-    names = dict.fromkeys(settings["algorithm"])
+    labels = dict(zip(settings["algorithm"], settings["label"], strict=True))
     rows = tuple(
-        (algorithm_label(name), tuple(_cell(column, name, can_lead=not is_generated) for column in best))
-        for name in names
+        (label, tuple(_cell(column, name, can_lead=not is_generated) for column in best))
+        for name, label in labels.items()
     )
     unit = f"{goal.label}, {goal.direction}; {number_of_seeds(settings['seeds'])}"
     title = short_names(results).get((experiment, stream), dataset_label(stream))
-    sentence = GENERATED if is_generated else effect_sentences(runs, settings)
+    sentence = GENERATED if is_generated else effect_sentences(runs, settings, results.methods)
     return Group(title, context.labels(runs), unit, sentence, rows, f"figure-{experiment}")
 
 

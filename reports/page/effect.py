@@ -11,8 +11,7 @@ from benchmark.protocol import load_protocol
 from benchmark.results.frames import COST, PREFIX, best_within, setting_frame, setting_text, variants
 from benchmark.statistics.intervals import number_of_seeds, paired_interval
 from benchmark.statistics.verdicts import Verdict, equivalence_margin, no_statement, verdict
-from reports.labels import algorithm_label, dataset_label, front_text, reference_label, variant_text
-from reports.read.methods import method
+from reports.labels import Methods, dataset_label, variant_text
 from reports.tables.settings import stream_options
 
 FEW = 10.0
@@ -41,16 +40,17 @@ def on_same_streams(runs: pd.DataFrame, all_runs: pd.DataFrame) -> pd.DataFrame:
     return same.assign(variant=variants(same))
 
 
-def settings_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the settings of each contender, see `setting_frame`."""
-    contenders = runs[[method(str(name)).role == "contender" for name in runs["algorithm"]]]
+def settings_of(runs: pd.DataFrame, methods: Methods) -> pd.DataFrame:
+    """Return the settings of each contender, see `setting_frame`, with the label of its method."""
+    contenders = runs[[methods.info(str(name)).role == "contender" for name in runs["algorithm"]]]
     columns = (contenders[name] for name in ("algorithm", "threshold", "variant"))
     texts = [
-        setting_text(front_text(str(name), float(threshold)), variant_text(str(variant)))
+        setting_text(methods.front_text(str(name), float(threshold)), variant_text(str(variant)))
         for name, threshold, variant in zip(*columns, strict=True)
     ]
     named = contenders.assign(dataset="", setting=texts).sort_values(["algorithm", "configuration"], kind="stable")
-    return setting_frame(named, by=("dataset", "algorithm", "configuration"))
+    settings = setting_frame(named, by=("dataset", "algorithm", "configuration"))
+    return settings.assign(label=settings["algorithm"].map(methods.label))
 
 
 def short(value: float) -> str:
@@ -58,38 +58,44 @@ def short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 99.95 else f"{round(value, 9):#.3g}"  # equal but for rounding: the same
 
 
-def effect_sentences(runs: pd.DataFrame, settings: pd.DataFrame) -> str:
+def effect_sentences(runs: pd.DataFrame, settings: pd.DataFrame, methods: Methods) -> str:
     """Return first which rule without a model has the best mean, if any, then what communication changes."""
     goal = objective(runs["source"])
-    sentences = (rule_sentence(runs, settings), _communication(settings, goal, _by_chance(runs, goal)))
+    sentences = (
+        rule_sentence(runs, settings, methods),
+        _communication(settings, goal, _by_chance(runs, goal, methods)),
+    )
     return " ".join(filter(None, sentences))
 
 
-def rule_sentence(runs: pd.DataFrame, settings: pd.DataFrame, where: str = "") -> str:
+def rule_sentence(runs: pd.DataFrame, settings: pd.DataFrame, methods: Methods, where: str = "") -> str:
     """Return which rule without a model has a better mean than every setting of every method; empty if none has."""
     goal, best = objective(runs["source"]), _leader(settings, math.inf)
     pairs = zip(runs["algorithm"], runs["configuration"], strict=True)
-    rules = runs[[method(str(name)).is_rule(configuration) for name, configuration in pairs]].dropna(subset=[goal.name])
+    is_rule = [methods.info(str(name)).is_rule(configuration) for name, configuration in pairs]
+    rules = runs[is_rule].dropna(subset=[goal.name])
     if rules.empty or best is None:
         return ""
     means = rules.groupby(["algorithm", "variant"], as_index=False)[goal.name].mean()
     rule = means.loc[(goal.sign * means[goal.name]).idxmax()]
     if not goal.sign * rule[goal.name] > goal.sign * best["mean"]:
         return ""
-    label = reference_label(str(rule["algorithm"]), str(rule["variant"]))
+    label = methods.reference_label(str(rule["algorithm"]), str(rule["variant"]))
     seeds = number_of_seeds([rules.loc[rules["algorithm"] == rule["algorithm"], "seed"].nunique()])
     value = f"{short(rule[goal.name])}{_unit(goal)} ({seeds})"
     method_text = f"the best mean of a method is {short(best['mean'])} ({_named(best)})"
     return f"A rule without a model has the best mean{where}: {label} with {value}; {method_text}."
 
 
-def rule_sentences(all_runs: pd.DataFrame, shown: set[Stream]) -> Iterator[str]:
+def rule_sentences(all_runs: pd.DataFrame, shown: set[Stream], methods: Methods) -> Iterator[str]:
     """Yield such a sentence for each stream that is not shown; none on generated data."""
     streams = pd.Series(streams_of(all_runs), index=all_runs.index, dtype=object)
     for stream, runs in all_runs.groupby(streams, sort=False):
         if stream not in shown and "stand-in" not in set(runs["source"]):
             same = on_same_streams(runs, runs)
-            if sentence := rule_sentence(same, settings_of(same), f" on {_stream_label(same.iloc[0])}"):
+            if sentence := rule_sentence(
+                same, settings_of(same, methods), methods, f" on {_stream_label(same.iloc[0])}"
+            ):
                 yield sentence
 
 
@@ -98,11 +104,12 @@ def _stream_label(run: "pd.Series[Any]") -> str:
     return dataset_label(str(run["dataset"])) + (f" ({options})" if options else "")
 
 
-def _by_chance(runs: pd.DataFrame, goal: Metric) -> float:
+def _by_chance(runs: pd.DataFrame, goal: Metric, methods: Methods) -> float:
     """Return what random choice earns or loses: known for rewards, otherwise from its runs; NaN without any."""
     if goal.by_chance is not None:
         return goal.by_chance
-    return float(runs.loc[[method(str(name)).role == "baseline" for name in runs["algorithm"]], goal.name].mean())
+    is_baseline = [methods.info(str(name)).role == "baseline" for name in runs["algorithm"]]
+    return float(runs.loc[is_baseline, goal.name].mean())
 
 
 def _communication(settings: pd.DataFrame, goal: Metric, by_chance: float) -> str:
@@ -159,7 +166,7 @@ def _unit(goal: Metric) -> str:
 
 
 def _named(leader: Leader) -> str:
-    return " ".join(filter(None, (algorithm_label(leader["algorithm"]), leader["setting"])))
+    return " ".join(filter(None, (leader["label"], leader["setting"])))
 
 
 def _named_with_cost(leader: Leader) -> str:

@@ -34,9 +34,9 @@ from benchmark.records.sweep_plan import FILE, SweepPlan, merged
 from benchmark.records.tracking import tracking_uri
 from benchmark.results.frames import columns, latest_runs, run_frame
 from data_pipelines.prepare.prepared import data_folder
+from reports.labels import Methods
 from reports.read.boards import StoredBoard, of_boards, read_boards
 from reports.read.experiment_files import About, about_experiment, about_from_note
-from reports.read.methods import remember_methods
 from reports.read.tuned import tuned_experiment
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Results:
             table than those on the paper's claims.
         choosing: the number of runs on seeds for choosing, which are used for choosing alone.
         own_experiments: title and description of the experiments that are not shipped, as the store has them.
+        methods: what is known about the methods of the runs.
     """
 
     runs: pd.DataFrame
@@ -98,6 +99,7 @@ class Results:
     own_experiments: Mapping[str, About] = field(default_factory=dict)
     earlier_code: tuple[RunRecord, ...] = ()
     counted: dict[str, int | None] = field(default_factory=dict)
+    methods: Methods = field(default_factory=Methods)
 
     def experiments(self) -> list[str]:
         """Return the names of the experiments that have finished runs."""
@@ -234,9 +236,9 @@ def _without_collection() -> Iterator[None]:
 
 def _read_results(uri: str, folder: Path | None) -> Results:
     records = list(read(uri))
-    remember_methods(record for record in records if record.status == "FINISHED")
+    all_finished = [record for record in records if record.status == "FINISHED"]
     prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
-    on_data, others = split_by_data([record for record in records if record.status == "FINISHED"], prepared)
+    on_data, others = split_by_data(all_finished, prepared)
     stored_boards = read_boards(uri, on_data)
     finished, earlier = _split_by_code(on_data, stored_boards)
     boards, reporting = of_boards(finished), [record for record in finished if record.purpose == "report"]
@@ -258,6 +260,7 @@ def _read_results(uri: str, folder: Path | None) -> Results:
         choosing=len(finished) - len(reporting),
         own_experiments=read_own_experiments(uri, {record.experiment for record in finished}),
         earlier_code=tuple(earlier),
+        methods=Methods.of(all_finished),
     )
 
 

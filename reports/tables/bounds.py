@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from benchmark.results.frames import over_seeds, threshold_text
-from reports.labels import algorithm_label, dataset_label
+from reports.labels import Methods, dataset_label
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import BOUNDS as SUBJECT
@@ -77,20 +77,21 @@ BOUNDS = (
 
 def tables(results: Results, context: Context) -> list[Table]:
     """Return the paper's table, and one for each stream with runs of γ=1 or Sync-LinUCB."""
-    all_tables = [_symbolic()]
+    all_tables = [_symbolic(results.methods)]
     for (experiment, stream, source), runs in results.runs.groupby(["experiment", "stream", "source"]):
         is_swept = (runs["algorithm"] == "sync-linucb") | (
             (runs["algorithm"] == "async-linucb") & (runs["threshold"] == 1)
         )
         if is_swept.any():
-            all_tables.append(_measured(str(experiment), str(stream), str(source), runs, context))
+            names = str(experiment), str(stream), str(source)
+            all_tables.append(_measured(*names, runs, context, results.methods))
     return all_tables
 
 
-def _symbolic() -> Table:
+def _symbolic(methods: Methods) -> Table:
     rows = [
         {
-            "algorithm": algorithm_label(bound.algorithm),
+            "algorithm": methods.label(bound.algorithm),
             "threshold": bound.threshold,
             "regret R_T": bound.regret,
             "C_T, uniform clients": bound.uniform,
@@ -102,7 +103,9 @@ def _symbolic() -> Table:
     return Table("bounds", "Appendix Table 1: upper bounds", caption, pd.DataFrame(rows), subject=SUBJECT)
 
 
-def _measured(experiment: str, stream: str, source: str, runs: pd.DataFrame, context: Context) -> Table:
+def _measured(
+    experiment: str, stream: str, source: str, runs: pd.DataFrame, context: Context, methods: Methods
+) -> Table:
     N, T, d = (int(runs[name].max()) for name in ("clients", "steps", "dimension"))
     means = over_seeds(runs[runs["variant"] == ""], ["regret", "communication"])
     is_uniform = stream == "simulated-uniform"
@@ -110,7 +113,7 @@ def _measured(experiment: str, stream: str, source: str, runs: pd.DataFrame, con
     for bound in BOUNDS:
         threshold = bound.threshold_at(N, T, d)
         row: dict[str, object] = {
-            "algorithm": algorithm_label(bound.algorithm),
+            "algorithm": methods.label(bound.algorithm),
             "threshold in the bound": f"{bound.threshold} = {threshold_text(threshold)}"
             if threshold not in (1, math.inf)
             else bound.threshold,

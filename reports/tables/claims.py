@@ -28,7 +28,7 @@ from reports.analysis.claims import (
     judged_claims,
 )
 from reports.analysis.directions import paired_fronts
-from reports.labels import algorithm_label, dataset_label, front_text
+from reports.labels import Methods, dataset_label
 from reports.paper import paper, variant_labels
 from reports.read.context import Context
 from reports.read.results import Results
@@ -248,7 +248,7 @@ def tuned_tables(results: Results, context: Context) -> list[Table]:
     if results.tuning.empty:
         return []
     settings = tuned_settings(results.tuning)
-    frame = pd.DataFrame([_tuned_row(setting) for setting in settings])
+    frame = pd.DataFrame([_tuned_row(setting, results.methods) for setting in settings])
     grids = {", ".join(f"{value:g}" for value in grid_of(setting.algorithm)) for setting in settings}
     seeds = choosing_seeds()
     caption = (
@@ -260,13 +260,13 @@ def tuned_tables(results: Results, context: Context) -> list[Table]:
     return [Table("tuned", "The chosen α", caption, frame, labels, (name,), subject=PAPER)]
 
 
-def _tuned_row(setting: TunedSetting) -> dict[str, Any]:
+def _tuned_row(setting: TunedSetting, methods: Methods) -> dict[str, Any]:
     rewards = setting.runs["normalised_reward"] if setting.runs is not None else pd.Series(dtype=float)
     interval = mean_interval(rewards) if len(rewards) else (math.nan, math.nan, math.nan)
     return {
         "data": dataset_label(setting.stream),
-        "algorithm": algorithm_label(setting.algorithm),
-        "threshold": front_text(setting.algorithm, setting.threshold),
+        "algorithm": methods.label(setting.algorithm),
+        "threshold": methods.front_text(setting.algorithm, setting.threshold),
         "α": setting.missing or setting.alpha_text,
         "choosing": setting.score,
         **interval_columns("normalised_reward", interval),
@@ -292,7 +292,7 @@ def equal_regret_tables(results: Results, context: Context) -> list[Table]:
                 ]
     if not rows:
         return []
-    names = [algorithm_label(name) for name in (first, second)]
+    names = [results.methods.label(name) for name in (first, second)]
     caption = (
         f"C_T of {names[0]} over C_T of {names[1]} at regrets of a given share above the least regret of both: "
         f"geometric mean over seeds with a 95 % interval; below 1, {names[0]} needs less. log C_T is interpolated "

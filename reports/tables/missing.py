@@ -10,7 +10,7 @@ import pandas as pd
 from benchmark.plan.experiment import experiment_names
 from benchmark.records.sweep_plan import PlannedSetting, SweepPlan
 from benchmark.results.frames import describe, differing_names, threshold_text, without_front
-from reports.labels import algorithm_label, dataset_label, seeds_text
+from reports.labels import Methods, dataset_label, seeds_text
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of
 from reports.read.results import Results
@@ -55,7 +55,7 @@ def tables(results: Results, context: Context) -> list[Table]:
 def _skipped_sentences(experiments: Sequence[str], results: Results) -> list[str]:
     """Return a sentence for each stream and each method that the sweeps skipped on it."""
     skipped = [
-        f"{name}: {algorithm_label(algorithm)} on {dataset_label(dataset)} is skipped: {reason}."
+        f"{name}: {results.methods.label(algorithm)} on {dataset_label(dataset)} is skipped: {reason}."
         for name in experiments
         for plan in results.plans.get(name, {}).values()
         for (dataset, algorithm), reason in plan.skipped.items()
@@ -80,7 +80,7 @@ def _rows(name: str, results: Results) -> list[dict[str, Any]]:
         missing = {run for run, key in plan.runs.items() if key not in keys}
         counts = {"profile": profile, "planned": len(plan.runs), "finished": len(plan.runs) - len(missing)}
         absent = [f"{dataset_label(each)}: the data set was not prepared" for each in _absent(name, plan)]
-        text = ". ".join(filter(None, (_summary(missing, _variants(plan.runs)), *absent)))
+        text = ". ".join(filter(None, (_summary(missing, _variants(plan.runs), results.methods), *absent)))
         rows.append(row | counts | {"missing": text or NOTHING})
     return rows
 
@@ -112,7 +112,7 @@ def _threshold(setting: PlannedSetting) -> float:
     return NO_THRESHOLD if math.isnan(number) else number
 
 
-def _summary(missing: Set[PlannedRun], planned: Mapping[PlannedRun, str]) -> str:
+def _summary(missing: Set[PlannedRun], planned: Mapping[PlannedRun, str], methods: Methods) -> str:
     """List the missing runs by data set, algorithm and variant."""
     planned_counts = Counter((run[0].dataset, run[0].algorithm, variant) for run, variant in planned.items())
     seeds_of: dict[tuple[str, str, str], dict[float, set[int]]] = defaultdict(lambda: defaultdict(set))
@@ -122,7 +122,7 @@ def _summary(missing: Set[PlannedRun], planned: Mapping[PlannedRun, str]) -> str
     parts = []
     for method, by_threshold in sorted(seeds_of.items()):
         dataset, algorithm, variant = method
-        name = f"{algorithm_label(algorithm)} on {dataset_label(dataset)}{f' with {variant}' if variant else ''}"
+        name = f"{methods.label(algorithm)} on {dataset_label(dataset)}{f' with {variant}' if variant else ''}"
         count = sum(map(len, by_threshold.values()))
         if count == planned_counts[method]:
             parts.append(f"{name}: all {count} runs")

@@ -9,10 +9,9 @@ from benchmark.metrics import objective
 from benchmark.results.frames import PREFIX, describe, over_seeds
 from data_pipelines.stream_spec import DatasetSpec
 from reports.figures.fronts import are_lines
-from reports.labels import algorithm_label, dataset_label, front_text, reference_label, variant_text
+from reports.labels import Methods, dataset_label, variant_text
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of
-from reports.read.methods import method
 from reports.read.results import Results
 from reports.subjects import SETTINGS
 from reports.write.table import Table, with_cut_intervals
@@ -36,15 +35,16 @@ def setting_tables(results: Results, context: Context) -> list[Table]:
         if not effects_of(str(experiment)):
             title = f"Settings: {results.about(str(experiment)).title}, {dataset_label(str(dataset))}"
             label = context.label(str(dataset), str(source))
-            all_tables.append(_table(f"settings_{experiment}_{dataset}", title, label, str(experiment), runs))
+            name = f"settings_{experiment}_{dataset}"
+            all_tables.append(_table(name, title, label, str(experiment), runs, results.methods))
     return all_tables
 
 
-def _table(name: str, title: str, label: str, experiment: str, runs: pd.DataFrame) -> Table:
+def _table(name: str, title: str, label: str, experiment: str, runs: pd.DataFrame, methods: Methods) -> Table:
     metric = objective(runs["source"].unique())
     rows = over_seeds(runs, [metric.name, "communication"]).sort_values(["algorithm", "variant", "threshold"])
     columns = {
-        "algorithm": rows["algorithm"].map(algorithm_label),
+        "algorithm": rows["algorithm"].map(methods.label),
         "variant": rows["variant"].map(variant_text).replace("", "–"),
     }
     if rows["global_dim"].notna().any():
@@ -68,10 +68,11 @@ def reference_tables(results: Results, context: Context) -> list[Table]:
     """Return one table of all streams on which a reference has run; none without any."""
     runs = results.runs.assign(stream=[stream_options(each) for each in results.runs["configuration"]])
     runs = runs.drop_duplicates(["dataset", "source", "algorithm", "configuration", "seed"], keep="last")
-    streams = [part for _, part in runs.groupby(["dataset", "source", "stream"]) if are_lines(part).any()]
+    methods = results.methods
+    streams = [part for _, part in runs.groupby(["dataset", "source", "stream"]) if are_lines(part, methods).any()]
     if not streams:
         return []
-    rows = [row for part in streams for row in _rows(part)]
+    rows = [row for part in streams for row in _rows(part, methods)]
     caption = (
         "References read item ids (most seen, most popular) or all rewards (in hindsight); they are charged no "
         "transfers and are not ranked. The best method is the setting with the best mean on the "
@@ -79,7 +80,7 @@ def reference_tables(results: Results, context: Context) -> list[Table]:
         "Means over seeds with 95 % Student t intervals."
     )
     used = pd.concat(streams)
-    experiments = tuple(sorted({*used.loc[are_lines(used), "experiment"]}))
+    experiments = tuple(sorted({*used.loc[are_lines(used, methods), "experiment"]}))
     frame = pd.DataFrame(rows)
     notes = context.labels(used[used["experiment"].isin(experiments)])
     return [Table("references", "Reference lines", caption, frame, notes, experiments, subject=SETTINGS)]
@@ -93,27 +94,28 @@ def stream_options(configuration: Any) -> str:
     return describe(configuration, differing)
 
 
-def _rows(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _rows(runs: pd.DataFrame, methods: Methods) -> Iterator[dict[str, Any]]:
     metric = objective(runs["source"])
     means = over_seeds(runs.assign(experiment=""), [metric.name])
-    means = means.assign(is_reference=are_lines(means)).sort_values(metric.name, ascending=metric.better == "lower")
-    methods = means[~means["is_reference"]].head(1)
-    level = float(methods[metric.name].iloc[0]) if len(methods) else float("nan")
-    for _, row in means[means["is_reference"] | means.index.isin(methods.index)].iterrows():
+    means = means.assign(is_reference=are_lines(means, methods))
+    means = means.sort_values(metric.name, ascending=metric.better == "lower")
+    best = means[~means["is_reference"]].head(1)
+    level = float(best[metric.name].iloc[0]) if len(best) else float("nan")
+    for _, row in means[means["is_reference"] | means.index.isin(best.index)].iterrows():
         is_better = row["is_reference"] and metric.sign * row[metric.name] > metric.sign * level
         yield {
             "data": dataset_label(str(runs["dataset"].iloc[0])),
             "stream": runs["stream"].iloc[0] or "default",
-            "rule": _label(row),
-            "kind": method(str(row["algorithm"])).role if row["is_reference"] else "best method",
+            "rule": _label(row, methods),
+            "kind": methods.info(str(row["algorithm"])).role if row["is_reference"] else "best method",
             **{f"{metric.label}{end}": float(row[f"{metric.name}{end}"]) for end in ("", "_low", "_high")},
             "better than the best method": "yes" if is_better else "",
             "seeds": int(row["seeds"]),
         }
 
 
-def _label(row: "pd.Series[Any]") -> str:
+def _label(row: "pd.Series[Any]", methods: Methods) -> str:
     name = str(row["algorithm"])
     if row["is_reference"]:
-        return reference_label(name, str(row["variant"]))
-    return f"{algorithm_label(name)} {front_text(name, float(row['threshold']))}".strip()
+        return methods.reference_label(name, str(row["variant"]))
+    return f"{methods.label(name)} {methods.front_text(name, float(row['threshold']))}".strip()

@@ -11,7 +11,7 @@ from benchmark.plan.experiment import Experiment, load_experiment
 from benchmark.records.record import Configuration
 from benchmark.results.frames import PREFIX, Words, describe, differing_names, value_text
 from benchmark.statistics.intervals import mean_interval
-from reports.labels import algorithm_label, dataset_label, front_text
+from reports.labels import Methods, dataset_label
 from reports.paper import paper
 from reports.read.context import Context
 from reports.read.experiment_files import effects_of
@@ -26,14 +26,14 @@ NO_VALUES = pd.Series(dtype=float)
 def tables(results: Results, context: Context) -> list[Table]:
     """Return a table for each study, an experiment whose file has `effects_of`, then those of the ablations."""
     studies = [
-        _table(load_experiment(name), results.runs[results.runs["experiment"] == name], context)
+        _table(load_experiment(name), results.runs[results.runs["experiment"] == name], context, results.methods)
         for name in results.experiments()
         if effects_of(name)
     ]
     return studies + ablation_tables(results, context)
 
 
-def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Table:
+def _table(experiment: Experiment, runs: pd.DataFrame, context: Context, methods: Methods) -> Table:
     metric = objective(runs["source"])
     baseline = experiment.baseline()
     caption = (
@@ -41,14 +41,16 @@ def _table(experiment: Experiment, runs: pd.DataFrame, context: Context) -> Tabl
         f"({_setting_text(baseline, experiment.words)}) at the same threshold, paired by seed."
     )
     labels = context.labels(runs)
-    frame = pd.DataFrame(_rows(runs, baseline, metric, experiment.words))
+    frame = pd.DataFrame(_rows(runs, baseline, metric, experiment.words, methods))
     constant = [name for name in ("algorithm", "held constant") if frame[name].nunique() == 1]
     frame = frame.drop(columns=constant)
     table = Table(experiment.name, experiment.title, caption, frame, labels, (experiment.name,), subject=STUDIES)
     return with_cut_intervals(table, "C_T")
 
 
-def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric, words: Words) -> Iterator[dict[str, Any]]:
+def _rows(
+    runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric, words: Words, methods: Methods
+) -> Iterator[dict[str, Any]]:
     effects = [_setting_text(_effects(family, baseline), words) for family in runs["family"]]
     runs = runs.assign(effect=effects, equal=_held_constant(runs, baseline, words))
     default = _setting_text(baseline, words)
@@ -57,7 +59,7 @@ def _rows(runs: pd.DataFrame, baseline: Mapping[str, str], metric: Metric, words
         by_seed = {str(effect): values.set_index("seed") for effect, values in part.groupby("effect")}
         first = by_seed.get(default)
         for effect, values in sorted(by_seed.items(), key=lambda item: (item[0] != default, item[0])):
-            row: dict[str, Any] = {"data": dataset_label(str(dataset)), "algorithm": algorithm_label(str(algorithm))}
+            row: dict[str, Any] = {"data": dataset_label(str(dataset)), "algorithm": methods.label(str(algorithm))}
             row |= {"held constant": held, "threshold": float(str(threshold)), "setting": effect, "seeds": len(values)}
             row |= interval_columns(metric.label, mean_interval(values[metric.name]))
             differences = (
@@ -105,12 +107,13 @@ def _ablation_table(experiment: str, results: Results, context: Context) -> Tabl
         "differ in one property, and their difference, paired by seed: means with 95 % intervals."
     )
     order = {stream: number for number, stream in enumerate(runs["stream"].unique())}
-    frame = pd.DataFrame(_ablation_rows(runs.sort_values("stream", key=lambda names: names.map(order), kind="stable")))
+    ordered = runs.sort_values("stream", key=lambda names: names.map(order), kind="stable")
+    frame = pd.DataFrame(_ablation_rows(ordered, results.methods))
     title, labels = results.about(experiment).title, context.labels(runs)
     return Table(experiment, title, caption, frame, labels, (experiment,), subject=STUDIES)
 
 
-def _ablation_rows(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _ablation_rows(runs: pd.DataFrame, methods: Methods) -> Iterator[dict[str, Any]]:
     for (stream, algorithm), part in runs.groupby(["stream", "algorithm"], sort=False):
         least, most = (part["threshold"].agg(end) for end in ("min", "max"))
         often, alone = (
@@ -118,7 +121,7 @@ def _ablation_rows(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
         )
         difference = (alone - often).dropna()
         name = str(algorithm)
-        row: dict[str, Any] = {"data": dataset_label(str(stream)), "algorithm": algorithm_label(name)}
-        for column, values in ((front_text(name, least), often), (front_text(name, most), alone)):
+        row: dict[str, Any] = {"data": dataset_label(str(stream)), "algorithm": methods.label(name)}
+        for column, values in ((methods.front_text(name, least), often), (methods.front_text(name, most), alone)):
             row |= interval_columns(column, mean_interval(values))
         yield row | interval_columns("difference", mean_interval(difference)) | {"seeds": len(difference)}

@@ -7,7 +7,7 @@ import pandas as pd
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, mean_interval, number_of_seeds
 from reports.analysis.claims import ARMS
 from reports.analysis.users import EXPERIMENT, group_totals, has_few_users
-from reports.labels import algorithm_label, dataset_label
+from reports.labels import dataset_label
 from reports.paper import paper, stream_of
 from reports.read.context import Context
 from reports.read.results import Results
@@ -34,7 +34,7 @@ def tables(results: Results, context: Context) -> list[Table]:
         for number, ((algorithm, _), part) in enumerate(totals.groupby(["algorithm", "family"])):
             name = f"user_groups_{stream}" + (f"_{number + 1}" if number else "")
             arms = int(runs["arms"].iloc[0])
-            method = f"{algorithm_label(str(algorithm))} {part['variant'].iloc[0]}".strip()
+            method = f"{results.methods.label(str(algorithm))} {part['variant'].iloc[0]}".strip()
             all_tables.append(_table(name, str(stream), method, part, arms, context))
     return all_tables
 

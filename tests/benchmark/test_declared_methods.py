@@ -18,9 +18,8 @@ from benchmark.plan.run_key import run_key
 from benchmark.records.record import MethodRecord
 from benchmark.styles import COLOURS, MARKERS, STYLES, distinct_styles, style
 from reports.figures import fronts
-from reports.labels import algorithm_label, front_text
+from reports.labels import Methods
 from reports.read.context import make_context
-from reports.read.methods import method, remember_methods
 from reports.read.results import read_results
 from reports.tables import missing
 from tests.benchmark.test_list import install
@@ -135,12 +134,13 @@ def test_a_stream_in_which_a_method_takes_no_part_is_shown_with_the_reason(folde
 
 
 def test_a_front_is_not_a_variant(folder: Path, sweep_output: str):
-    runs = read_results(f"sqlite:///{folder / 'mlflow.db'}").runs
+    results = read_results(f"sqlite:///{folder / 'mlflow.db'}")
+    runs, methods = results.runs, results.only(["pace"]).methods
     patient = runs[runs["algorithm"] == "patient"]
     assert {*patient["variant"]} == {""}
     assert {*patient["threshold"]} == {1.0, 2.0, 4.0}
-    assert front_text("patient", 2.0) == "κ=2"
-    assert algorithm_label("patient") == "Patient"
+    assert methods.front_text("patient", 2.0) == "κ=2"
+    assert methods.label("patient") == "Patient"
 
 
 def test_a_report_names_what_is_skipped_and_does_not_count_it_as_missing(monkeypatch: pytest.MonkeyPatch):
@@ -209,8 +209,8 @@ def test_the_recorded_part_is_read_as_it_was_written():
         assert (recorded.label, recorded.style, recorded.role) == (info.label, info.style, info.role)
         assert (recorded.parameter, recorded.symbol, recorded.ends) == (info.parameter, info.symbol, info.ends)
         assert recorded.landmarks == info.landmarks
-    assert method("async-linucb").symbol == "γ"
-    assert method("sync-linucb").symbol == "D"
+    assert Methods().info("async-linucb").symbol == "γ"
+    assert Methods().info("sync-linucb").symbol == "D"
 
 
 def test_records_of_methods_that_are_not_installed_have_a_symbol_too():
@@ -222,11 +222,11 @@ def test_records_of_methods_that_are_not_installed_have_a_symbol_too():
         MethodRecord(info, parameters={"pace": 2.0}),
     ]
     old = [replace(run_record(method.name), method=method) for method in methods]
-    remember_methods(old)
-    assert [method(run.method.name).symbol for run in old] == ["γ", "D", "", "κ"]
+    known = Methods.of(old)
+    assert [known.info(run.method.name).symbol for run in old] == ["γ", "D", "", "κ"]
     assert [run.method.front_value for run in old] == [5, 5, None, 2.0]
-    assert algorithm_label("old:Card") == "Mine"
-    assert algorithm_label("old:Gamma") == "Gamma (old)"
+    assert known.label("old:Card") == "Mine"
+    assert known.label("old:Gamma") == "Gamma (old)"
     assert known_method("old:Threshold", None, ["threshold"]).parameter == THRESHOLD.parameter
 
 

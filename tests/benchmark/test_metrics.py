@@ -16,6 +16,7 @@ from benchmark.metrics import METRICS, Metric, curve_names, curves_to_show, metr
 from benchmark.results.frames import over_seeds
 from data_pipelines import EventStream, simulate
 from reports.figures.fronts import front_figure
+from reports.labels import Methods
 from tests.readme import ROOT, sources
 from tests.reports.made_up import made_up, run
 
@@ -135,7 +136,7 @@ def test_a_metric_that_is_added_is_in_the_record_in_the_table_and_on_an_axis():
     assert results.runs["worst_client"].tolist() == [3, 4]
 
     rows = over_seeds(results.runs, ["communication", "worst_client"])
-    figure = front_figure("worst", "Worst client", rows, metric("worst_client"), experiments=[])
+    figure = front_figure("worst", "Worst client", rows, metric("worst_client"), Methods(), experiments=[])
     (axes,) = to_matplotlib(figure).axes
     assert axes.get_ylabel() == "reward of the worst client (points), log scale"
     assert figure.interactive["layout"]["yaxis"]["title"]["text"] == "reward of the worst client (points)"

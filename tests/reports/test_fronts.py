@@ -14,7 +14,7 @@ from benchmark.records.record import RunRecord
 from benchmark.results.frames import over_seeds
 from data_pipelines.data_label import STAND_IN
 from reports.figures.fronts import curves_of, figures, stated_points
-from reports.labels import curve_styles, styles_of
+from reports.labels import Methods
 from reports.read.context import Context
 from reports.read.results import Results
 from reports.write.figure import Figure
@@ -89,18 +89,20 @@ def test_the_staircase_is_the_best_value_within_each_budget():
         for gamma, (spent, reward) in points.items()
     ]
     results, _ = made_up(runs)
-    (curve,) = curves_of(over_seeds(results.runs, METRICS), metric("normalised_reward"), "threshold", ())
+    (curve,) = curves_of(
+        over_seeds(results.runs, METRICS), metric("normalised_reward"), "threshold", (), results.methods
+    )
     assert curve.staircase(1)[["x", "y"]].to_numpy().tolist() == [[50, 0.5], [100, 3.0]]
     assert curve.staircase(-1)["x"].tolist() == [50]
 
 
 def test_numbers_of_the_paper_are_hollow_marks_on_its_own_data():
-    points = stated_points("fig_e", "delicious-tagged", "normalised_reward")
+    points = stated_points("fig_e", "delicious-tagged", "normalised_reward", Methods())
     assert [(point.x, point.y, point.text) for point in points] == [
         (14_599, 1.8322, "paper, γ=9,001"),
         (12_901_135, 1.2887, "paper, γ=1.01"),
     ]
-    assert stated_points("fig_e", "delicious", "normalised_reward") == []
+    assert stated_points("fig_e", "delicious", "normalised_reward", Methods()) == []
 
 
 def test_a_baseline_is_a_line_with_its_name():
@@ -280,7 +282,7 @@ def test_variants_of_an_algorithm_have_different_colours():
     (figure,) = figures(*made_up(runs))
     curves = [*curves_in(figure).values()]
     assert len({curve.colour for curve in curves}) == 6
-    assert curves[0].colour == styles_of(["async-linucb"])["async-linucb"].colour
+    assert curves[0].colour == Methods().styles_of(["async-linucb"])["async-linucb"].colour
     traces = [trace for trace in figure.interactive["data"] if trace["showlegend"]]
     assert [trace["marker"]["color"] for trace in traces] == [curve.colour for curve in curves]
     legend = to_matplotlib(figure).legends[0]
@@ -302,11 +304,11 @@ def test_the_lowest_part_is_enlarged_where_the_inset_hides_no_mark(covered: bool
 
 def test_two_algorithms_never_look_the_same():
     names = [f"own{number}:Own" for number in range(30)]
-    alone = {name: styles_of([name])[name] for name in names}
+    alone = {name: Methods().styles_of([name])[name] for name in names}
     assert len({*alone.values()}) < len(names), "some of them must look the same for this test to mean anything"
-    styles = curve_styles(["async-linucb", *names])
+    styles = Methods().curve_styles(["async-linucb", *names])
     assert len({*styles}) == len(styles)
-    assert styles[0] == styles_of(["async-linucb"])["async-linucb"]
+    assert styles[0] == Methods().styles_of(["async-linucb"])["async-linucb"]
 
 
 @pytest.mark.parametrize("variants", [1, 3, 8])

@@ -11,7 +11,7 @@ import pytest
 
 from benchmark.results.frames import threshold_text
 from data_pipelines.data_label import STAND_IN, data_label
-from reports.labels import algorithm_label, seeds_text
+from reports.labels import Methods, seeds_text
 from reports.write.latex import escaped
 from reports.write.table import CUT, Table, cell_text, csv_text, interval_text, with_cut_intervals
 
@@ -144,7 +144,7 @@ def test_labels_describe_the_data():
     assert data_label("stand-in", whole) == STAND_IN
     assert "UNVERIFIED" in data_label("mirror", None)
     assert data_label("simulated") == ""
-    assert algorithm_label("my_module:Mine") == "Mine (my_module)"
+    assert Methods().label("my_module:Mine") == "Mine (my_module)"
 
 
 @pytest.mark.parametrize(

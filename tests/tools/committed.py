@@ -32,6 +32,7 @@ from data_pipelines.support.files import write_whole
 from reports.analysis.board import user_rows
 from reports.analysis.claims import judged_claims
 from reports.analysis.users import EXPERIMENT, group_totals
+from reports.labels import Methods
 from reports.read.boards import StoredBoard, by_protocol
 from reports.read.context import Context, make_context
 from reports.read.results import VERSIONS, Results, read_results, versions_of
@@ -132,6 +133,7 @@ def read_committed(folder: Path = RECORDS) -> tuple[Results, Context]:
         boards=boards,
         board_runs=board_runs,
         tuning=tuning,
+        methods=Methods.of([*records, *(record for board in boards for record in board.records.values())]),
     )
     context = make_context(results)
     context.board_users.update(_read_users(folder))

@@ -21,12 +21,10 @@ from reports.build import OUT
 from reports.figures import board as board_figures
 from reports.figures import by_parameter, fronts, users
 from reports.figures import claims as claims_figure
-from reports.labels import algorithm_label
 from reports.page.glossary import MEANINGS
 from reports.paper import variant_labels
 from reports.read.context import Context
 from reports.read.experiment_files import datasets_of, effects_of
-from reports.read.methods import method
 from reports.read.results import Results
 from reports.tables import board, bounds, claims, settings, studies, user_groups
 from reports.write.table import Table, interval_text, with_cut_intervals
@@ -121,7 +119,7 @@ def block(name: str, results: Results, context: Context) -> str:
 def front(results: Results, experiment: str) -> Table:
     """Return reward or regret, and C_T, for some thresholds."""
     runs = results.runs[results.runs["experiment"] == experiment]
-    runs = runs[[method(name).role == "contender" for name in runs["algorithm"]]]
+    runs = runs[[results.methods.info(name).role == "contender" for name in runs["algorithm"]]]
     if runs["global_dim"].isna().any():  # the figure itself, or its fallback; variants are in the table of directions
         runs = runs[runs["variant"] == ""]
         played = [*runs["stream"].unique()]
@@ -137,13 +135,13 @@ def front(results: Results, experiment: str) -> Table:
         is_selected = [
             any(
                 math.isclose(row["threshold"], threshold)
-                for threshold in thresholds[method(row["algorithm"]).parameter]
+                for threshold in thresholds[results.methods.info(row["algorithm"]).parameter]
             )
             for _, row in rows.iterrows()
         ]
         rows = rows[is_selected].sort_values(["algorithm", "threshold"])
     ends = [f"{column}{end}" for column in (metric, "communication") for end in ("", "_low", "_high")]
-    frame = rows.assign(algorithm=[algorithm_label(name) for name in rows["algorithm"]])[[*first, "seeds", *ends]]
+    frame = rows.assign(algorithm=rows["algorithm"].map(results.methods.label))[[*first, "seeds", *ends]]
     frame = frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
     return with_cut_intervals(Table("", "", "", frame), "C_T")
 
@@ -156,7 +154,7 @@ def differences_by_global_dim(results: Results, experiment: str = "fig_c", one_m
     for (algorithm, variant), part in runs[runs["threshold"].notna()].groupby(["algorithm", "variant"]):
         if algorithm == one_model:
             continue
-        row = {"method": algorithm_label(str(algorithm)), "variant": variant}
+        row = {"method": results.methods.label(str(algorithm)), "variant": variant}
         for dim in sorted(part["global_dim"].unique()):
             differences = regrets[algorithm, variant, dim] - regrets[one_model, "", dim]
             row[f"d_g = {dim:g}"] = interval_text(*mean_interval(differences))
@@ -234,7 +232,7 @@ def where_the_time_goes(results: Results) -> pd.DataFrame:
     frame = pd.concat([frame, pd.DataFrame([last])], ignore_index=True)
     frame["share"] = [f"{seconds / total:.1%}" for seconds in frame["kernel_seconds"]]
     frame["kernel_seconds"] = frame["kernel_seconds"].round(1)
-    frame["algorithm"] = [algorithm_label(name) if name else "" for name in frame["algorithm"]]
+    frame["algorithm"] = [results.methods.label(name) if name else "" for name in frame["algorithm"]]
     return frame.rename(columns={"step": "µs per step"})
 
 
