@@ -17,6 +17,7 @@ from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import experiment_name
 from benchmark.execution.executors import Executor
+from benchmark.metrics import objective
 from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.method_names import method_info
@@ -101,7 +102,7 @@ class Estimate:
 
 def max_runs(board: Board, entry: MethodRow) -> int:
     """Return the maximum number of runs of a row; usually, several budgets keep the same configurations."""
-    if entry.role == "baseline" and board.scale == "regret":
+    if entry.role == "baseline" and objective([board.source]).better == "lower":
         return len(board.protocol.seeds.choosing.seeds) + len(board.seeds)
     budgets = len(board.limits) if entry.is_contender else 1
     count, total = len(entry.configurations), 0

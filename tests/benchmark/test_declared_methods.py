@@ -16,12 +16,14 @@ from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import make_plan
 from benchmark.plan.run_key import run_key
 from benchmark.records.record import MethodRecord
+from benchmark.records.sweep_plan import FILE, plan_of
 from benchmark.styles import COLOURS, MARKERS, STYLES, distinct_styles, style
 from reports.figures import fronts
 from reports.labels import Methods
 from reports.read.context import make_context
-from reports.read.results import read_results
+from reports.read.results import SWEEPS, read_results
 from reports.tables import missing
+from reports.write.table import Table
 from tests.benchmark.test_list import install
 from tests.benchmark.tiny_sweeps import fedbandit, rows, write_tiny
 from tests.records import run_record
@@ -143,14 +145,23 @@ def test_a_front_is_not_a_variant(folder: Path, sweep_output: str):
     assert methods.label("patient") == "Patient"
 
 
-def test_a_report_names_what_is_skipped_and_does_not_count_it_as_missing(monkeypatch: pytest.MonkeyPatch):
-    results, context = made_up([run("async-linucb", 2.0, experiment="fig_e", dataset="delicious")])
-    sweeps = pd.DataFrame([("fig_e", "quick", "FINISHED")], columns=["experiment", "profile", "status"])
-    results, context = replace(results, sweeps=sweeps), replace(context, experiments=("fig_e",))
-    before = missing.tables(results, context)[0]
+def test_a_report_names_what_is_skipped_and_does_not_count_it_as_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    def missing_table(folder: Path) -> Table:
+        """The table of a report after a sweep of figure c that finished one run."""
+        folder.mkdir()
+        (folder / FILE).write_text(plan_of(make_plan([load_experiment("fig_c")]), "fig_c").to_json())
+        results, context = made_up([run("async-linucb", 5.0, experiment="fig_c", dataset="simulated-heterogeneous-4")])
+        sweeps = pd.DataFrame([("fig_c", "quick", "FINISHED", "sweep", str(folder))], columns=[*SWEEPS])
+        return missing.tables(replace(results, sweeps=sweeps), replace(context, experiments=("fig_c",)))[0]
+
+    before = missing_table(tmp_path / "before")
     monkeypatch.setattr(AsyncLinUCBAM, "skip", lambda self, stream: f"{stream.arms} arms are too many")
-    after = missing.tables(results, context)[0]
-    assert "fig_e: Async-LinUCB-AM on Delicious is skipped: 25 arms are too many." in after.notes
+    after = missing_table(tmp_path / "after")
+    skipped = [note for note in after.notes if note.startswith("fig_c: Async-LinUCB-AM on ")]
+    assert skipped
+    assert all(note.endswith(" is skipped: 25 arms are too many.") for note in skipped)
     assert "Async-LinUCB-AM" in before.frame["missing"].iloc[0]
     assert "Async-LinUCB-AM" not in after.frame["missing"].iloc[0]
     plan = make_plan([load_experiment("fig_a")])
