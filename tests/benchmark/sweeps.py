@@ -9,7 +9,9 @@ from mlflow.entities import Metric, Param, RunTag
 
 from algorithms.registry import built_in_methods
 from benchmark.records.store import FILES
+from benchmark.records.tags import RECORD
 from benchmark.styles import style
+from tests.records import run_record
 
 EXPERIMENT = "fig_e"
 CURVES = ("reward_curve", "communication_curve")
@@ -33,7 +35,11 @@ def make_store(folder: Path) -> str:
     experiment_id = client.create_experiment(EXPERIMENT, artifact_location=(folder / "mlartifacts").as_uri())
     sweep = client.create_run(experiment_id, run_name="sweep", tags={"fedbandit.kind": "sweep"})
     for algorithm, threshold, seed, reward, communication in RUNS:
+        sizes = {"stream_clients": 1867}
+        values = {"normalised_reward": reward, "communication": communication}
+        record = run_record(algorithm, float(threshold), seed, experiment=EXPERIMENT, settings=sizes, **values)
         tags = {
+            RECORD: record.to_json(),
             "fedbandit.kind": "run",
             "fedbandit.source": "official",
             "mlflow.parentRunId": sweep.info.run_id,
@@ -46,7 +52,7 @@ def make_store(folder: Path) -> str:
         curves = [Metric(name, reward * step, 0, step) for name in CURVES for step in (1, 500, 1000)]
         client.log_batch(
             run.info.run_id,
-            metrics=[Metric(k, v, 0, 0) for k, v in {**metrics, **moved}.items()] + curves,
+            metrics=[Metric(k, v, 0, 0) for k, v in {**metrics, **moved, **record.metrics}.items()] + curves,
             params=[Param(key, value) for key, value in {**texts, "seed": str(seed)}.items()],
             tags=[RunTag(key, value) for key, value in tags.items()],
         )

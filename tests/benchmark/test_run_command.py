@@ -167,7 +167,7 @@ def test_artifacts_are_the_full_curve_and_the_totals_of_clients(swept: Path):
 def test_results_are_bitwise_identical_with_one_job_and_another_order(swept: Path, tmp_path: Path):
     write_tiny(tmp_path)
     with LocalExecutor(1) as one_job:
-        for options in ({"seeds": (1,)}, {"algorithms": (parse_filter("sync-linucb"),)}, {}):
+        for options in ({"seeds": (1,)}, {"methods": (parse_filter("sync-linucb"),)}, {}):
             assert sweep(tmp_path, one_job, "tiny.toml", **options).finished
     assert results(tmp_path) == results(swept)
 

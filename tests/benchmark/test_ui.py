@@ -70,7 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def store(folder: Path) -> str:
-    """A store of an older version, whose pages `fedbandit ui` brings up to date."""
+    """A store without pages, which `fedbandit ui` writes."""
     store = make_store(folder)
     prepare_pages(store)
     return store
