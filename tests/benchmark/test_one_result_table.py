@@ -3,11 +3,11 @@
 import ast
 import re
 from collections import Counter
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.readme import ROOT, sources
+
 FRAMES = "benchmark/results/frames.py"
-FILES = [path for folder in ("benchmark", "reports") for path in sorted((ROOT / folder).rglob("*.py"))]
+FILES = sources("benchmark", "reports")
 
 ONCE = {
     *("run_frame", "setting_frame", "latest_runs", "over_seeds", "setting_texts", "variants", "cost", "threshold_text"),
