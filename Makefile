@@ -3,53 +3,74 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEVELOPER := $(VENV)/.developer
+NEWEST := build/newest
 PROFILE ?= quick
-COMMIT ?= 0c0901f
-INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_as_published.py tests/algorithms/test_invariants.py \
+COMMIT ?= main~10
+INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_invariants.py \
 	tests/algorithms/test_ties.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint format data benchmark board report tables figures records docs site ui coverage bench bench-scale \
+.PHONY: help install test test-quick test-newest search lint format data benchmark board report tables figures records docs site ui coverage bench bench-scale \
 	bench-data bench-sweep \
 	bench-versions bench-report bench-load chaos fuzz clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(READY): pyproject.toml constraints.txt
+# Users need less than developers, who also need linters, Sphinx and fuzzers. uv is faster than pip, but ignores the settings of pip.
+$(READY): EXTRA := all
+$(DEVELOPER): EXTRA := dev
+$(READY) $(DEVELOPER): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "fedbandit-bench needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.11 ..." >&2; exit 1; }
-	@echo "Installing packages into $(VENV) (first time only, two to three minutes)."
+	@echo "Installing packages into $(VENV) (first time only, one to two minutes)."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --progress-bar off --constraint constraints.txt --editable '.[all,dev]' > $(VENV)/install.log 2>&1 & \
+	@installer="pip install --no-compile --progress-bar off"; \
+	$(BIN)/pip config list 2>/dev/null | grep -qE 'index|find-links|cert|proxy|trusted-host' || \
+		! $(BIN)/pip install --quiet --constraint constraints.txt uv > $(VENV)/install.log 2>&1 || \
+		installer="uv pip install --python $(BIN)/python"; \
+	$(BIN)/$$installer --constraint constraints.txt --editable '.[$(EXTRA)]' > $(VENV)/install.log 2>&1 & \
 	job=$$!; trap 'kill $$job; exit 130' INT TERM; while kill -0 $$job 2>/dev/null; do sleep 1; \
-		seconds=$$((seconds + 1)); packages=$$(grep -c '^Collecting' $(VENV)/install.log); \
-		[ $$((seconds % 20)) -ne 0 ] || if grep -q '^Installing' $(VENV)/install.log; \
-		then echo "  installing, $$seconds s so far"; else echo "  resolved $$packages packages so far"; fi; done; \
+		seconds=$$((seconds + 1)); [ $$((seconds % 20)) -ne 0 ] || echo "  installing, $$seconds s so far"; done; \
 	wait $$job || { grep -v '^WARNING: Location' $(VENV)/install.log | tail -20 >&2; \
-		echo "The packages could not be installed; see the output of pip in $(VENV)/install.log" >&2; exit 1; }
-	@touch $@
+		echo "The packages could not be installed; the whole output is in $(VENV)/install.log" >&2; exit 1; }
+	@touch $(READY) $@
 
-install: $(READY) ## Install everything into .venv
+install: $(READY) ## Install what users need into .venv
 
-test: lint ## Do all checks of `make lint`, then run the tests (about 10 minutes)
-	$(BIN)/pytest -n auto
+test: lint ## Do all checks of `make lint`, then run all tests (about 8 minutes)
+	$(BIN)/pytest -n auto --dist worksteal
+
+test-quick: $(DEVELOPER) ## Run the tests without those that start servers, browsers or many processes (about 2 minutes)
+	$(BIN)/pytest -n auto --dist worksteal -m 'not slow'
+
+# In an environment of its own: the tests use the versions of constraints.txt.
+test-newest: ## Run a small sweep and its report with the newest MLflow of the package index
+	@$(PYTHON) -m venv $(NEWEST) && grep -v '^mlflow' constraints.txt > $(NEWEST)/constraints.txt && \
+	$(NEWEST)/bin/pip install --no-compile --quiet --upgrade --constraint $(NEWEST)/constraints.txt --editable '.[ui]' mlflow \
+		> $(NEWEST)/install.log 2>&1 || \
+		{ echo "NOT RUN: the newest MLflow could not be installed; see $(NEWEST)/install.log"; exit 0; }; \
+	$(NEWEST)/bin/python -m tests.newest
+
+search: $(DEVELOPER) ## Search for inputs on which the two implementations of a method differ (about an hour)
+	HYPOTHESIS_PROFILE=search $(BIN)/pytest -n auto tests/algorithms tests/conformance
 
 # Coverage cannot measure compiled kernels, so their tests run once more in plain Python.
-coverage: $(READY) ## List the lines that no test reaches, including kernels (about 25 minutes)
+coverage: $(DEVELOPER) ## List the lines that no test reaches, including kernels (about 25 minutes)
 	rm -f .coverage .coverage.*
 	$(BIN)/pytest -n auto --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=interpreted $(BIN)/pytest -n auto --cov --cov-append --cov-report= $(INTERPRETED)
 	$(BIN)/coverage report --fail-under 90
 
-lint: $(READY) ## Check format, style and types, and the packages for known vulnerabilities
+lint: $(DEVELOPER) ## Check format, style and types, and the packages for known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m tests.audit
 
-format: $(READY) ## Format the code
+format: $(DEVELOPER) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -77,44 +98,44 @@ tables: $(READY) ## Build only the tables (CSV, Markdown, LaTeX)
 figures: $(READY) ## Build only the figures (PNG, SVG)
 	$(BIN)/fedbandit report --only figures
 
-records: $(READY) ## Write docs/records, the table of run records behind docs/results.md, from the runs in MLflow
+records: $(DEVELOPER) ## Write docs/records, the table of run records behind docs/results.md, from the runs in MLflow
 	$(BIN)/python -m tests.tools.committed
 
-docs: $(READY) ## Update the figures, screenshots and tables in docs/ from docs/records
+docs: $(DEVELOPER) ## Update the figures, screenshots and tables in docs/ from docs/records
 	$(BIN)/python -m tests.tools.renew
 
-site: $(READY) ## Build the documentation as web pages with search, in build/site
+site: $(DEVELOPER) ## Build the documentation as web pages with search, in build/site
 	$(BIN)/sphinx-build -q -W --keep-going -c docs -d build/doctrees . build/site
 	@echo "To read it, open $(CURDIR)/build/site/index.html"
 
 ui: $(READY) ## Open the MLflow UI on a chart of the latest sweep (EXPERIMENT=fig_d to choose one)
 	@$(BIN)/fedbandit ui $(EXPERIMENT)
 
-bench: $(READY) ## Measure the speed of every method relative to a baseline (takes minutes)
+bench: $(DEVELOPER) ## Measure the speed of every method relative to a baseline (takes minutes)
 	$(BIN)/python -m tests.performance.bench
 
-bench-scale: $(READY) ## Measure time and memory with a million clients (takes minutes)
+bench-scale: $(DEVELOPER) ## Measure time and memory with a million clients (takes minutes)
 	$(BIN)/python -m tests.performance.bench --scale
 
-bench-data: $(READY) ## Measure speed and memory of the data pipelines (takes minutes)
+bench-data: $(DEVELOPER) ## Measure speed and memory of the data pipelines (takes minutes)
 	$(BIN)/python -m tests.performance.measure_data
 
-bench-sweep: $(READY) ## Measure the overhead of a sweep relative to its kernels (takes minutes)
+bench-sweep: $(DEVELOPER) ## Measure the overhead of a sweep relative to its kernels (takes minutes)
 	$(BIN)/python -m tests.performance.measure_sweep
 
-bench-versions: $(READY) ## Compare the kernels with those of an earlier commit (COMMIT=0c0901f, version 0.1.0; takes minutes)
+bench-versions: $(DEVELOPER) ## Compare the kernels with those of an earlier commit (COMMIT=main~10; takes minutes)
 	$(BIN)/python -m tests.performance.measure_versions $(COMMIT)
 
-bench-report: $(READY) ## Measure time and memory of a report on the paper profile, 4,450 runs (takes minutes)
+bench-report: $(DEVELOPER) ## Measure time and memory of a report on the paper profile, 4,450 runs (takes minutes)
 	$(BIN)/python -m tests.performance.measure_report
 
-chaos: $(READY) ## Inject more than 200 faults and compare with an undisturbed run (about 15 minutes)
+chaos: $(DEVELOPER) ## Inject more than 200 faults and compare with an undisturbed run (about 15 minutes)
 	$(BIN)/python -m tests.chaos
 
-fuzz: $(READY) ## Feed 100,000 hostile inputs to the readers (about 15 minutes)
+fuzz: $(DEVELOPER) ## Feed 100,000 hostile inputs to the readers (about 15 minutes)
 	$(BIN)/python -m tests.fuzz
 
-bench-load: $(READY) ## Measure the speed with 10,000 runs in a store, and with a million clients (takes minutes)
+bench-load: $(DEVELOPER) ## Measure the speed with 10,000 runs in a store, and with a million clients (takes minutes)
 	$(BIN)/python -m tests.load
 
 clean: ## Remove the environment and all caches

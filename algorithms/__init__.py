@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from algorithms.methods.async_linucb import AsyncLinUCB, AsyncLinUCBAsPublished
     from algorithms.methods.async_linucb_am import AsyncLinUCBAM
-    from algorithms.methods.rules import HindsightLinear, ItemRewards, MostPopular, MostSeen, NeverOffered, RandomChoice
+    from algorithms.methods.rules import (
+        CosinePopularity,
+        HeldOutLikes,
+        HeldOutPopularity,
+        HindsightLinear,
+        ItemRewards,
+        MostPopular,
+        MostSeen,
+        NeverOffered,
+        RandomChoice,
+        Rocchio,
+    )
     from algorithms.methods.sync_linucb import CentralisedLinUCB, SyncLinUCB
     from algorithms.trace import Trace, Transfers
 
@@ -19,12 +30,16 @@ __all__ = [
     "AsyncLinUCBAM",
     "AsyncLinUCBAsPublished",
     "CentralisedLinUCB",
+    "CosinePopularity",
+    "HeldOutLikes",
+    "HeldOutPopularity",
     "HindsightLinear",
     "ItemRewards",
     "MostPopular",
     "MostSeen",
     "NeverOffered",
     "RandomChoice",
+    "Rocchio",
     "SyncLinUCB",
     "Trace",
     "Transfers",

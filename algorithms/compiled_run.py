@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms.numerics.references import reference
-from algorithms.stream import Stream, trace_of
+from algorithms.stream import Stream
 from algorithms.trace import Trace
 
 BLOCK = 4096
@@ -62,13 +62,3 @@ class CompiledRun(ABC):
     @abstractmethod
     def trace(self) -> Trace:
         """Return the trace of the run."""
-
-
-class SilentRun(CompiledRun):
-    """A run without any transfer."""
-
-    def trace(self) -> Trace:
-        """Return the trace of the run."""
-        steps, clients = self.steps, len(self.problem.client_ids)
-        transfers = [np.zeros(size, dtype=np.int64) for size in (steps, steps, clients, clients)]
-        return trace_of(self.problem, self.choices, *transfers)

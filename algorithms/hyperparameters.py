@@ -62,24 +62,6 @@ def ridge(value: object) -> float:
     return real("ridge", value, MIN_RIDGE, MAX_RIDGE, expected)
 
 
-def alpha(value: object) -> Alpha:
-    """Check α: a finite number from 0, or "theory"."""
-    if isinstance(value, str) and value == "theory":
-        return "theory"
-    return real("alpha", value, 0, 1e50, 'a finite number from 0, or "theory"')
-
-
-def sigma(value: object) -> float:
-    """Check σ, the scale of the noise."""
-    return real("sigma", value, 0, 1e50, "a finite number from 0")
-
-
-def delta(value: object) -> float:
-    """Check δ, the probability that a confidence bound fails."""
-    smallest = np.finfo(float).tiny
-    return real("delta", value, smallest, 1 - np.finfo(float).epsneg, "a number above 0 and below 1")
-
-
 def integer(name: str, value: object, low: int, high: int | None = None) -> int:
     """Check an integer in [low, high]."""
     is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
@@ -117,14 +99,16 @@ def normalise_thresholds(algorithm: Any) -> None:
 
 
 def normalise_confidence(algorithm: Any) -> None:
-    """Check α, λ, σ and δ of a frozen dataclass."""
-    for name, checked in (
-        ("alpha", alpha(algorithm.alpha)),
-        ("ridge", ridge(algorithm.ridge)),
-        ("sigma", sigma(algorithm.sigma)),
-        ("delta", delta(algorithm.delta)),
-    ):
-        object.__setattr__(algorithm, name, checked)
+    """Check α, λ, σ (the scale of the noise) and δ (the probability that a bound fails) of a frozen dataclass."""
+    checked: dict[str, Any] = {"alpha": "theory"}
+    if not (isinstance(algorithm.alpha, str) and algorithm.alpha == "theory"):
+        checked["alpha"] = real("alpha", algorithm.alpha, 0, 1e50, 'a finite number from 0, or "theory"')
+    checked["ridge"] = ridge(algorithm.ridge)
+    checked["sigma"] = real("sigma", algorithm.sigma, 0, 1e50, "a finite number from 0")
+    smallest, largest = np.finfo(float).tiny, 1 - np.finfo(float).epsneg
+    checked["delta"] = real("delta", algorithm.delta, smallest, largest, "a number above 0 and below 1")
+    for name, value in checked.items():
+        object.__setattr__(algorithm, name, value)
 
 
 def number_text(value: Any) -> str:

@@ -97,16 +97,18 @@ class Limits:
 
 
 class Learner(Protocol):
-    """A method in plain Python, step by step; it may also have a method `start(client_ids, dimension)`.
+    """A method in plain Python, step by step: the interface of your own methods.
 
-    A reference may have a method `read_stream(stream)` too, which is called first.
+    It may also have `start(client_ids, dimension)`, called once before the first step, and an attribute
+    `transfer_dim`: the dimension of the statistics it transfers, if it differs from the stream's. With `role =
+    "reference"`, which is not ranked, it may have `read_stream(stream)`, called before: item ids and all rewards.
     """
 
     def choose(self, client: int, contexts: Any, rng: Any) -> int:
-        """Return the position of the chosen arm."""
+        """Return the index of the chosen row of `contexts` (K, d). `rng` depends on seed and step only."""
 
     def learn(self, client: int, context: Any, reward: float) -> "Transfers":
-        """Learn from an observation and return the transfers of the step."""
+        """Learn from the reward of the chosen row, and return the transfers that it caused."""
 
 
 class Method(ABC):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Transfers:
-    """The clients that uploaded and the clients that downloaded in one step, one entry per transfer."""
+    """The clients that uploaded and the clients that downloaded in one step, one entry per transfer.
+
+    `empty_uploads` are those of `uploads` without data, such as answers to a poll: they are sent, but not needed.
+    """
 
     uploads: Sequence[int] = ()
     downloads: Sequence[int] = ()
+    empty_uploads: Sequence[int] = ()
+
+
+class Counts(NamedTuple):
+    """Numbers of transfers, for each step or for each client."""
+
+    uploads: NDArray[np.int64]
+    downloads: NDArray[np.int64]
+    needed_up: NDArray[np.int64]
+    needed_down: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +41,14 @@ class Trace:
     best arm minus that of the chosen one), `uploads`, `downloads`, and `unsettled` (alternating
     minimisation had not converged; always false for the other methods).
     Per client, in the order of `client_ids`: `client_rewards`, `client_uploads`, `client_downloads`.
+    `needed_up` and `needed_down` (per step), `client_needed_up` and `client_needed_down` (per client) count the
+    transfers that are enough for the same choices: uploads with data, in the step in which they are made; and for all
+    downloads to a client since its last decision one, the latest, in the step of its next decision, if there is one.
     `transfer_dim` is the dimension d of the statistics {V, b} that one transfer moves: d (d + 1) / 2 + d numbers, as V
     is symmetric. `numbers_up` and `numbers_down` (per step), `client_numbers_up` and `client_numbers_down` (per client)
-    count these numbers. `random_reward` is what a uniformly random choice collects in expectation on the same pools;
-    NaN if a reward is negative, as in simulations.
+    count these numbers; `needed_numbers_up`, `client_needed_numbers_up` and so on those of needed transfers.
+    `random_reward` is what a uniformly random choice collects in expectation on the same pools; NaN if a reward is
+    negative, as in simulations.
     """
 
     choices: NDArray[np.int32]
@@ -44,6 +61,10 @@ class Trace:
     client_rewards: NDArray[np.float64]
     client_uploads: NDArray[np.int64]
     client_downloads: NDArray[np.int64]
+    needed_up: NDArray[np.int64]
+    needed_down: NDArray[np.int64]
+    client_needed_up: NDArray[np.int64]
+    client_needed_down: NDArray[np.int64]
     transfer_dim: int
     random_reward: float = nan
 
@@ -54,14 +75,14 @@ class Trace:
             reward += f" ({self.normalised_reward:.4g} × random choice)"
         return (
             f"<Trace: {len(self.choices):,} steps, {len(self.client_ids):,} clients, {reward}, "
-            f"regret {self.regret.sum():,.6g}, {self.communication:,} transfers>"
+            f"regret {self.regret.sum():,.6g}, {self.communication:,} transfers, {self.needed:,} needed>"
         )
 
     def frame(self) -> "pd.DataFrame":
-        """Return one row per step: choice, reward, regret, uploads and downloads."""
+        """Return one row per step: choice, reward, regret, and transfers, sent and needed."""
         import pandas as pd
 
-        names = ("choices", "rewards", "regret", "uploads", "downloads")
+        names = ("choices", "rewards", "regret", *Counts._fields)
         return pd.DataFrame({name: getattr(self, name) for name in names}).rename_axis("step")
 
     @property
@@ -73,6 +94,11 @@ class Trace:
     def communication(self) -> int:
         """C_T, the number of transfers of {ΔV, Δb}; each upload and each download counts once."""
         return int(self.uploads.sum() + self.downloads.sum())
+
+    @property
+    def needed(self) -> int:
+        """The number of transfers that are enough for the same choices."""
+        return int(self.needed_up.sum() + self.needed_down.sum())
 
     @property
     def numbers_per_transfer(self) -> int:
@@ -98,6 +124,26 @@ class Trace:
     def client_numbers_down(self) -> NDArray[np.int64]:
         """The numbers that each client received."""
         return self.client_downloads * self.numbers_per_transfer
+
+    @property
+    def needed_numbers_up(self) -> NDArray[np.int64]:
+        """The numbers of the needed uploads of each step."""
+        return self.needed_up * self.numbers_per_transfer
+
+    @property
+    def needed_numbers_down(self) -> NDArray[np.int64]:
+        """The numbers of the needed downloads of each step."""
+        return self.needed_down * self.numbers_per_transfer
+
+    @property
+    def client_needed_numbers_up(self) -> NDArray[np.int64]:
+        """The numbers of the needed uploads of each client."""
+        return self.client_needed_up * self.numbers_per_transfer
+
+    @property
+    def client_needed_numbers_down(self) -> NDArray[np.int64]:
+        """The numbers of the needed downloads of each client."""
+        return self.client_needed_down * self.numbers_per_transfer
 
     @property
     def am_unsettled(self) -> int:

@@ -4,10 +4,11 @@ from benchmark import import_order
 
 import_order.put_ours_first()  # before the first import of another of our packages
 
+import os  # noqa: E402
 from importlib import import_module  # noqa: E402
 from typing import TYPE_CHECKING, Any  # noqa: E402
 
-from benchmark.records.tracking import switch_off_telemetry  # noqa: E402
+from benchmark.records.tracking import TELEMETRY_OFF  # noqa: E402
 
 if TYPE_CHECKING:
     from algorithms.trace import Trace as Trace
@@ -29,7 +30,7 @@ for _name in ("recommend", "results"):
     import_module(f"{__name__}.{_name}")
     del globals()[_name]
 
-switch_off_telemetry()  # here, because every process of ours imports this package before MLflow
+os.environ.update(TELEMETRY_OFF)  # here, because every process of ours imports this package before MLflow
 
 PUBLIC = {
     "Best": "benchmark.results.results",

@@ -1,4 +1,8 @@
-"""The command `fedbandit`: every module in `benchmark/commands/` is one of its commands."""
+"""The command `fedbandit`: every module in `benchmark/commands/` is one of its commands.
+
+The docstring of a module is the help text. `configure(parser)` declares its arguments; `run(arguments)` returns the
+exit code, and bad input raises a ValueError with one clear line. `arguments.words` are the words as they were given.
+"""
 
 import argparse
 import importlib
@@ -8,7 +12,6 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Protocol, cast
 
 from benchmark import commands
 from benchmark.commands import data
@@ -17,21 +20,6 @@ from data_pipelines.support.secrets import without_secrets
 
 NEGATIVE = re.compile(r"-\.?[0-9]")
 """The start of a negative number."""
-
-
-class Command(Protocol):
-    """The interface of a module in `benchmark/commands/`. Its docstring is the help text, including examples."""
-
-    __doc__: str | None
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the command's arguments."""
-
-    def run(self, arguments: argparse.Namespace) -> int:
-        """Run the command and return the exit code. Bad input raises a ValueError with one clear line.
-
-        `arguments.words` are the words of the command as they were given, to repeat it.
-        """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,9 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         hint, names = did_you_mean(argv[0], _command_names()), ", ".join(_command_names())
         parser.error(one_line(f"argument COMMAND: invalid choice: {argv[0]!r}{hint}; expected one of: {names}"))
     arguments = parser.parse_args(argv, argparse.Namespace(words=argv))
-    command: Command = arguments.command
     try:
-        code = command.run(arguments)
+        code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # the reader (e.g. `head`) closed the pipe
@@ -89,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"fedbandit {version('fedbandit-bench')}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in _command_names():
-        command = cast(Command, importlib.import_module(f"benchmark.commands.{name}"))
+        command = importlib.import_module(f"benchmark.commands.{name}")
         text = command.__doc__ or ""
         subparser = subparsers.add_parser(
             name,
@@ -98,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.configure(subparser)
-        subparser.set_defaults(command=command)
+        subparser.set_defaults(run=command.run)
     return parser
 
 

@@ -6,6 +6,7 @@ or in workers, however Python was started and the project was installed.
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -14,34 +15,24 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("algorithms", "benchmark", "data_pipelines", "reports")
 
 
-class _OurPackages:
-    """Finds our packages next to this one, regardless of `sys.path`."""
+@dataclass
+class _Finder:
+    """Finds top-level modules in a folder, regardless of `sys.path`; all, or only those with certain names."""
+
+    folder: Path | None
+    names: tuple[str, ...] | None = None
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the location of the top-level package `name` if it is one of ours."""
-        return PathFinder.find_spec(name, [str(ROOT)]) if path is None and name in PACKAGES else None
+        """Return the location of a top-level module if it is in the folder."""
+        is_searched = path is None and self.folder is not None and (self.names is None or name in self.names)
+        return PathFinder.find_spec(name, [str(self.folder)]) if is_searched else None
 
 
-class _UserFolder:
-    """Finds top-level modules in the user's folder.
-
-    It is searched after everything else. An entry at the end of `sys.path` would still come before a project installed
-    with `pip install --editable`.
-    """
-
-    folder: Path | None = None
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the location of the top-level module `name` if it is in the folder."""
-        return PathFinder.find_spec(name, [str(self.folder)]) if path is None and self.folder else None
-
-
-_our_packages = _OurPackages()
-_user_folder = _UserFolder()
+_our_packages = _Finder(ROOT, PACKAGES)
+_user_folder = _Finder(None)
+"""Searched after everything else: the end of `sys.path` still comes before a `pip install --editable` of ours."""
 
 
 def put_ours_first() -> None:

@@ -22,11 +22,6 @@ BYTES_PER_NUMBER = 8
 CURVE_SUFFIX = "_curve"
 
 
-def measured_by_clock(trace: "Trace", stream: "EventStream") -> float:
-    """Return NaN: a time does not follow from the trace; the process that executes the run measures it."""
-    return math.nan
-
-
 @dataclass(frozen=True)
 class Metric:
     """One number per run, and everything that is needed to record, show and compare it.
@@ -35,7 +30,8 @@ class Metric:
         name: its name in MLflow and in tables.
         label: its name for people.
         better: which values are better; `neither` if it is not a goal.
-        of: its value for a run; NaN where it is undefined, and then it is not recorded.
+        of: its value for a run; NaN where it is undefined, and then it is not recorded. None for a time, which the
+            process that executes the run measures.
         unit: what it counts, such as transfers or bytes; empty for a ratio or a sum of rewards.
         scale: the scale of an axis that shows it.
         curve: its contribution at each step; the running sum is recorded over time, as `NAME_curve`.
@@ -49,7 +45,7 @@ class Metric:
     name: str
     label: str
     better: Literal["higher", "lower", "neither"]
-    of: "Callable[[Trace, EventStream], float]"
+    of: "Callable[[Trace, EventStream], float] | None" = None
     unit: str = ""
     scale: Literal["linear", "log", "log1p"] = "linear"
     curve: "Callable[[Trace], NDArray[Any]] | None" = None
@@ -107,6 +103,17 @@ def amount(name: str, label: str, unit: str, of: "Callable[[Trace], float]") -> 
 def numbers_moved(trace: "Trace") -> float:
     """Return the count of numbers in all transfers."""
     return float(trace.numbers_up.sum() + trace.numbers_down.sum())
+
+
+def needed_numbers(trace: "Trace") -> float:
+    """Return the count of numbers in all needed transfers."""
+    return float(trace.needed_numbers_up.sum() + trace.needed_numbers_down.sum())
+
+
+def needed_per_decision(trace: "Trace", stream: "EventStream") -> float:
+    """Return the needed numbers per decision, in units of a full {V, b}: d (d + 1) / 2 + d numbers."""
+    full_message = stream.dimension * (stream.dimension + 1) / 2 + stream.dimension
+    return needed_numbers(trace) / (stream.steps * full_message)
 
 
 METRICS: tuple[Metric, ...] = (
@@ -173,6 +180,18 @@ METRICS: tuple[Metric, ...] = (
         "bytes_down", "bytes received by clients", "bytes", lambda trace: trace.numbers_down.sum() * BYTES_PER_NUMBER
     ),
     amount("bytes_moved", "bytes moved", "bytes", lambda trace: numbers_moved(trace) * BYTES_PER_NUMBER),
+    amount("needed_up", "needed uploads", "transfers", lambda trace: trace.needed_up.sum()),
+    amount("needed_down", "needed downloads", "transfers", lambda trace: trace.needed_down.sum()),
+    amount("needed", "needed transfers", "transfers", lambda trace: trace.needed),
+    amount("needed_numbers", "numbers in needed transfers", "numbers", needed_numbers),
+    Metric(
+        "needed_per_decision",
+        "needed communication per decision",
+        "lower",
+        needed_per_decision,
+        unit="full messages",
+        scale="log1p",
+    ),
     Metric(
         "am_unsettled",
         "steps at which alternating minimisation had not converged",
@@ -180,16 +199,16 @@ METRICS: tuple[Metric, ...] = (
         lambda trace, stream: float(trace.am_unsettled),
         unit="steps",
     ),
-    Metric("microseconds_per_step", "time per step", "lower", measured_by_clock, unit="µs"),
-    Metric("kernel_seconds", "running time", "lower", measured_by_clock, unit="s"),
-    Metric("cpu_seconds", "CPU time", "lower", measured_by_clock, unit="s"),
+    Metric("microseconds_per_step", "time per step", "lower", unit="µs"),
+    Metric("kernel_seconds", "running time", "lower", unit="s"),
+    Metric("cpu_seconds", "CPU time", "lower", unit="s"),
 )
 
 
 def metric(name: str) -> Metric:
     """Return the metric of this name; for a name that is not declared, one without a direction."""
     declared = (entry for entry in METRICS if entry.name == name)
-    return next(declared, Metric(name, name.replace("_", " "), "neither", measured_by_clock))
+    return next(declared, Metric(name, name.replace("_", " "), "neither"))
 
 
 def metric_names() -> tuple[str, ...]:
@@ -204,7 +223,7 @@ def curve_names() -> tuple[str, ...]:
 
 def metric_values(trace: "Trace", stream: "EventStream", clock: Mapping[str, float]) -> dict[str, float]:
     """Return the finite values of all metrics of a run; `clock` has the measured times."""
-    values = {entry.name: clock[entry.name] if entry.name in clock else entry.of(trace, stream) for entry in METRICS}
+    values = {entry.name: entry.of(trace, stream) if entry.of else clock.get(entry.name, math.nan) for entry in METRICS}
     return {name: value for name, value in values.items() if math.isfinite(value)}
 
 

@@ -54,22 +54,17 @@ class SweepDisplay(Observer):
     can show several sweeps, one after the other.
     """
 
-    def __init__(self) -> None:
-        self._begin(0, 0, 0.0)
+    _bar: Any = None
 
-    def _begin(self, runs: int, skipped: int, seconds: float) -> None:
+    def started(self, runs: int, skipped: int, seconds: float) -> None:
+        """Show that nothing is done yet."""
         self.total, self.skipped, self._seconds_expected = runs, skipped, seconds
         self.done = self.failed = 0
         self._seconds_measured = 0.0
         self._first: float | None = None
-        self._last_line = time.monotonic()
-        self._last_count = -1
-        self._bar: Any = None
-
-    def started(self, runs: int, skipped: int, seconds: float) -> None:
-        """Show that nothing is done yet."""
-        self._begin(runs, skipped, seconds)
-        if runs and _has_room_for_a_bar():
+        self._last_line, self._last_count = time.monotonic(), -1
+        # In some containers a terminal has no size, and a bar would not be visible.
+        if sys.stderr.isatty() and os.get_terminal_size(sys.stderr.fileno()).columns > 0:
             from tqdm import tqdm
 
             shape = "{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} runs, {elapsed}{postfix}"
@@ -85,12 +80,8 @@ class SweepDisplay(Observer):
 
     def run_done(self, run: "Run", result: "RunResult", seconds: float, *, is_reused: bool) -> None:
         """Count one more run."""
-        self.count(bool(result.error), seconds, is_reused=is_reused)
-
-    def count(self, failed: bool, seconds: float = 0.0, *, is_reused: bool = False) -> None:
-        """Count one more run, which was expected to take `seconds`."""
-        self.done += not failed
-        self.failed += failed
+        self.done += not result.error
+        self.failed += bool(result.error)
         now = time.monotonic()
         self._seconds_expected = max(self._seconds_expected - seconds, 0.0)
         if self._first is not None:
@@ -117,7 +108,7 @@ class SweepDisplay(Observer):
         if self._bar is not None:
             self._bar.close()
             self._bar = None
-        elif self.total and self.done + self.failed != self._last_count:
+        elif self.done + self.failed != self._last_count:
             self._print_line()
 
     def seconds_left(self) -> float | None:
@@ -138,8 +129,3 @@ class SweepDisplay(Observer):
         self._last_line = time.monotonic()
         count = self._last_count = self.done + self.failed
         print(f"{count} of {self.total} runs done, {self._counts()}", file=sys.stderr, flush=True)
-
-
-def _has_room_for_a_bar() -> bool:
-    """Return whether this is a terminal; in some containers it has no size, and a bar would not be visible."""
-    return sys.stderr.isatty() and os.get_terminal_size(sys.stderr.fileno()).columns > 0

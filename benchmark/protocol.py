@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from benchmark.plan.run_key import canonical
-from benchmark.statistics import budgets, selection
+from benchmark.statistics import selection
 from benchmark.statistics.budgets import require_reporting
 from benchmark.statistics.comparison import Rules
 from data_pipelines.stream_spec import Strict
@@ -52,10 +52,11 @@ class SeedRange(Strict):
 
 
 class Budgets(Strict):
-    """Budgets in full transfers per client, and those of the primary endpoint."""
+    """Budgets in full messages per decision, those of the primary endpoint, and the share that choices may use."""
 
     all: Annotated[list[Budget], Field(min_length=1, max_length=100)]
     primary: Annotated[list[Budget], Field(min_length=1, max_length=100)]
+    slack: Annotated[float, Field(gt=0, le=1)]
 
     @model_validator(mode="after")
     def _consistent(self) -> "Budgets":
@@ -67,10 +68,11 @@ class Budgets(Strict):
 
 
 class Seeds(Strict):
-    """Seeds on which configurations are chosen, and seeds that are reported."""
+    """Seeds on which configurations are chosen, seeds of the full board, and those of every try."""
 
     choosing: SeedRange
     reporting: SeedRange
+    trying: SeedRange
 
     def purpose(self, seed: int) -> Purpose:
         """Return the purpose of runs on a seed: those for choosing choose, all others report."""
@@ -83,7 +85,10 @@ class Seeds(Strict):
 
     @model_validator(mode="after")
     def _separate(self) -> "Seeds":
-        require_reporting(self.reporting.seeds, self.choosing.seeds)
+        for seeds in (self.reporting.seeds, self.trying.seeds):
+            require_reporting(seeds, self.choosing.seeds)
+        if {*self.reporting.seeds} & {*self.trying.seeds}:
+            raise ValueError(f"trying must be outside the report seeds, got {self.trying.first} to {self.trying.last}")
         return self
 
 
@@ -92,6 +97,14 @@ class HalvingPass(Strict):
 
     seeds: SeedRange
     keep: Count
+
+
+class Quick(Strict):
+    """The size of a quick board."""
+
+    configurations: Count
+    choosing_seeds: Count
+    report_seeds: Count
 
 
 class Tuning(Strict):
@@ -114,8 +127,9 @@ class Tuning(Strict):
 
 
 class Fixed(Strict):
-    """The paper's values, for the division without tuning."""
+    """The paper's methods and values, for the division without tuning."""
 
+    methods: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(min_length=1, max_length=100)]
     alpha: NotNegative
     ridge: Positive
     simulated_alpha: NotNegative | Literal["theory"]
@@ -131,6 +145,27 @@ class Comparison(Strict):
     bootstrap_seed: Seed
     margin: Share
     min_report_seeds: Annotated[int, Field(ge=2, le=MAX_SEED)]
+
+
+class Facts(Strict):
+    """What a task can show."""
+
+    ranking_seeds: SeedRange
+    ranking_prior: Positive
+    last_decisions: Annotated[list[Count], Field(min_length=1, max_length=100)]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups of decision numbers, such as 2-5."""
+        firsts = [1, *(last + 1 for last in self.last_decisions)]
+        pairs = zip(firsts, self.last_decisions, strict=False)
+        return (*(f"{first}" if first == last else f"{first}-{last}" for first, last in pairs), "later")
+
+    @model_validator(mode="after")
+    def _increasing(self) -> "Facts":
+        if self.last_decisions != sorted(set(self.last_decisions)):
+            raise ValueError(f"last_decisions must be increasing, got {self.last_decisions}")
+        return self
 
 
 class Paper(Strict):
@@ -150,18 +185,23 @@ class BenchmarkProtocol(Strict):
 
     version: Count
     tasks: Annotated[list[TaskName], Field(min_length=1, max_length=1000)]
+    retired: dict[TaskName, Annotated[str, Field(min_length=1, max_length=200)]]
     budgets: Budgets
     seeds: Seeds
     passes: Annotated[list[HalvingPass], Field(min_length=1, max_length=100)]
+    quick: Quick
     tuning: Tuning
     fixed: Fixed
     comparison: Comparison
+    facts: Facts
     paper: Paper
 
     @model_validator(mode="after")
     def _consistent(self) -> "BenchmarkProtocol":
         if len(set(self.tasks)) < len(self.tasks):
             raise ValueError(f"tasks must be distinct, got {self.tasks}")
+        for name in {*self.tasks} & {*self.retired}:
+            raise ValueError(f"retired must be other tasks than those that are ranked, got {name}")
         played = tuple(seed for current in self.passes for seed in current.seeds.seeds)
         if played != self.seeds.choosing.seeds:
             raise ValueError(f"passes must use every choosing seed once, in order, got {list(played)}")
@@ -175,10 +215,8 @@ class BenchmarkProtocol(Strict):
             )
         return self
 
-    def smaller(
-        self, passes: Sequence[tuple[int, int]], report_seeds: int | None = None, **changes: Any
-    ) -> "BenchmarkProtocol":
-        """Return a protocol with fewer seeds, and other tables of values instead of its own.
+    def smaller(self, passes: Sequence[tuple[int, int]], **changes: Any) -> "BenchmarkProtocol":
+        """Return a protocol with fewer seeds for choosing, and other tables of values instead of its own.
 
         `passes` are those of successive halving: the number of seeds of each, and how many configurations continue.
         """
@@ -188,8 +226,6 @@ class BenchmarkProtocol(Strict):
             content["passes"].append({"seeds": {"first": first, "last": first + seeds - 1}, "keep": keep})
             first += seeds
         content["seeds"]["choosing"]["last"] = first - 1
-        if report_seeds is not None:
-            content["seeds"]["reporting"]["last"] = self.seeds.reporting.first + report_seeds - 1
         return BenchmarkProtocol.model_validate({**content, **changes})
 
     @property
@@ -198,9 +234,9 @@ class BenchmarkProtocol(Strict):
         content = json.dumps(_canonical(self.model_dump()), sort_keys=True, allow_nan=False)
         return hashlib.sha256(content.encode()).hexdigest()
 
-    def limits(self, dimension: int) -> dict[float, float]:
-        """Return the numbers per client that each budget allows."""
-        return budgets.limits(dimension, self.budgets.all)
+    def limits(self) -> dict[float, float]:
+        """Return the mean communication up to which a configuration may be chosen for each budget."""
+        return {budget: self.budgets.slack * budget for budget in self.budgets.all}
 
     def halving(self) -> tuple[selection.Pass, ...]:
         """Return the passes of successive halving."""

@@ -1,4 +1,4 @@
-"""A sweep as a function: `run` executes the unfinished runs of a plan, and records each in MLflow.
+"""A sweep as a function: `run` executes the unfinished runs of a plan, and records each in MLflow or in memory.
 
     plan = make_plan(find_experiments(["fig_a"]), RunOptions(seeds=(0, 1)))
     with LocalExecutor(jobs=2) as executor:
@@ -10,51 +10,40 @@ It prints nothing: an observer receives the progress.
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from benchmark.execution.compilation import compile_kernels
-from benchmark.execution.executors import Executor
+from benchmark.execution.compilation import announcement, is_compiled
 from benchmark.execution.run_result import RunResult
-from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
+from benchmark.execution.sweep import Executor, stopping_at_signals, sweep
 from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import experiment_names
 from benchmark.plan.plan import Plan
-from benchmark.plan.runs import Run, expected_seconds, unfinished
+from benchmark.plan.runs import Run, expected_seconds, unfinished, with_metrics
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.reader import finished_runs
-from benchmark.records.record import RunRecord
-from benchmark.records.store import Store, mark_dead_runs, mark_strays, single_writer_lock
+from benchmark.records.record import RunRecord, record_of
+from benchmark.records.store import Store, mark_dead_runs, mark_strays
 from benchmark.records.sweep_plan import plan_of
+from benchmark.records.tracking import single_writer_lock
 from benchmark.ui.pages import Curves, as_curves, update_pages
 from data_pipelines.support.messages import one_line
 from data_pipelines.support.secrets import without_secrets
 from data_pipelines.support.text import number_of
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A run that failed: its experiment, name, stream and key, and the error in one line, secrets removed."""
-
-    experiment: str
-    run: str
-    stream: str
-    error: str
-    key: str
-
-    def __str__(self) -> str:
-        """Return everything in one line."""
-        return f"{self.experiment}: {self.run} on {self.stream}: {self.error}"
-
-
-def failure_lines(failures: Sequence[Failure], text: Callable[[Failure], str] = str) -> list[str]:
-    """Return a line per error: the text of the first run that failed with it, and the number of the others."""
-    by_error: dict[str, list[Failure]] = {}
+def failure_lines(
+    failures: Sequence[RunRecord], text: str = "{0.experiment}: {0.name} on {0.stream.name}"
+) -> list[str]:
+    """Return a line per error: the first run that failed with it, as `text` names it, and the number of the others."""
+    by_error: dict[str, list[RunRecord]] = {}
     for failure in failures:
         by_error.setdefault(failure.error, []).append(failure)
     return [
-        text(first) + (f" (and {number_of(len(others), 'other run')} with this error)" if others else "")
-        for first, *others in by_error.values()
+        one_line(f"{text.format(first)}: {error}")
+        + (f" (and {number_of(len(others), 'other run')} with this error)" if others else "")
+        for error, (first, *others) in by_error.items()
     ]
 
 
@@ -64,14 +53,14 @@ class SweepResult:
 
     Args:
         finished: the records of runs that this sweep finished, including those copied from other experiments.
-        failed: the runs that failed; the next sweep repeats them.
+        failed: the records of runs that failed, each error in one line; the next sweep repeats them.
         skipped: the records of runs that were finished before.
         interrupted: whether Ctrl-C or SIGTERM ended it; the next sweep executes the remaining runs.
         earlier_code: the records of finished runs by earlier code of a method; no result includes them.
     """
 
     finished: tuple[RunRecord, ...] = ()
-    failed: tuple[Failure, ...] = ()
+    failed: tuple[RunRecord, ...] = ()
     skipped: tuple[RunRecord, ...] = ()
     interrupted: bool = False
     earlier_code: tuple[RunRecord, ...] = ()
@@ -87,47 +76,44 @@ def experiments_to_read(plan: Plan) -> list[str]:
 
 def run(
     plan: Plan,
-    store: Store,
+    store: Store | None,
     executor: Executor,
     observer: Observer = silent,
     earlier_runs: Sequence[RunRecord] | None = None,
 ) -> SweepResult:
     """Run and record all unfinished runs; the store is consistent even after an error.
 
-    `earlier_runs` are the finished runs of `experiments_to_read`; without them, the store is read, once.
+    Without a store, records are only kept in memory. `earlier_runs` are the finished runs of `experiments_to_read`;
+    without them, the store is read, once.
 
     In the main thread, Ctrl-C and SIGTERM end it between two records. Errors that end the whole sweep, such as a full
     disk or a lost cluster, raise OSError or ValueError; finished runs are already recorded.
     """
-    with single_writer_lock(store):
-        if killed_count := mark_dead_runs(store, plan.experiments):
+    with nullcontext() if store is None else single_writer_lock(store.uri):
+        if store is not None and (killed_count := mark_dead_runs(store, plan.experiments)):
             observer.note(
                 f"{killed_count} unfinished runs from a crashed process were marked KILLED and will be run again"
             )
         if earlier_runs is None:
-            earlier_runs = finished_runs(store, experiments_to_read(plan))
-        remaining_runs = unfinished(plan.runs, earlier_runs)
+            earlier_runs = finished_runs(store, experiments_to_read(plan)) if store is not None else ()
+        usable_runs = with_metrics(earlier_runs, plan.metrics)
+        remaining_runs = unfinished(plan.runs, usable_runs)
         keys = {(run.experiment, run.key) for run in plan.runs} - {(run.experiment, run.key) for run in remaining_runs}
-        skipped_runs = tuple(record for record in earlier_runs if (record.experiment, record.key) in keys)
-        planned = [experiment.name for experiment in plan.experiments]
-        if not remaining_runs:
-            update_pages(store, planned, earlier_runs)
-            return SweepResult(skipped=skipped_runs, earlier_code=_by_earlier_code(earlier_runs, planned))
+        skipped_runs = tuple(record for record in usable_runs if (record.experiment, record.key) in keys)
         recorder = _Recorder(plan, store, observer, expected_seconds(remaining_runs, earlier_runs))
-        observer.started(len(remaining_runs), len(skipped_runs), sum(recorder.seconds.values()))
-        try:
-            was_interrupted = _sweep(recorder, remaining_runs, earlier_runs, executor)
-        finally:
-            observer.ended()
-        records = [*earlier_runs, *recorder.finished]
-        update_pages(store, planned, records, recorder.curves)
-        by_earlier_code, new_runs = _by_earlier_code(records, planned), tuple(recorder.finished)
-        return SweepResult(new_runs, tuple(recorder.failures), skipped_runs, was_interrupted, by_earlier_code)
-
-
-def _by_earlier_code(records: Sequence[RunRecord], experiments: Sequence[str]) -> tuple[RunRecord, ...]:
-    _, earlier = split_by_code([record for record in records if record.experiment in experiments])
-    return tuple(earlier)
+        was_interrupted = False
+        if remaining_runs:
+            observer.started(len(remaining_runs), len(skipped_runs), sum(recorder.seconds.values()))
+            try:
+                was_interrupted = _sweep(recorder, remaining_runs, usable_runs, executor)
+            finally:
+                observer.ended()
+        records, planned = [*earlier_runs, *recorder.finished], [experiment.name for experiment in plan.experiments]
+        if store is not None:
+            update_pages(store, planned, records, recorder.curves)
+        _, by_earlier_code = split_by_code([record for record in records if record.experiment in planned])
+        new_runs, failures = tuple(recorder.finished), tuple(recorder.failures)
+        return SweepResult(new_runs, failures, skipped_runs, was_interrupted, tuple(by_earlier_code))
 
 
 def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecord], executor: Executor) -> bool:
@@ -137,11 +123,11 @@ def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecor
         status = "KILLED"
         try:
             fresh = _reuse(recorder, runs, before, stop)
-            if executor.compiler is not None:
-                compile_kernels(executor.compiler, fresh, recorder.observer, stop)
-            Sweep(executor, recorder, jobs_by_stream(fresh)).go(stop)
+            if executor.shares_kernels and not all(is_compiled(run.method) for run in fresh):
+                recorder.observer.note(announcement())
+            sweep(fresh, executor, recorder.record, stop, recorder.observer.tick)
             status = "FINISHED"
-        except (Interrupted, KeyboardInterrupt):
+        except KeyboardInterrupt:
             return True
         finally:
             recorder.close(status)
@@ -150,6 +136,8 @@ def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecor
 
 def _reuse(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecord], stop: threading.Event) -> list[Run]:
     """Copy the runs that are finished, in another experiment or by code that is current again; return the others."""
+    if recorder.store is None:
+        return [*runs]
     elsewhere = {record.key: record for record in before}
     fresh = []
     for run in runs:
@@ -157,67 +145,59 @@ def _reuse(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecor
         if result is None:
             fresh.append(run)
         else:
-            recorder.record([run], _as_of_now(result), is_reused=True)
+            # With the time of the copy: the code of the latest runs is the newest.
+            now = time.time()
+            result = replace(result, started=now - (result.ended - result.started), ended=now)
+            recorder.record([run], result, is_reused=True)
         if stop.is_set():
-            raise Interrupted
+            raise KeyboardInterrupt
     return fresh
-
-
-def _as_of_now(result: RunResult) -> RunResult:
-    """Return a copied result with the time of the copy: the code of the latest runs is the newest."""
-    now = time.time()
-    return replace(result, started=now - (result.ended - result.started), ended=now)
 
 
 class _Recorder:
     """Writes every result to MLflow, under one parent run per experiment, and reports it to the observer."""
 
-    def __init__(self, plan: Plan, store: Store, observer: Observer, seconds: Mapping[str, float]) -> None:
+    def __init__(self, plan: Plan, store: Store | None, observer: Observer, seconds: Mapping[str, float]) -> None:
         self.store, self.observer, self.seconds = store, observer, seconds
-        self.failures: list[Failure] = []
+        self.failures: list[RunRecord] = []
         self.finished: list[RunRecord] = []
         self.curves: dict[str, Curves] = {}
         self._plan = plan
         self._experiments = {experiment.name: experiment for experiment in plan.experiments}
         self._parents: dict[str, str] = {}
-        self._finished: Counter[str] = Counter()
-        self._failed: Counter[str] = Counter()
 
     def begin(self, runs: Sequence[Run]) -> None:
         """Create the parent runs."""
+        if self.store is None:
+            return
         for name, count in Counter(run.experiment for run in runs).items():
             experiment, plan = self._experiments[name], plan_of(self._plan, name)
             self._parents[name] = self.store.begin_sweep(experiment, self._plan.profile, count, plan)
 
-    def done(self, runs: Sequence[Run], result: RunResult) -> None:
-        """Record the result of a run, which may belong to several experiments."""
-        self.record(runs, result, is_reused=False)
-
-    def record(self, runs: Sequence[Run], result: RunResult, *, is_reused: bool) -> None:
-        """Record a result for each of these runs."""
+    def record(self, runs: Sequence[Run], result: RunResult, *, is_reused: bool = False) -> None:
+        """Record a result for each of these runs: a run may belong to several experiments."""
         curves = as_curves(result.curves)
         for run in runs:
-            experiment = self._experiments[run.experiment]
-            record = self.store.record(self._parents[run.experiment], experiment, run, result)
-            self.curves[record.run_id] = curves
-            (self._failed if result.error else self._finished)[run.experiment] += 1
-            if not result.error:
-                self.finished.append(record)
+            if self.store is None:
+                record = record_of(run, result)
             else:
-                error = one_line(without_secrets(result.error))
-                names = (run.experiment, one_line(run.name), one_line(run.stream.name))
-                self.failures.append(Failure(*names, error, run.key))
+                experiment = self._experiments[run.experiment]
+                record = self.store.record(self._parents[run.experiment], experiment, run, result)
+                self.curves[record.run_id] = curves
+            if result.error:
+                self.failures.append(replace(record, error=one_line(without_secrets(result.error))))
+            else:
+                self.finished.append(record)
             seconds = self.seconds[run.key] if run is runs[0] else 0.0  # a run that experiments share is executed once
             self.observer.run_done(run, result, seconds, is_reused=is_reused)
 
-    def tick(self) -> None:
-        """Pass the tick on to the observer."""
-        self.observer.tick()
-
     def close(self, status: str) -> None:
         """Close the parents: KILLED, or FAILED where a run failed, or FINISHED."""
+        if self.store is None:
+            return
+        finished = Counter(record.experiment for record in self.finished)
+        failed = Counter(failure.experiment for failure in self.failures)
         for name, parent in self._parents.items():
-            ended = "FAILED" if status == "FINISHED" and self._failed[name] else status
-            counts = {"runs_finished": self._finished[name], "runs_failed": self._failed[name]}
-            self.store.end_sweep(parent, ended, counts)
+            ended = "FAILED" if status == "FINISHED" and failed[name] else status
+            self.store.end_sweep(parent, ended, {"runs_finished": finished[name], "runs_failed": failed[name]})
             mark_strays(self.store, self._experiments[name])

@@ -14,14 +14,7 @@ from algorithms.registry import built_in_methods
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#b3a800", "#999999")
 """The colours of Okabe and Ito, which colour-blind readers can distinguish, with a darker yellow and grey for black."""
 
-MARKERS = (
-    ("*", "star"),
-    ("s", "square"),
-    ("^", "triangle-up"),
-    ("x", "x"),
-    ("o", "circle"),
-    ("D", "diamond"),
-)
+MARKERS = (("*", "star"), ("s", "square"), ("^", "triangle-up"), ("x", "x"), ("o", "circle"), ("D", "diamond"))
 """The names of each marker in matplotlib and in Plotly."""
 
 STYLES = MAX_STYLE + 1

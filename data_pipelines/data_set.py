@@ -1,10 +1,11 @@
 """Data sets: declarations (`DataSet`, `Package`), what is read from an archive (`Contents`), and the catalogue."""
 
+import hashlib
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from data_pipelines import datasets
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from data_pipelines.prepare.features import WordCounts
-from data_pipelines.stand_ins import Size, StandIn
+from data_pipelines.stand_ins import Size
 from data_pipelines.support.messages import did_you_mean, one_line
 
 UNKNOWN_TIME = 0
@@ -56,10 +57,49 @@ class Contents:
         if not len(self.words.vocabulary):
             raise ValueError("no item has any words left after filtering")
 
+    @classmethod
+    def of_pairs(
+        cls,
+        users: NDArray[np.integer[Any]],
+        items: NDArray[np.integer[Any]],
+        times: NDArray[np.int64] | None,
+        *,
+        ratings: NDArray[Any] | None = None,
+        **others: Any,
+    ) -> Self:
+        """Return contents with each (user, item) once, with its earliest known time; `times` are None if unknown."""
+        if times is None:
+            times = np.full(len(users), UNKNOWN_TIME, dtype=np.int64)
+        rows = distinct_rows(users, items, times)
+        return cls(
+            users=users[rows].astype(np.int64),
+            items=items[rows].astype(np.int32),
+            times=times[rows],
+            ratings=None if ratings is None else ratings[rows].astype(np.float64),
+            **others,
+        )
+
+    def of_active_users(self, least: float, error: str) -> Self:
+        """Leave out users with fewer than `least` interactions; `error` is raised if no user has so many."""
+        distinct, activity = np.unique(self.users, return_counts=True)
+        is_kept = np.isin(self.users, distinct[activity >= least])
+        if not is_kept.any():
+            raise ValueError(error)  # not an archive error
+        return replace(self, users=self.users[is_kept], items=self.items[is_kept], times=self.times[is_kept])
+
     @property
     def counts(self) -> Counts:
         """The counts, to compare with the published ones."""
         return Counts(len(np.unique(self.users)), len(self.item_ids), len(self.users))
+
+    @property
+    def sha256(self) -> str:
+        """The hash of interactions and words, which identifies generated contents."""
+        digest = hashlib.sha256("\n".join(self.words.vocabulary).encode())
+        words = self.words.counts.tocoo()
+        for array in (self.users, self.items, self.times, self.item_ids, words.row, words.col, words.data):
+            digest.update(array.astype(np.int64).tobytes())
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -130,70 +170,21 @@ class DataSet:
     """Stream options in which the data set differs from the others."""
     positive_rating: float | None = None
     """The lowest rating that gives a reward in pools of rated items; None if the data set has no ratings."""
-    stand_in: Callable[[StandIn], None] | None = None
+    stand_in: Callable[[Size, Parameters], Contents] | None = None
+    """Generates contents of the same kind and size as those of the archive."""
     fallback_size: Size = "small"
     """The size of the stand-in that `fedbandit data --or-stand-in` generates."""
 
 
-def rows_of(
-    ids: NDArray[Any], catalogue: NDArray[Any], *, member: str, column: str, listed_in: str
-) -> NDArray[np.int64]:
-    """Return the position of each id in the sorted `catalogue`; an unknown id is an error that names its line."""
-    positions = np.searchsorted(catalogue, ids)
-    is_known = positions < len(catalogue)
-    is_known[is_known] = catalogue[positions[is_known]] == ids[is_known]
-    if not is_known.all():
-        row = int(np.argmin(is_known))
-        raise ArchiveError(f"{member} line {row + 2}: {column} {ids[row]} is not in {listed_in}")
-    return positions
-
-
-def of_active_users(users: NDArray[np.int64], least: float, error: str) -> NDArray[np.bool_]:
-    """Tell for each row whether its user has at least `least` rows; `error` is raised if no user has so many."""
-    distinct, activity = np.unique(users, return_counts=True)
-    is_kept = np.isin(users, distinct[activity >= least])
-    if not is_kept.any():
-        raise ValueError(error)  # not an archive error
-    return is_kept
-
-
-def distinct_pairs(
-    users: NDArray[np.int64], items: NDArray[np.integer[Any]], times: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Return each (user, item) once, with its earliest known time, sorted by user and item."""
-    rows = distinct_rows(users, items, times)
-    return users[rows], items[rows].astype(np.int32), times[rows]
-
-
 def distinct_rows(
-    users: NDArray[np.int64], items: NDArray[np.integer[Any]], times: NDArray[np.int64]
+    users: NDArray[np.integer[Any]], items: NDArray[np.integer[Any]], times: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return for each (user, item) its row with the earliest known time, sorted by user and item."""
-    return rows_in_order(users, items, times, once=True)
-
-
-def rows_in_order(
-    users: NDArray[np.int64], items: NDArray[np.integer[Any]], times: NDArray[np.int64], *, once: bool
-) -> NDArray[np.int64]:
-    """Return the rows sorted by user, item and time, unknown times last; with `once`, the first of each pair."""
     order = np.lexsort((times, times == UNKNOWN_TIME, items, users))
-    if not once:
-        return order
     users, items = users[order], items[order]
     is_first = np.ones(len(users), dtype=bool)
     is_first[1:] = (users[1:] != users[:-1]) | (items[1:] != items[:-1])
     return order[is_first]
-
-
-def unique_ids(ids: list[int], member: str) -> NDArray[np.int64]:
-    """Return a catalogue's ids in increasing order; a repeated id or an empty catalogue is an error."""
-    if not ids:
-        raise ArchiveError(f"{member} has no rows; expected at least one")
-    array = np.array(ids, dtype=np.int64)
-    distinct, counts = np.unique(array, return_counts=True)
-    if len(distinct) < len(array):
-        raise ArchiveError(f"{member} contains id {distinct[np.argmax(counts > 1)]} more than once")
-    return distinct
 
 
 SUB_COMMANDS = ("import", "show")

@@ -27,6 +27,10 @@ class EventStream:
     allowed). The expected reward of arm k is `rewards[t, k]`; `noise[t]` is added to the observed reward.
     Client ids are any integers, gaps included. The arrays are checked, copied unless they are already
     read-only, and made read-only.
+
+    A stream with features of pairs of a client and an item has a row of `items` per offered pair, and `item_of_row`
+    says which item that is; in other streams a row is an item. A stream with features learned from users who do not
+    play has their number for each item, `held_out_count`, and, with ratings, how many liked it, `held_out_likes`.
     """
 
     items: NDArray[np.float64]
@@ -37,6 +41,9 @@ class EventStream:
     name: str = "unnamed"
     fingerprint: str = ""
     source: str = "imported"
+    item_of_row: NDArray[np.int32] | None = None
+    held_out_count: NDArray[np.int64] | None = None
+    held_out_likes: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         items = _real_array("items", self.items, ("I", "d"))
@@ -54,6 +61,18 @@ class EventStream:
         if self.source not in SOURCES:
             raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {self.source!r}")
         checked = {"items": items, "clients": clients, "pools": pools, "rewards": rewards, "noise": noise}
+        item_count = len(items)
+        if self.item_of_row is not None:
+            checked["item_of_row"] = _integer_array("item_of_row", self.item_of_row, ("I",), np.int32)
+            _require_shape("item_of_row", checked["item_of_row"], (len(items),))
+            if (lowest := checked["item_of_row"].min()) < 0:
+                raise ValueError(f"item_of_row must contain items from 0, got {lowest}")
+            item_count = int(checked["item_of_row"].max()) + 1
+        for name in ("held_out_count", "held_out_likes"):
+            if (counts := getattr(self, name)) is not None:
+                checked[name] = _integer_array(name, counts, ("number of items",), np.int64)
+                if len(checked[name]) < item_count:
+                    raise ValueError(f"{name} must have a number for each of {item_count} items, got {len(counts)}")
         for name, array in checked.items():
             object.__setattr__(self, name, array)
         if not self.fingerprint:
@@ -110,6 +129,16 @@ class EventStream:
     def dimension(self) -> int:
         """d, the length of a feature vector."""
         return int(self.items.shape[1])
+
+    @cached_property
+    def offered_items(self) -> NDArray[np.int32]:
+        """The items offered at each step, also where a row of `items` is a pair of a client and an item."""
+        return self.pools if self.item_of_row is None else _read_only(self.item_of_row[self.pools])
+
+    @property
+    def item_count(self) -> int:
+        """The number of items."""
+        return len(self.items) if self.item_of_row is None else int(self.item_of_row.max()) + 1
 
     @property
     def client_ids(self) -> NDArray[np.int64]:

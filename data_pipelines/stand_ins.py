@@ -1,25 +1,30 @@
-"""Stand-ins: a generated population, written as archives in the official formats and read by the same code."""
+"""Stand-ins: a generated population of users, items and tags, from which data sets make contents of their kind."""
 
-import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import IO, Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from data_pipelines.fetch.archive import STAND_IN_MARK
-from data_pipelines.support.files import PREPARING, put_in_place
 from data_pipelines.support.progress import progress
 
 Integers = NDArray[np.int64]
+Size = Literal["full", "small"]
 
+SMALL_SHARE = 20
 TOPICS = 40
 FAVOURITES = 3
 OWN_TASTE = 0.8
 """The share of a user's choices from the user's favourite topics."""
 PAIRS_PER_BLOCK = 1 << 20
 SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu", "né")
+
+
+def sized(size: Size, full: int, small: int | None = None) -> int:
+    """Return `full` for a stand-in of full size, else `small` or a fixed share of `full`."""
+    if size == "full":
+        return full
+    return small if small is not None else max(full // SMALL_SHARE, 1)
 
 
 class World:
@@ -59,18 +64,18 @@ class World:
         return self._distinct_tags(items, items, counts)
 
     def tag_assignments(
-        self, total: int, users: Integers, items: Integers, *, cover: bool = False
-    ) -> tuple[Integers, Integers, Integers]:
+        self, total: int, users: NDArray[Any], items: NDArray[Any], *, cover: bool = False
+    ) -> tuple[NDArray[Any], NDArray[Any], Integers]:
         """Draw distinct (user, item, tag) triples for the given pairs; with `cover` at least one for every pair."""
         pairs = len(users)
         counts = self.activity(total, pairs, minimum=1 if cover else 0, maximum=max(self.tags // 4, 1))
         pair, tag = self._distinct_tags(np.arange(pairs), items, counts)
         return users[pair], items[pair], tag
 
-    def rating_blocks(
+    def ratings(
         self, total: int, *, most_active: tuple[int, int]
-    ) -> Iterator[tuple[Integers, Integers, Integers, Integers]]:
-        """Yield blocks of (user, item, rating in tenths, time).
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], Integers]:
+        """Draw (users, items, ratings, times), in blocks of users to save memory.
 
         `most_active` is the number of users with more than 3,000 ratings of at least 1, and the total number
         of these ratings. The disliked items are never rated above 0.5.
@@ -88,17 +93,19 @@ class World:
         )
         width = np.where(is_heavy, liked_items, self.items)  # the disliked items are the last ones
         ends = np.cumsum(counts)
-        cuts = np.searchsorted(ends, np.arange(0, int(ends[-1]), PAIRS_PER_BLOCK))
-        for first, stop in zip(cuts, [*cuts[1:], self.users], strict=True):
-            if first == stop:
-                continue
-            block = np.arange(first, stop)
-            user, item = self._distinct_items(block, counts[block], width[block])
-            tenths = 5 * self.random.binomial(9, 0.62, size=len(user)) + 5
-            tenths[is_heavy[user] & (tenths < 10)] = 10
-            tenths[item >= liked_items] = 5
-            joining_time = 800_000_000 + user * 4_000
-            yield user, item, tenths, joining_time + self.random.integers(30_000_000, size=len(user))
+        cuts = np.searchsorted(ends, np.arange(PAIRS_PER_BLOCK, int(ends[-1]), PAIRS_PER_BLOCK))
+        blocks: list[tuple[NDArray[Any], ...]] = []
+        with progress("generating ratings", total, unit="ratings") as reporter:
+            for block in np.split(np.arange(self.users), cuts):
+                user, item = self._distinct_items(block, counts[block], width[block])
+                rating = (self.random.binomial(9, 0.62, size=len(user)) + 1) / 2
+                rating[is_heavy[user] & (rating < 1)] = 1
+                rating[item >= liked_items] = 0.5
+                time = 800_000_000 + user * 4_000 + self.random.integers(30_000_000, size=len(user))
+                blocks.append((user.astype(np.int32), item.astype(np.int32), rating.astype(np.float32), time))
+                reporter.update(len(user))
+        users, items, ratings, times = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        return users, items, ratings, times
 
     def times(self, users: Integers, items: Integers, *, first: int, last: int) -> Integers:
         """Draw one time for every distinct (user, item)."""
@@ -182,96 +189,3 @@ def _word(number: int) -> str:
     while number := number // 16:
         text += SYLLABLES[number % 16]
     return text
-
-
-Size = Literal["full", "small"]
-SMALL_SHARE = 20
-ROWS_PER_BLOCK = 1 << 18
-MARK_TEXT = b"Generated data in the official format: no real user, item or interaction is in it.\n"
-
-
-class StandIn:
-    """An archive being generated: its size, and how its members are written."""
-
-    def __init__(self, archive: zipfile.ZipFile, size: Size) -> None:
-        self.folder = ""
-        self.encoding = "latin-1"
-        self.line_end = "\r\n"
-        self.size = size
-        self._archive = archive
-
-    def count(self, full: int, small: int | None = None) -> int:
-        """Return `full` for a stand-in of full size, else `small` or a fixed share of `full`."""
-        if self.size == "full":
-            return full
-        return small if small is not None else max(full // SMALL_SHARE, 1)
-
-    def write_rows(self, member: str, columns: Sequence[str], rows: Iterable[str], separator: str = "\t") -> None:
-        """Write a member row by row."""
-        text = self.line_end.join([separator.join(columns), *rows, ""])
-        with self._open(member) as file:
-            file.write(text.encode(self.encoding))
-
-    def write_numbers(
-        self,
-        member: str,
-        columns: Sequence[str],
-        blocks: Iterable[Sequence[NDArray[Any]]],
-        *,
-        separator: str = "\t",
-        tenths: Collection[str] = (),
-        expected_bytes: int | None = None,
-    ) -> None:
-        """Write a member of whole numbers, given as blocks of columns; columns in `tenths` get a decimal point."""
-        with (
-            self._open(member) as file,
-            progress(f"generating {member}", expected_bytes) as reporter,
-        ):
-            file.write((separator.join(columns) + self.line_end).encode())
-            for block in blocks:
-                for start in range(0, len(block[0]), ROWS_PER_BLOCK):
-                    part = [column[start : start + ROWS_PER_BLOCK] for column in block]
-                    text = _as_text(part, [name in tenths for name in columns], separator, self.line_end)
-                    file.write(text)
-                    reporter.update(len(text))
-
-    def _open(self, member: str) -> IO[bytes]:
-        # A member opened by name gets the archive's compression level and always the same date.
-        return self._archive.open(self.folder + member, "w")
-
-
-def generate_archive(target: Path, generate: Callable[[StandIn], None], size: Size) -> None:
-    """Generate an archive under a temporary name, then rename it; a member marks it as a stand-in."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(target.name + PREPARING)
-    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open(STAND_IN_MARK, "w") as mark:
-            mark.write(MARK_TEXT)
-        generate(StandIn(archive, size))
-    put_in_place(temporary, target)
-
-
-def _as_text(columns: Sequence[NDArray[Any]], in_tenths: Sequence[bool], separator: str, line_end: str) -> bytes:
-    """Write rows of numbers by array operations: all digits first, then the leading zeros are removed."""
-    pieces: list[NDArray[Any] | bytes] = []
-    for number, (column, has_point) in enumerate(zip(columns, in_tenths, strict=True)):
-        if number:
-            pieces.append(separator.encode())
-        pieces += [column // 10, b".", column % 10] if has_point else [column]
-    pieces.append(line_end.encode())
-    widths = [len(piece) if isinstance(piece, bytes) else len(str(int(piece.max()))) for piece in pieces]
-    text = np.empty((len(columns[0]), sum(widths)), dtype=np.uint8)
-    is_kept = np.ones(text.shape, dtype=bool)
-    end = 0
-    for piece, width in zip(pieces, widths, strict=True):
-        end += width
-        if isinstance(piece, bytes):
-            text[:, end - width : end] = np.frombuffer(piece, dtype=np.uint8)
-            continue
-        rest = piece.astype(np.uint64) if piece.max() >= 1 << 32 else piece.astype(np.uint32)
-        for column_index in range(end - 1, end - width - 1, -1):
-            if column_index < end - 1:
-                is_kept[:, column_index] = rest > 0
-            rest, digit = np.divmod(rest, 10)
-            text[:, column_index] = digit + ord("0")
-    return text[is_kept].tobytes()

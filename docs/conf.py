@@ -64,6 +64,7 @@ docs/cluster
 :caption: Results
 
 docs/board
+docs/board-1
 docs/protocol
 docs/results
 docs/data

@@ -7,25 +7,21 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmark.plan.experiment import experiment_names
 from data_pipelines.support.files import locked, sha256_of, write_whole
 from data_pipelines.support.messages import matching_names
 from data_pipelines.support.progress import counted
 from data_pipelines.support.secrets import without_user
-from reports.read.context import Context, make_context
 from reports.read.inputs import code_hash, digest, inputs_hash
 from reports.read.results import Results, read_results
 from reports.write.figure import Drawing, Figure
 from reports.write.table import Table
-
-if TYPE_CHECKING:
-    from reports.write.figure import Figure
 
 
 def makers(package: str) -> list[ModuleType]:
@@ -35,26 +31,9 @@ def makers(package: str) -> list[ModuleType]:
     return sorted(modules, key=lambda module: (getattr(module, "ORDER", 50), module.__name__))
 
 
-def make(module: ModuleType, kind: str, results: Results, context: Context, failures: list[str]) -> list[Any]:
-    """Let a module make its tables or figures; if it fails, note that and return none."""
-    try:
-        items = list(getattr(module, kind)(results, context))
-        return [replace(item, name=file_name(item.name)) for item in items]
-    except Exception as error:  # a bug in one kind of table must not stop the others
-        note_failure(f"the {kind} of {module.__name__}", error, failures)
-        return []
-
-
 def file_name(name: str) -> str:
     """Return a safe file name, whatever characters the names of experiments and data sets have."""
     return re.sub(r"[^\w.-]", "-", name).lstrip(".") or "unnamed"
-
-
-def note_failure(what: str, error: Exception, failures: list[str]) -> None:
-    """Add one line on a failure; FEDBANDIT_DEBUG=1 also prints the traceback."""
-    failures.append(f"could not create {what}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
-    if os.environ.get("FEDBANDIT_DEBUG"):
-        traceback.print_exception(error, file=sys.stderr)
 
 
 RECORD = ".report.json"
@@ -85,26 +64,18 @@ class OutputFolder:
         entry = self.parts.get(part, {})
         return entry.get("inputs") == inputs and all(self._is_unchanged(name, part) for name in entry["files"])
 
-    def is_made_from(self, part: str, names: Iterable[str], made_from: str) -> bool:
-        """Return whether files of a part were made from this content, and are unchanged."""
+    def saved_files(self, part: str, stem: str, made_from: str) -> list[str]:
+        """Return the files of a part with this stem that were made from this content; none if one has changed."""
         files = self.parts.get(part, {}).get("files", {})
-        return all(
-            files.get(name, {}).get("made_from") == made_from and self._is_unchanged(name, part) for name in names
-        )
+        names = [name for name, file in files.items() if file["made_from"] == made_from and Path(name).stem == stem]
+        return names if all(self._is_unchanged(name, part) for name in names) else []
 
-    def files_of(self, part: str, made_from: str) -> list[str]:
-        """Return the files of a part that were made from this content."""
-        files = self.parts.get(part, {}).get("files", {})
-        return [name for name, file in files.items() if file["made_from"] == made_from]
-
-    def put(self, name: str, content: bytes) -> bool:
-        """Write a file unless it already has that content; return whether it was written."""
+    def put(self, name: str, content: bytes) -> None:
+        """Write a file unless it already has that content."""
         target = self.path / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_file() and target.read_bytes() == content:
-            return False
-        write_whole(target, content)
-        return True
+        if not target.is_file() or target.read_bytes() != content:
+            write_whole(target, content)
 
     def close_part(self, part: str, inputs: str, files: Mapping[str, str]) -> None:
         """Record the files of a part, each with the hash of its inputs, and remove files that it no longer has."""
@@ -179,11 +150,12 @@ def build(
         left_out = results.left_out_sentences()
         condition = f" on the currently prepared data ({'; '.join(left_out)})" if left_out else ""
         raise ValueError(f"no finished runs in {without_user(results.uri)}{condition}; run `fedbandit run` first")
-    experiments = find_names(names, results)
+    known = sorted({*experiment_names(), *results.experiments()})  # including those without runs
+    experiments = matching_names("experiment", names, known)
+    results = results.only(experiments)
     out = folder_of(names) if out is None else out
-    context = make_context(results.only(experiments), experiments=experiments)
     with locked(out, "report"):
-        return Builder(results.only(experiments), context, OutputFolder.open(out), is_full=not names).update(only, log)
+        return Builder(results, OutputFolder.open(out), is_full=not names).update(only, log)
 
 
 def folder_of(names: Sequence[str]) -> Path:
@@ -194,17 +166,12 @@ def folder_of(names: Sequence[str]) -> Path:
     return OUT / name
 
 
-def find_names(names: Sequence[str], results: Results) -> list[str]:
-    """Return the experiments that the names and patterns select, including those without runs."""
-    return matching_names("experiment", names, sorted({*experiment_names(), *results.experiments()}))
-
-
 class Builder:
     """Builds one report."""
 
-    def __init__(self, results: Results, context: Context, folder: OutputFolder, *, is_full: bool = True) -> None:
-        self.results, self.context, self.folder, self.is_full = results, context, folder, is_full
-        self.inputs = inputs_hash(results, context)
+    def __init__(self, results: Results, folder: OutputFolder, *, is_full: bool = True) -> None:
+        self.results, self.folder, self.is_full = results, folder, is_full
+        self.inputs = inputs_hash(results)
         self.failures: list[str] = []
         self.drawn = 0
         self.contents: dict[str, str] = {}
@@ -215,7 +182,7 @@ class Builder:
         parts = (only,) if only else (*PARTS, "page")
         is_logged = bool(only) or not log or self.folder.recorded == self.inputs
         if is_logged and all(self.folder.is_current(part, self.inputs) for part in parts):
-            self.context.absent[:] = self.folder.absent
+            self.results.absent[:] = self.folder.absent
             return self._report(is_unchanged=True)
         with Drawing(self.folder.path / "figures") as drawing:
             figures = self._figures(drawing) if only != "tables" else []
@@ -225,14 +192,23 @@ class Builder:
         if not only:
             self._page(tables, figures)
         runs = self._log(tables, figures) if log and not only else ()
-        self.folder.absent = self.context.absent
+        self.folder.absent = self.results.absent
         self.folder.save()
         return self._report(analysis_runs=tuple(runs))
 
+    def _make(self, kind: str, task: str) -> Iterator[list[Any]]:
+        """Let each module make its tables or figures; one that fails makes none, and does not stop the others."""
+        for module in counted(makers(f"reports.{kind}"), f"report: {task} {kind}", "kinds"):
+            items: list[Any] = []
+            try:
+                made = getattr(module, kind)(self.results)
+                items = [replace(item, name=file_name(item.name)) for item in made]
+            except Exception as error:
+                self._note_failure(f"the {kind} of {module.__name__}", error)
+            yield items
+
     def _tables(self) -> list[Table]:
-        tables: list[Table] = []
-        for module in counted(makers("reports.tables"), "report: making tables", "kinds"):
-            tables += make(module, "tables", self.results, self.context, self.failures)
+        tables: list[Table] = [table for made in self._make("tables", "making") for table in made]
         files = {}
         for table in tables:
             for suffix, content in ((".csv", table.csv()), (".md", table.markdown()), (".tex", table.latex())):
@@ -246,8 +222,7 @@ class Builder:
         """Make the charts, kind by kind; those that have changed are drawn meanwhile."""
         figures: list[Figure] = []
         code = code_hash()
-        for module in counted(makers("reports.figures"), "report: planning figures", "kinds"):
-            planned = make(module, "figures", self.results, self.context, self.failures)
+        for planned in self._make("figures", "planning"):
             self.contents |= {figure.name: digest([figure.content(), code]) for figure in planned}
             drawing.start([figure for figure in planned if not self._saved(figure)])
             figures += planned
@@ -255,9 +230,7 @@ class Builder:
 
     def _saved(self, figure: Figure) -> list[str]:
         """Return the files of a figure if they show what it shows now."""
-        content = self.contents[figure.name]
-        names = [name for name in self.folder.files_of("figures", content) if Path(name).stem == figure.name]
-        return names if self.folder.is_made_from("figures", names, content) else []
+        return self.folder.saved_files("figures", figure.name, self.contents[figure.name])
 
     def _draw(self, figures: Sequence[Figure], drawing: Drawing) -> None:
         """Wait for the figures that are being drawn, and record the files of all figures."""
@@ -266,7 +239,7 @@ class Builder:
             try:
                 paths = drawing.saved(figure)
             except Exception as error:
-                note_failure(f"figure {figure.name}", error, self.failures)
+                self._note_failure(f"figure {figure.name}", error)
                 continue
             self.drawn += 1
             names = [path.relative_to(self.folder.path).as_posix() for path in paths]
@@ -277,9 +250,9 @@ class Builder:
         from reports.page.page import write_page
 
         try:
-            write_page(self.folder.path / PAGE, self.results, self.context, tables, figures)
+            write_page(self.folder.path / PAGE, self.results, tables, figures)
         except Exception as error:
-            note_failure("the page", error, self.failures)
+            self._note_failure("the page", error)
             return
         self.folder.close_part("page", self._inputs_if_complete(), {PAGE: self.inputs})
 
@@ -291,13 +264,19 @@ class Builder:
             files[Path(name).stem].append(self.folder.path / name)
         try:
             page = self.folder.path / PAGE
-            runs = record(self.results, self.context, tables, figures, files, page, is_full=self.is_full)
+            runs = record(self.results, tables, figures, files, page, is_full=self.is_full)
         except (OSError, ValueError) as error:  # a read-only store, or an unreachable server
-            note_failure("the analysis runs in MLflow", error, self.failures)
+            self._note_failure("the analysis runs in MLflow", error)
             return ()
         self.folder.recorded = self._inputs_if_complete()
         self.folder.save()
         return runs
+
+    def _note_failure(self, what: str, error: Exception) -> None:
+        """Add one line on a failure; FEDBANDIT_DEBUG=1 also prints the traceback."""
+        self.failures.append(f"could not create {what}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+        if os.environ.get("FEDBANDIT_DEBUG"):
+            traceback.print_exception(error, file=sys.stderr)
 
     def _inputs_if_complete(self) -> str:
         """Return no inputs after a failure, so that the next build tries again."""
@@ -312,8 +291,8 @@ class Builder:
             drawn=self.drawn,
             is_unchanged=is_unchanged,
             analysis_runs=analysis_runs,
-            labels=self.context.labels(self.results.all_runs),
+            labels=self.results.labels(self.results.all_runs),
             left_out=tuple(self.results.left_out_sentences()),
-            absent=tuple(self.context.absent),
+            absent=tuple(self.results.absent),
             failures=tuple(self.failures),
         )

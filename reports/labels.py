@@ -8,9 +8,9 @@ import pandas as pd
 
 from algorithms.method import MethodInfo
 from algorithms.registry import known_method
+from benchmark.plan.runs import front_text
 from benchmark.records.record import RunRecord
 from benchmark.records.record import dataset_label as dataset_label
-from benchmark.results.frames import front_text
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
 from benchmark.styles import Style, distinct_styles
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.isolation import isolate, left_here, opened
+from tests.isolation import NOTES, isolate, left_here, opened
 
 settings.register_profile(
-    "ci", max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    "ci", max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 settings.register_profile("search", max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile(  # kernels in plain Python (NUMBA_DISABLE_JIT=1) are a thousand times slower
@@ -41,6 +41,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Leave the empty folder and remove it."""
     if FOLDER in session.config.stash:
+        del os.environ[NOTES]
         os.chdir(session.config.invocation_params.dir)
         shutil.rmtree(session.config.stash[FOLDER])
 

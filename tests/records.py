@@ -2,16 +2,26 @@
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 from algorithms.registry import known_method
 from benchmark.metrics import metric_names
+from benchmark.records import sqlite
 from benchmark.records.record import SIZES, MethodRecord, RunRecord, StreamRecord
 from benchmark.statistics.budgets import full_transfer
 
 DEFAULTS = {"steps": 100, "clients": 10, "arms": 25, "dimension": 25}
+
+
+@contextmanager
+def unknown_schema() -> Iterator[None]:
+    """Read SQLite files through MLflow's search, as if their tables were of an MLflow that is not known."""
+    with patch.object(sqlite, "KNOWN_SCHEMAS", frozenset()):
+        yield
 
 
 def run_record(

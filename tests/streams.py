@@ -1,5 +1,7 @@
 """Random small streams and thresholds for property-based tests."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -32,7 +34,17 @@ def streams(draw: st.DrawFn, max_steps: int = 400) -> EventStream:
     else:
         rewards = items[pools] @ rng.standard_normal(dimension)
         noise = 0.1 * rng.standard_normal(steps)
-    return EventStream(items=items, clients=7 * who - 20, pools=pools, rewards=rewards, noise=noise)
+    stream = EventStream(items=items, clients=7 * who - 20, pools=pools, rewards=rewards, noise=noise)
+    return with_held_out_users(stream, draw(st.integers(0, 9))) if draw(st.booleans()) else stream
+
+
+def with_held_out_users(stream: EventStream, seed: int = 0) -> EventStream:
+    """Return the stream with several rows per item, as if they were pairs, and with users who do not play."""
+    rng = np.random.default_rng(seed)
+    item_of_row = rng.integers(1 + len(stream.items) // 2, size=len(stream.items)).astype(np.int32)
+    count = rng.integers(20, size=item_of_row.max() + 1)
+    learned = {"item_of_row": item_of_row, "held_out_count": count, "held_out_likes": rng.binomial(count, 0.5)}
+    return replace(stream, **learned, fingerprint="")
 
 
 thresholds = st.sampled_from([1.0, 1.001, 1.01, 1.2, 1.5, 2.0, 4.0, 30.0, 1e4, np.inf])

@@ -12,6 +12,8 @@ from data_pipelines.prepare.readiness import make_ready
 from tests.data_pipelines.test_real_packages import NOT_REACHED
 from tests.readme import ROOT
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.ipynb"))
 NEEDED = {"own_data": "online-retail"}
 """The data set that a notebook needs."""

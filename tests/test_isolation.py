@@ -59,6 +59,7 @@ def test_a_process_started_in_the_clone_is_watched_too():
     assert opened() == [str(ROOT / "data" / "no-such-file")]
 
 
+@pytest.mark.slow
 def test_a_test_that_opens_files_of_the_user_or_leaves_files_to_others_fails(tmp_path: Path):
     path = ROOT / "data" / "no-such-file"
     (tmp_path / "test_some.py").write_text(TESTS.format(path=str(path)))

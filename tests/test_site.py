@@ -16,6 +16,8 @@ import benchmark
 import data_pipelines
 from tests.readme import PAGES, ROOT
 
+pytestmark = pytest.mark.slow
+
 
 class Page(HTMLParser):
     """The ids on a page, its links, and the addresses of what a browser loads with it."""

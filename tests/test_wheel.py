@@ -12,6 +12,8 @@ import pytest
 from tests.benchmark.tiny_sweeps import TINY
 from tests.readme import ROOT
 
+pytestmark = pytest.mark.slow
+
 DEPENDENCIES = [path for path in sys.path if path.endswith("site-packages")]
 
 
@@ -77,13 +79,3 @@ def test_the_wheel_works_where_the_sources_are_not(wheel: Path, tmp_path: Path):
     (elsewhere / "tiny.toml").write_text(TINY.replace("STEPS", "50").replace("SEEDS", "1"))
     run(command, "run", "tiny.toml", "--method", "sync-linucb", "--jobs", "1", cwd=elsewhere)
     assert "3 runs finished" in run(command, "list", cwd=elsewhere)
-
-
-def test_generated_output_does_not_disturb_the_linters(tmp_path: Path):
-    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
-    for package in ("algorithms", "benchmark", "data_pipelines", "reports"):
-        (tmp_path / package).mkdir()
-        (tmp_path / package / "__init__.py").write_text('"""A package."""\n')
-    add_generated_output(tmp_path)
-    for command in (("ruff", "format", "--check", "."), ("ruff", "check", "."), ("mypy",)):
-        run(sys.executable, "-m", *command, cwd=tmp_path)

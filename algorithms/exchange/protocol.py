@@ -11,7 +11,7 @@ A learner calls `join` and `write_model` before a decision and `observe` after i
 the protocol moves {V, b} and never reads b.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +29,21 @@ from algorithms.exchange.groups import (
 from algorithms.exchange.pending import Pending, add_rows, add_unsent, condense, forget, new_pending, record
 from algorithms.exchange.pending import write_model as write_pending_model
 from algorithms.exchange.versions import EMPTY, Versions, make_version, new_versions, release, with_room
+from algorithms.hyperparameters import per_client
 from algorithms.numerics.elimination import System, eliminate, new_system
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.references import reference
 from algorithms.numerics.tolerances import TRIGGER
+from algorithms.stream import Stream
+from algorithms.trace import Counts
 
 
 class Protocol(NamedTuple):
     """The state of Algorithm 1 and its record.
 
     `log_gamma_upload` … `downloads_of`: one entry per client; `log_gamma_download` … `newest_serial`: one per γ_D
-    class; `uploads` and `downloads`: one per step.
+    class; `uploads` … `needed_down`: one per step. `needed_down`: whether the acting client had downloaded since it
+    last acted; every upload is needed, because it has data.
     """
 
     ridge: float
@@ -59,24 +63,19 @@ class Protocol(NamedTuple):
     newest_serial: NDArray[np.int64]
     uploads: NDArray[np.int64]
     downloads: NDArray[np.int64]
+    needed_down: NDArray[np.bool_]
 
 
-def new_protocol(
-    items: NDArray[np.float64],
-    first_feature: int,
-    dimension: int,
-    steps: int,
-    ridge: float,
-    gamma_upload: NDArray[np.float64],
-    gamma_download: NDArray[np.float64],
-) -> Protocol:
-    """Start with an empty server and no known clients. Thresholds: one per client."""
-    clients = len(gamma_upload)
+def new_protocol(algorithm: Any, stream: Stream, features: slice) -> Protocol:
+    """Start with an empty server and no known clients, with λ and the thresholds of a method."""
+    clients, steps, dimension = len(stream.client_ids), len(stream.pools), features.stop - features.start
+    gamma_upload = per_client("gamma_upload", algorithm.gamma_upload, clients)
+    gamma_download = per_client("gamma_download", algorithm.gamma_download, clients)
     classes, download_class = np.unique(gamma_download, return_inverse=True)
     return Protocol(
-        ridge=ridge,
-        pending=new_pending(items, first_feature, dimension, clients, steps),
-        versions=new_versions(64, dimension, ridge),
+        ridge=algorithm.ridge,
+        pending=new_pending(stream.items, features.start, dimension, clients, steps),
+        versions=new_versions(64, dimension, algorithm.ridge),
         groups=new_groups(steps + clients + 1),
         scratch=new_system(dimension, 0),
         log_gamma_upload=np.log(gamma_upload),
@@ -91,6 +90,7 @@ def new_protocol(
         newest_serial=np.full(len(classes), -1, dtype=np.int64),
         uploads=np.zeros(steps, dtype=np.int64),
         downloads=np.zeros(steps, dtype=np.int64),
+        needed_down=np.zeros(steps, dtype=np.bool_),
     )
 
 
@@ -99,11 +99,14 @@ def prepared_for(protocol: Protocol, steps: int) -> Protocol:
     return protocol._replace(versions=with_room(protocol.versions, 3 * steps))
 
 
-def client_downloads(protocol: Protocol) -> NDArray[np.int64]:
-    """Return each client's number of downloads so far."""
-    counts = protocol.downloads_of.copy()
-    _add_downloads(reference(protocol), counts)
-    return counts
+def transfer_counts(protocol: Protocol, stream: Stream) -> tuple[Counts, Counts]:
+    """Return the transfers so far, by step and by client."""
+    p = protocol
+    downloads_of = p.downloads_of.copy()
+    _add_downloads(reference(p), downloads_of)
+    needed_of = np.bincount(stream.client_numbers[p.needed_down], minlength=len(downloads_of))
+    by_step = Counts(p.uploads, p.downloads, p.uploads.copy(), p.needed_down.astype(np.int64))
+    return by_step, Counts(p.uploads_of, downloads_of, p.uploads_of.copy(), needed_of)
 
 
 @entry_point

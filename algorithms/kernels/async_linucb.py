@@ -9,15 +9,15 @@ from algorithms.compiled_run import CompiledRun, Events
 from algorithms.exchange.protocol import (
     Protocol,
     catch_up,
-    client_downloads,
     join,
     new_protocol,
     observe,
     prepared_for,
+    transfer_counts,
     write_model,
 )
 from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
-from algorithms.hyperparameters import Confidence, confidence_of, per_client
+from algorithms.hyperparameters import Confidence, confidence_of
 from algorithms.methods.async_linucb import AsyncLinUCB, AsyncLinUCBAsPublished
 from algorithms.numerics.elimination import System, new_system, place_arms, score
 from algorithms.numerics.jit import compiled, entry_point
@@ -43,17 +43,8 @@ class AsyncLinUCBRun(CompiledRun):
 
     def __init__(self, algorithm: AsyncLinUCB, problem: Stream, seed: int) -> None:
         super().__init__(problem)
-        clients = len(problem.client_ids)
         dimension = problem.items.shape[1]
-        protocol = new_protocol(
-            problem.items,
-            0,
-            dimension,
-            self.steps,
-            algorithm.ridge,
-            per_client("gamma_upload", algorithm.gamma_upload, clients),
-            per_client("gamma_download", algorithm.gamma_download, clients),
-        )
+        protocol = new_protocol(algorithm, problem, slice(0, dimension))
         system = new_system(dimension, problem.pools.shape[1])
         self.state = State(self.events, confidence_of(algorithm), seed, protocol, system, self.choices)
 
@@ -68,8 +59,7 @@ class AsyncLinUCBRun(CompiledRun):
 
     def trace(self) -> Trace:
         """Return the trace of the run."""
-        p = self.protocol
-        return trace_of(self.problem, self.choices, p.uploads, p.downloads, p.uploads_of, client_downloads(p))
+        return trace_of(self.problem, self.choices, *transfer_counts(self.protocol, self.problem))
 
 
 @entry_point
@@ -81,7 +71,8 @@ def _run(start: int, stop: int, state: State) -> int:
         client = events.clients[t]
         pool = events.pools[t]
         join(protocol, client)
-        catch_up(protocol, client)
+        if catch_up(protocol, client):
+            protocol.needed_down[t] = True
         place_arms(system, events.items, pool, 0, dimension)
         write_model(protocol, client, system.rows, dimension + pool.size)
         if t + 1 < stop:
@@ -138,7 +129,8 @@ def _run_as_published(start: int, stop: int, state: StateAsPublished) -> int:
         pool = events.pools[t]
         b_column = dimension + pool.size
         join(protocol, client)
-        catch_up(protocol, client)
+        if catch_up(protocol, client):
+            protocol.needed_down[t] = True
         choice = -1
         if is_stale:
             place_arms(system, events.items, pool, 0, dimension)

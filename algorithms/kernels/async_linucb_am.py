@@ -22,15 +22,15 @@ from algorithms.compiled_run import CompiledRun, Events
 from algorithms.exchange.protocol import (
     Protocol,
     catch_up,
-    client_downloads,
     communicate,
     join,
     new_protocol,
     observe,
     prepared_for,
+    transfer_counts,
 )
 from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
-from algorithms.hyperparameters import Confidence, confidence_of, per_client
+from algorithms.hyperparameters import Confidence, confidence_of
 from algorithms.methods.async_linucb_am import AsyncLinUCBAM
 from algorithms.numerics.elimination import System, new_system, score
 from algorithms.numerics.jit import compiled, entry_point
@@ -94,15 +94,7 @@ class AsyncLinUCBAMRun(CompiledRun):
             alone=confidence_of(algorithm),
             seed=seed,
         )
-        protocol = new_protocol(
-            problem.items,
-            global_part.start,
-            global_part.stop - global_part.start,
-            self.steps,
-            algorithm.ridge,
-            per_client("gamma_upload", algorithm.gamma_upload, clients),
-            per_client("gamma_download", algorithm.gamma_download, clients),
-        )
+        protocol = new_protocol(algorithm, problem, global_part)
         models = new_models(problem.items, clients, self.steps, arms, global_part, local_part)
         outcome = Outcome(self.choices, np.zeros(self.steps, dtype=np.bool_))
         self.state = State(self.events, parameters, protocol, models, outcome)
@@ -127,14 +119,10 @@ class AsyncLinUCBAMRun(CompiledRun):
 
     def trace(self) -> Trace:
         """Return the trace of the run."""
-        p = self.protocol
         return trace_of(
             self.problem,
             self.choices,
-            p.uploads,
-            p.downloads,
-            p.uploads_of,
-            client_downloads(p),
+            *transfer_counts(self.protocol, self.problem),
             unsettled=self.state.outcome.unsettled,
             transfer_dim=self.state.models.global_part.dimension,
         )
@@ -147,7 +135,7 @@ def _run(start: int, stop: int, state: State) -> int:
     for t in range(start, stop):
         client = events.clients[t]
         join(protocol, client)
-        downloaded = catch_up(protocol, client)
+        downloaded = protocol.needed_down[t] = catch_up(protocol, client)
         if t + 1 < stop:
             read_ahead(t + 1, events, protocol, state.models)
         if not act_together(t, events, state.parameters, protocol, state.models, downloaded, state.outcome):
@@ -164,7 +152,7 @@ def _run_with_warm_start(start: int, stop: int, state: WarmStartState) -> int:
         client = events.clients[t]
         pool = events.pools[t]
         join(protocol, client)
-        downloaded = catch_up(protocol, client)
+        downloaded = protocol.needed_down[t] = catch_up(protocol, client)
         if t + 1 < stop:
             read_ahead(t + 1, events, protocol, models)
         if beginners.is_warm[client]:

@@ -5,47 +5,115 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.compiled_run import Events, SilentRun
-from algorithms.methods.rules import FIXED, ITEM_REWARDS, MOST_POPULAR, NEVER_OFFERED, HindsightLinear, Rule
+from algorithms.compiled_run import CompiledRun, Events
+from algorithms.methods.rules import (
+    COSINE_FACTOR,
+    FIXED,
+    ITEM_REWARDS,
+    MOST_POPULAR,
+    NEVER_OFFERED,
+    OTHER_FEATURES,
+    PRIOR_WEIGHT,
+    RANDOM,
+    ROCCHIO,
+    CosinePopularity,
+    HeldOutLikes,
+    HeldOutPopularity,
+    HindsightLinear,
+    Rule,
+)
 from algorithms.numerics.jit import compiled, entry_point
-from algorithms.numerics.ties import pick_compiled
-from algorithms.stream import Stream, pair_numbers
+from algorithms.numerics.pseudo_inverse import dot
+from algorithms.numerics.small_loops import add_scaled
+from algorithms.numerics.ties import pick_compiled, uniform
+from algorithms.stream import Stream, pair_numbers, silent_trace
+from algorithms.trace import Trace
 
 
 class State(NamedTuple):
     """The tables of a rule.
 
-    `sums` has an entry for each item, or for each pair of client and item; `entries` has its position for each offered
-    arm. `counts` has an entry for each item.
+    `sums` has an entry for each item, for each row of features or for each pair of client and item; `entries` has its
+    position for each offered arm. `counts` has an entry for each item, and `offered` the items of all pools. `profiles`
+    has Σ x·y of each client, for Rocchio's rule only.
     """
 
     events: Events
     rule: int
     seed: int
+    offered: NDArray[np.int32]
     entries: NDArray[np.int32]
     sums: NDArray[np.float64]
     counts: NDArray[np.float64]
+    profiles: NDArray[np.float64]
     scores: NDArray[np.float64]
     choices: NDArray[np.int32]
 
 
-class RuleRun(SilentRun):
+class RuleRun(CompiledRun):
     """One run of a rule."""
 
     def __init__(self, method: Rule, problem: Stream, seed: int) -> None:
         super().__init__(problem)
-        by_pair = getattr(method, "per_client", False)
-        entries, size = pair_numbers(problem) if by_pair else (problem.pools, len(problem.items))
-        sums = item_scores(problem, method.ridge) if isinstance(method, HindsightLinear) else np.zeros(size)
-        counts, scores = np.zeros(len(problem.items)), np.zeros(problem.pools.shape[1])
-        self.state = State(self.events, method.rule, seed, entries, sums, counts, scores, self.choices)
+        clients = len(problem.client_ids) if method.rule == ROCCHIO else 0
+        entries, sums = _tables(method, problem)
+        self.state = State(
+            events=self.events,
+            rule=method.rule,
+            seed=seed,
+            offered=problem.offered_items,
+            entries=entries,
+            sums=sums,
+            counts=np.zeros(problem.item_count),
+            profiles=np.zeros((clients, problem.items.shape[1])),
+            scores=np.zeros(problem.pools.shape[1]),
+            choices=self.choices,
+        )
 
     def _advance(self, start: int, stop: int) -> int:
         return _run(start, stop, self.refer(self.state))
 
+    def trace(self) -> Trace:
+        """Return the trace of the run: nothing is sent."""
+        return silent_trace(self.problem, self.choices)
 
-def item_scores(stream: Stream, ridge: float) -> NDArray[np.float64]:
-    """Return xᵀθ of HindsightLinear for each item; in θ, each item counts as often as it was offered."""
+
+def _tables(method: Rule, stream: Stream) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the positions of all offered arms in a table of scores or sums, and that table before the first step."""
+    if isinstance(method, HindsightLinear):
+        return stream.pools, _linear_scores(stream, method.ridge)
+    if isinstance(method, CosinePopularity):
+        return stream.pools, _cosine_scores(stream)
+    if isinstance(method, HeldOutPopularity | HeldOutLikes):
+        return stream.offered_items, _held_out_scores(stream, by_likes=isinstance(method, HeldOutLikes))
+    if getattr(method, "per_client", False):
+        entries, pairs = pair_numbers(stream)
+        return entries, np.zeros(pairs)
+    return stream.offered_items, np.zeros(stream.item_count)
+
+
+def _held_out_scores(stream: Stream, *, by_likes: bool) -> NDArray[np.float64]:
+    """Return for each item its number of held-out users, or their share of likes."""
+    count, likes = stream.held_out_count, stream.held_out_likes
+    assert count is not None, "the rule requires held-out users"
+    if not by_likes:
+        return count.astype(np.float64)
+    assert likes is not None, "the rule requires their likes"
+    mean = likes.sum() / max(count.sum(), 1)
+    return np.asarray((likes + PRIOR_WEIGHT * mean) / (count + PRIOR_WEIGHT))
+
+
+def _cosine_scores(stream: Stream) -> NDArray[np.float64]:
+    """Return p·q + log(1+n) / max log(1+n) for each row."""
+    assert stream.held_out_count is not None, "the rule requires held-out users"
+    assert stream.item_of_row is not None, "the rule requires features of pairs"
+    popularity = np.log1p(stream.held_out_count)
+    cosines = stream.items[:, :-OTHER_FEATURES].sum(axis=1) * COSINE_FACTOR
+    return np.asarray(cosines + (popularity / max(popularity.max(), 1e-300))[stream.item_of_row])
+
+
+def _linear_scores(stream: Stream, ridge: float) -> NDArray[np.float64]:
+    """Return xᵀθ of HindsightLinear for each row; in θ, each row counts as often as it was offered."""
     offered = stream.pools.ravel()
     counts = np.bincount(offered, minlength=len(stream.items))
     sums = np.bincount(offered, weights=stream.rewards.ravel(), minlength=len(stream.items))
@@ -61,6 +129,9 @@ def item_scores(stream: Stream, ridge: float) -> NDArray[np.float64]:
 def _run(start: int, stop: int, state: State) -> int:
     """Score the pool, choose, change the tables; return the step it stopped at, earlier where scores are not finite."""
     for t in range(start, stop):
+        if state.rule == RANDOM:  # all scores are equal
+            state.choices[t] = int(uniform(state.seed, t) * state.scores.size)
+            continue
         _score(state, t)
         choice = pick_compiled(state.scores, state.scores.size, state.seed, t)
         if choice < 0:
@@ -72,8 +143,13 @@ def _run(start: int, stop: int, state: State) -> int:
 
 @compiled
 def _score(state: State, t: int) -> None:
-    """Write the score of each offered item: its sum, unless the rule says otherwise."""
-    rule, pool, entries, sums, counts = state.rule, state.events.pools[t], state.entries[t], state.sums, state.counts
+    """Write the score of each offered item: its entry of the table, unless the rule says otherwise."""
+    rule, pool, entries, sums, counts = state.rule, state.offered[t], state.entries[t], state.sums, state.counts
+    if rule == ROCCHIO:
+        profile = state.profiles[state.events.clients[t]]
+        for arm in range(pool.size):
+            state.scores[arm] = dot(state.events.items[state.events.pools[t, arm]], profile)
+        return
     new_items = 0
     if rule == NEVER_OFFERED:
         for arm in range(pool.size):
@@ -92,9 +168,11 @@ def _score(state: State, t: int) -> None:
 def _learn(state: State, t: int, choice: int) -> None:
     """Add what the rule uses: the observed reward of the choice, or the rewards or the offers of the whole pool."""
     rule, events, entries, sums, counts = state.rule, state.events, state.entries[t], state.sums, state.counts
-    pool = events.pools[t]
-    if rule == ITEM_REWARDS:
-        sums[entries[choice]] += events.rewards[t, choice] + events.noise[t]
+    pool, reward = state.offered[t], events.rewards[t, choice] + events.noise[t]
+    if rule == ROCCHIO:
+        add_scaled(state.profiles[events.clients[t]], events.items[events.pools[t, choice]], reward)
+    elif rule == ITEM_REWARDS:
+        sums[entries[choice]] += reward
         counts[pool[choice]] += 1.0
     elif rule != FIXED:
         for arm in range(pool.size):

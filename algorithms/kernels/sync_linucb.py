@@ -1,13 +1,12 @@
 """Sync-LinUCB, Algorithm 4, compiled; and with a single client that acts at all steps, one LinUCB for all."""
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.compiled_run import CompiledRun, Events, SilentRun
+from algorithms.compiled_run import CompiledRun, Events
 from algorithms.exchange.pending import Pending, condense, forget, new_pending, record, write_model
 from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
 from algorithms.hyperparameters import Confidence, confidence_of
@@ -17,8 +16,8 @@ from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.small_loops import add_rank_one, copy
 from algorithms.numerics.ties import pick_compiled
 from algorithms.numerics.tolerances import TRIGGER
-from algorithms.stream import Stream, trace_of
-from algorithms.trace import Trace
+from algorithms.stream import Stream, silent_trace, trace_of
+from algorithms.trace import Counts, Trace
 
 
 class Synchronisation(NamedTuple):
@@ -42,7 +41,12 @@ class Synchronisation(NamedTuple):
     """The number of synchronisations so far, in an array of length 1."""
     known_clients: NDArray[np.int64]
     """The number of clients that have acted, in an array of length 1."""
+    with_data: NDArray[np.int64]
+    """The number of clients that have acted since the last synchronisation, in an array of length 1."""
     transfers: NDArray[np.int64]
+    needed_up: NDArray[np.int64]
+    needed_down: NDArray[np.bool_]
+    """Whether there was a synchronisation since the acting client last acted."""
 
 
 class State(NamedTuple):
@@ -60,15 +64,15 @@ class State(NamedTuple):
 class SyncLinUCBRun(CompiledRun):
     """One run of Sync-LinUCB."""
 
-    def __init__(self, algorithm: SyncLinUCB, problem: Stream, seed: int) -> None:
+    def __init__(self, algorithm: SyncLinUCB | CentralisedLinUCB, problem: Stream, seed: int) -> None:
         super().__init__(problem)
         dimension = problem.items.shape[1]
         self.state = State(
             events=self.events,
             confidence=confidence_of(algorithm),
-            threshold=algorithm.threshold,
+            threshold=getattr(algorithm, "threshold", math.inf),
             seed=seed,
-            server=_new_synchronisation(problem, self.steps),
+            server=_new_synchronisation(problem.items, len(problem.client_ids), self.steps),
             system=new_system(dimension, problem.pools.shape[1]),
             choices=self.choices,
         )
@@ -78,18 +82,21 @@ class SyncLinUCBRun(CompiledRun):
 
     def trace(self) -> Trace:
         """Return the trace of the run: a synchronisation is one upload and one download of every known client."""
-        server = self.state.server
-        joined = server.joined_at
-        per_client = np.where(joined >= 0, server.synchronisations[0] - joined, 0)
-        transfers = server.transfers
-        return trace_of(self.problem, self.choices, transfers, transfers.copy(), per_client, per_client.copy())
+        server, count = self.state.server, self.state.server.synchronisations[0]
+        transfers, of_client = server.transfers, np.where(server.joined_at >= 0, count - server.joined_at, 0)
+        needed_of = np.bincount(self.problem.client_numbers[server.needed_down], minlength=len(of_client))
+        has_sent_since = (server.joined_at >= 0) & (server.seen < count)  # and has not acted again
+        needed_down = server.needed_down.astype(np.int64)
+        by_step = Counts(transfers, transfers.copy(), server.needed_up, needed_down)
+        by_client = Counts(of_client, of_client.copy(), needed_of + has_sent_since, needed_of)
+        return trace_of(self.problem, self.choices, by_step, by_client)
 
 
-def _new_synchronisation(stream: Stream, steps: int) -> Synchronisation:
+def _new_synchronisation(items: NDArray[np.float64], clients: int, steps: int) -> Synchronisation:
     """Start with an empty server and no known clients."""
-    clients, d = len(stream.client_ids), stream.items.shape[1]
+    d = items.shape[1]
     return Synchronisation(
-        pending=new_pending(stream.items, 0, d, clients, steps),
+        pending=new_pending(items, 0, d, clients, steps),
         all_V=np.zeros((d, d)),
         all_b=np.zeros(d),
         server_V=np.zeros((d, d)),
@@ -101,7 +108,10 @@ def _new_synchronisation(stream: Stream, steps: int) -> Synchronisation:
         log_ratio=np.zeros(clients),
         synchronisations=np.zeros(1, dtype=np.int64),
         known_clients=np.zeros(1, dtype=np.int64),
+        with_data=np.zeros(1, dtype=np.int64),
         transfers=np.zeros(steps, dtype=np.int64),
+        needed_up=np.zeros(steps, dtype=np.int64),
+        needed_down=np.zeros(steps, dtype=np.bool_),
     )
 
 
@@ -113,7 +123,7 @@ def _run(start: int, stop: int, state: State) -> int:
     for t in range(start, stop):
         client = events.clients[t]
         pool = events.pools[t]
-        join(server, client)
+        join(server, client, t)
         place_arms(system, events.items, pool, 0, dimension)
         if server.joined_at[client] < server.synchronisations[0]:
             base_V, base_b = server.server_V, server.server_b
@@ -136,13 +146,15 @@ def _run(start: int, stop: int, state: State) -> int:
         add_rank_one(server.all_V, server.all_b, events.items[item], reward)
         server.log_ratio[client] += np.log1p(system.squared_widths[choice])
         waited = server.pending.own[client]
+        if waited == 1:
+            server.with_data[0] += 1
         if waited * server.log_ratio[client] > threshold + TRIGGER * (1.0 + threshold):
             synchronise(server, t)
     return stop
 
 
 @compiled
-def join(server: Synchronisation, client: int) -> None:
+def join(server: Synchronisation, client: int, step: int) -> None:
     """Make a client known, or let it notice a synchronisation since it last acted."""
     if server.joined_at[client] < 0:
         server.joined_at[client] = server.synchronisations[0]
@@ -151,6 +163,7 @@ def join(server: Synchronisation, client: int) -> None:
     elif server.seen[client] < server.synchronisations[0]:
         server.seen[client] = server.synchronisations[0]
         server.log_ratio[client] = 0.0
+        server.needed_down[step] = True
         forget(server.pending, client)
 
 
@@ -159,36 +172,20 @@ def synchronise(server: Synchronisation, step: int) -> None:
     """Lines 11 to 18: all known clients upload, the server adds up, all known clients download."""
     server.synchronisations[0] += 1
     server.transfers[step] = server.known_clients[0]
+    server.needed_up[step] = server.with_data[0]
+    server.with_data[0] = 0
     copy(server.server_V, server.server_b, server.all_V, server.all_b)
 
 
-@dataclass(frozen=True, eq=False)
-class OneClient:
-    """A stream as if one client acted at all steps."""
-
-    items: NDArray[np.float64]
-    pools: NDArray[np.int32]
-    rewards: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    client_ids: NDArray[np.int64]
-    client_numbers: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, stream: Stream) -> "OneClient":
-        """Replace all clients of a stream by one."""
-        client = np.zeros(1, dtype=np.int64), np.zeros(len(stream.pools), dtype=np.int32)
-        return cls(stream.items, stream.pools, stream.rewards, stream.noise, *client)
-
-
-class CentralisedLinUCBRun(SilentRun):
-    """One run of CentralisedLinUCB: Sync-LinUCB without synchronisation on a stream with a single client."""
+class CentralisedLinUCBRun(SyncLinUCBRun):
+    """One run of CentralisedLinUCB: Sync-LinUCB as if one client acted at all steps, which never synchronises."""
 
     def __init__(self, method: CentralisedLinUCB, problem: Stream, seed: int) -> None:
-        super().__init__(problem)
-        confidence = {name: getattr(method, name) for name in ("alpha", "ridge", "sigma", "delta")}
-        self._single = SyncLinUCBRun(SyncLinUCB(threshold=math.inf, **confidence), OneClient.of(problem), seed)
-        self.choices = self._single.choices
+        super().__init__(method, problem, seed)
+        one_client = self.events._replace(clients=np.zeros(self.steps, dtype=np.int32))
+        server = _new_synchronisation(problem.items, 1, self.steps)
+        self.state = self.state._replace(events=one_client, server=server)
 
-    def _advance(self, start: int, stop: int) -> int:
-        self._single.advance(stop)
-        return stop
+    def trace(self) -> Trace:
+        """Return the trace of the run: nothing is sent."""
+        return silent_trace(self.problem, self.choices)

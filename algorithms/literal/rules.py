@@ -1,5 +1,6 @@
 """The rules in plain Python."""
 
+import math
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -32,7 +33,12 @@ class LiteralRule:
     @property
     def pool(self) -> list[int]:
         """The items offered at this step."""
-        return [int(item) for item in self.stream.pools[self.step]]
+        return [int(item) for item in self.stream.offered_items[self.step]]
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows of their features."""
+        return [int(row) for row in self.stream.pools[self.step]]
 
     def choose(self, client: int, contexts: Array, rng: np.random.Generator) -> int:
         """Choose the largest score."""
@@ -135,5 +141,56 @@ class LiteralHindsightLinear(LiteralRule):
 
     def scores(self, client: int) -> list[float]:
         """xᵀθ."""
-        scores: list[float] = (self.stream.items[self.pool] @ self.theta).tolist()
+        scores: list[float] = (self.stream.items[self.rows] @ self.theta).tolist()
         return scores
+
+
+class LiteralRocchio(LiteralRule):
+    """Σ x·y of each client."""
+
+    def read_stream(self, stream: Stream) -> None:
+        """Start with zeros."""
+        super().read_stream(stream)
+        self.profiles: dict[int, Array] = defaultdict(lambda: np.zeros(stream.items.shape[1]))
+
+    def scores(self, client: int) -> list[float]:
+        """xᵀ Σ x·y."""
+        return [float(self.stream.items[row] @ self.profiles[client]) for row in self.rows]
+
+    def update(self, client: int, reward: float) -> None:
+        """Add the choice to those of this client."""
+        self.profiles[client] += self.stream.items[self.rows[self.choice]] * reward
+
+
+class LiteralHeldOutPopularity(LiteralRule):
+    """The held-out users of each item."""
+
+    def scores(self, client: int) -> list[float]:
+        """Their number."""
+        assert self.stream.held_out_count is not None
+        return [float(self.stream.held_out_count[item]) for item in self.pool]
+
+
+class LiteralHeldOutLikes(LiteralRule):
+    """The held-out users of each item, and those who liked it."""
+
+    def scores(self, client: int) -> list[float]:
+        """The share of likes, with five users of the mean share."""
+        count, likes = self.stream.held_out_count, self.stream.held_out_likes
+        assert count is not None
+        assert likes is not None
+        mean = float(likes.sum()) / max(float(count.sum()), 1.0)
+        return [(float(likes[item]) + 5.0 * mean) / (float(count[item]) + 5.0) for item in self.pool]
+
+
+class LiteralCosinePopularity(LiteralRule):
+    """The features of pairs, x = (2·p∘q, constant, popularity) / √5, and the held-out users of each item."""
+
+    def scores(self, client: int) -> list[float]:
+        """p·q + log(1+n) / max log(1+n)."""
+        count = self.stream.held_out_count
+        assert count is not None
+        largest = max(math.log1p(count.max()), 1e-300)
+        cosines = [float(sum(self.stream.items[row][:-2])) * math.sqrt(5.0) / 2.0 for row in self.rows]
+        popularity = [math.log1p(count[item]) / largest for item in self.pool]
+        return [cosine + popular for cosine, popular in zip(cosines, popularity, strict=True)]

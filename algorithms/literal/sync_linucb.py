@@ -45,6 +45,7 @@ class LiteralSyncLinUCB:
         log_ratio = model.log_det(ridge) - minus(model, pending).log_det(ridge)
         if not self.steps_since_sync[client] * log_ratio > threshold + TRIGGER * (1 + threshold):
             return Transfers()
+        without_data = [other for other in self.model if self.steps_since_sync[other] == 0]
         for other in self.model:
             self.server.add(self.pending[other])
             self.pending[other].clear()
@@ -52,7 +53,7 @@ class LiteralSyncLinUCB:
         for other in self.model:
             self.model[other].clear()
             self.model[other].add(self.server)
-        return Transfers(uploads=list(self.model), downloads=list(self.model))
+        return Transfers(uploads=list(self.model), downloads=list(self.model), empty_uploads=without_data)
 
 
 class LiteralCentralisedLinUCB:

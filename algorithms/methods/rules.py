@@ -10,13 +10,24 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from algorithms import hyperparameters as check
 from algorithms.method import BuiltInMethod, Role
-from algorithms.stream import Stream
+from algorithms.stream import Stream, StreamOutline
 
 if TYPE_CHECKING:
     from algorithms.kernels.rules import RuleRun
 
-FIXED, MOST_POPULAR, MOST_SEEN, NEVER_OFFERED, ITEM_REWARDS = range(5)
+RANDOM, FIXED, MOST_POPULAR, MOST_SEEN, NEVER_OFFERED, ITEM_REWARDS, ROCCHIO = range(7)
 """The rules of the kernel."""
+
+PRIOR_WEIGHT = 5.0
+"""A share of likes is that of the held-out users of an item and of this many average ones."""
+
+OTHER_FEATURES = 2
+"""Of the features of a pair: after the products of profile and factors come a constant and the popularity."""
+
+NO_HELD_OUT_USERS = "it has no users who do not play"
+
+COSINE_FACTOR = 5.0**0.5 / 2.0
+"""The sum of these products, 2·p∘q/√5, times this is p·q."""
 
 
 class Rule(BuiltInMethod, abstract=True):
@@ -31,7 +42,9 @@ class Rule(BuiltInMethod, abstract=True):
     rule: ClassVar[int]
 
     def start(self, stream: Stream, seed: int) -> "RuleRun":
-        """Prepare a run over a stream."""
+        """Prepare a run over a stream; raise ValueError with one line if the rule makes no sense on it."""
+        if reason := self.skip(StreamOutline.of(stream)):
+            raise ValueError(f"{self.name} cannot be run on {stream.name}: {reason}")
         from algorithms.kernels.rules import RuleRun
 
         return RuleRun(self, stream, seed)
@@ -51,8 +64,8 @@ class RandomChoice(Rule):
     reference: ClassVar[str] = "the paper, normalised reward"
     role: ClassVar[Role] = "baseline"
     style: ClassVar[int | None] = 23
-    microseconds_per_step: ClassVar[float] = 0.2
-    rule: ClassVar[int] = FIXED
+    microseconds_per_step: ClassVar[float] = 0.1
+    rule: ClassVar[int] = RANDOM
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,3 +156,68 @@ class HindsightLinear(Rule):
         """Return a small and a large λ."""
         yield cls()
         yield cls(ridge=20.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rocchio(Rule):
+    """Choose the item with the largest xᵀ Σ x·y, where the sum is over the client's own earlier choices.
+
+    x are the features of a choice and y is its observed reward: the client's rewarded items, without a parameter.
+    """
+
+    name: ClassVar[str] = "rocchio"
+    label: ClassVar[str] = "Rocchio, own rewarded items"
+    reference: ClassVar[str] = "Rocchio 1971"
+    style: ClassVar[int | None] = 22
+    rule: ClassVar[int] = ROCCHIO
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOutPopularity(Rule):
+    """Choose the item with the most users among those who do not play: popularity that is known before the start."""
+
+    name: ClassVar[str] = "held-out-popularity"
+    label: ClassVar[str] = "Popularity among held-out users"
+    style: ClassVar[int | None] = 21
+    rule: ClassVar[int] = FIXED
+
+    def skip(self, stream: StreamOutline) -> str | None:
+        """It needs users who do not play."""
+        return None if stream.has_held_out_users else NO_HELD_OUT_USERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOutLikes(Rule):
+    """Choose the item with the largest share of likes among users who do not play: (likes + 5·mean) / (users + 5).
+
+    The mean is the share of likes among all their ratings.
+    """
+
+    name: ClassVar[str] = "held-out-likes"
+    label: ClassVar[str] = "Share of likes among held-out users"
+    style: ClassVar[int | None] = 20
+    rule: ClassVar[int] = FIXED
+
+    def skip(self, stream: StreamOutline) -> str | None:
+        """It needs users who do not play, and their ratings."""
+        if not stream.has_held_out_users:
+            return NO_HELD_OUT_USERS
+        return None if stream.has_held_out_likes else "its data have no ratings"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CosinePopularity(Rule):
+    """Choose the item with the largest p·q + log(1+n) / max log(1+n): like the client's first items, and popular.
+
+    p is the client's profile, q are the factors of the item and n is the number of its users among those who do not
+    play; the features of pairs of a client and an item are made of them.
+    """
+
+    name: ClassVar[str] = "cosine-popularity"
+    label: ClassVar[str] = "Cosine + popularity"
+    style: ClassVar[int | None] = 19
+    rule: ClassVar[int] = FIXED
+
+    def skip(self, stream: StreamOutline) -> str | None:
+        """It needs features of pairs of a client and an item."""
+        return None if stream.has_profiles else "its features are not made of the clients' profiles"

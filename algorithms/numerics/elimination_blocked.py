@@ -52,10 +52,7 @@ def _reduction_of(count: int) -> Any:
     @intrinsic
     def reduce(typing_context: Any, rows: Any, factors: Any, inverse_pivots: Any, first: Any) -> Any:
         def generate(context: Any, builder: Builder, signature: Any, arguments: Any) -> Value:
-            arrays = [
-                context.make_array(kind)(context, builder, value)
-                for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
-            ]
+            arrays = _arrays(context, builder, signature, arguments, 3)
             rows, factors, inverse_pivots = (array.data for array in arrays)
             columns = cgutils.unpack_tuple(builder, arrays[0].shape)[1]
             _Block(builder, rows, factors, inverse_pivots, columns, arguments[3], count).reduce()
@@ -73,10 +70,7 @@ def sum_up(
     """Set squared widths and means from the reduced columns after V, in whole vectors."""
 
     def generate(context: Any, builder: Builder, signature: Any, arguments: Any) -> Value:
-        arrays = [
-            context.make_array(kind)(context, builder, value)
-            for kind, value in zip(signature.args[:4], arguments[:4], strict=True)
-        ]
+        arrays = _arrays(context, builder, signature, arguments, 4)
         columns = cgutils.unpack_tuple(builder, arrays[0].shape)[1]
         rows, inverse_pivots, squared_widths, means = (array.data for array in arrays)
         dimension, arms = arguments[4:]
@@ -99,10 +93,7 @@ def place_four_arms(typing_context: Any, rows: Any, items: Any, four: Any, featu
     """Write four features of four items, transposed, into four columns of four rows."""
 
     def generate(context: Any, builder: Builder, signature: Any, arguments: Any) -> Value:
-        targets, sources = (
-            context.make_array(kind)(context, builder, value)
-            for kind, value in zip(signature.args[:2], arguments[:2], strict=True)
-        )
+        targets, sources = _arrays(context, builder, signature, arguments, 2)
         feature, row, column = arguments[3:]
         source = _Block(builder, sources.data, None, None, cgutils.unpack_tuple(builder, sources.shape)[1], None, 0)
         target = _Block(builder, targets.data, None, None, cgutils.unpack_tuple(builder, targets.shape)[1], None, 0)
@@ -121,6 +112,12 @@ def place_four_arms(typing_context: Any, rows: Any, items: Any, four: Any, featu
 
     index = types.int64
     return types.void(rows, items, types.UniTuple(index, LANES), index, index, index), generate
+
+
+def _arrays(context: Any, builder: Builder, signature: Any, arguments: Any, count: int) -> list[Any]:
+    """Return the first arguments, which are arrays."""
+    pairs = zip(signature.args[:count], arguments[:count], strict=True)
+    return [context.make_array(kind)(context, builder, value) for kind, value in pairs]
 
 
 def _mixed(builder: Builder, one: Value, other: Value, lanes: list[int]) -> Value:

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from benchmark.board.entries import MethodRow, board_filters, make_entry, reference_filters
 from benchmark.board.task import Task
@@ -19,9 +19,12 @@ from benchmark.statistics.budgets import Scale, regret_score, require_reporting
 from benchmark.statistics.selection import Selection, results_by_seed, select
 from data_pipelines.event_stream import EventStream
 
-COLUMNS = ["configuration", "seed", "score", "numbers_per_client"]
-QUICK_CONFIGURATIONS, QUICK_SEEDS, QUICK_PASSES = 16, tuple(range(3)), ((1, 2), (1, 1))
-"""Of a quick board: just enough to see that everything works."""
+if TYPE_CHECKING:
+    from benchmark.board.task_facts import TaskFacts
+
+COLUMNS = ["configuration", "seed", "score", "communication"]
+COMMUNICATION = "needed_per_decision"
+"""The metric by which the communication of a run is measured: full messages per decision."""
 
 NOT_THE_PROTOCOL = "NOT THE PROTOCOL: fewer seeds and configurations, no verdicts"
 UNLIMITED = {math.inf: math.inf}
@@ -41,6 +44,7 @@ class Outcome:
     metrics: Mapping[str, float] = field(default_factory=dict)
     error: str = ""
     run_id: str = ""
+    artifact_uri: str = ""
 
 
 Outcomes = Mapping[RunName, Outcome]
@@ -55,20 +59,22 @@ class Board:
         protocol: the protocol.
         entries: the rows: contenders, references and the baseline.
         seeds: the report seeds.
-        dimension: the number of features, which determines the size of a full transfer.
-        squared_norm: the mean squared norm of the task's items.
+        squared_norm: the mean squared norm of the task's arms.
         source: the source of the data, such as `official` or `simulated`.
         steps: the number of steps of its stream.
+        clients: the number of clients of its stream.
+        facts: what the task can show; None before the board is complete.
     """
 
     task: Task
     protocol: BenchmarkProtocol
     entries: tuple[MethodRow, ...]
     seeds: tuple[int, ...]
-    dimension: int
     squared_norm: float
     source: str
     steps: int
+    clients: int
+    facts: "TaskFacts | None" = None
 
     @property
     def scale(self) -> Scale:
@@ -88,10 +94,24 @@ class Board:
             return ""
         return f"{count} configuration{'s' * (count > 1)} to choose from, other methods have {most}"
 
+    @property
+    def retired(self) -> str:
+        """Why the task is no longer ranked; empty if it is."""
+        return self.protocol.retired.get(self.task.name, "")
+
+    @property
+    def has_enough_seeds(self) -> bool:
+        """Whether there are enough report seeds for verdicts."""
+        return len(self.seeds) >= self.protocol.comparison.min_report_seeds
+
+    def per_client(self, per_decision: float) -> float:
+        """Convert an amount per decision into the mean amount per client."""
+        return per_decision * self.steps / self.clients
+
     @cached_property
     def limits(self) -> dict[float, float]:
-        """The numbers per client that each budget allows."""
-        return self.protocol.limits(self.dimension)
+        """The mean communication up to which a configuration may be chosen for each budget."""
+        return self.protocol.limits()
 
     @cached_property
     def parameters(self) -> dict[str, tuple[str, Mapping[str, object]]]:
@@ -119,34 +139,37 @@ def plan_board(
         task: the task.
         methods: the contenders, by default all built-in ones; the reference method always takes part.
         protocol: the protocol.
-        seeds: report seeds, by default the protocol's.
+        seeds: report seeds, by default those of the protocol for every try.
         max_configurations: fewer configurations per method than the protocol's.
         example: its stream of the first choosing seed, if it is already built.
     """
-    report_seeds = tuple(protocol.seeds.reporting.seeds if seeds is None else seeds)
+    report_seeds = tuple(protocol.seeds.trying.seeds if seeds is None else seeds)
     for each in (load_protocol(), protocol):  # records of any board are told apart by the shipped protocol
         require_reporting(report_seeds, each.seeds.choosing.seeds)
     stream = task.stream.bound()
     example = stream.build(protocol.seeds.choosing.first) if example is None else example
-    norm = mean_squared_norm(example.items)
+    norm = mean_squared_norm(example)
     outline, reference = outline_of(stream), protocol.comparison.reference
     entries = [
         make_entry(algorithm, protocol, norm, outline, max_configurations)
         for algorithm in board_filters(methods, reference)
     ]
-    entries += [make_entry(algorithm, protocol, norm, outline) for algorithm in reference_filters()]
-    return Board(task, protocol, tuple(entries), report_seeds, example.dimension, norm, stream.source, example.steps)
+    entries += [make_entry(algorithm, protocol, norm, outline) for algorithm in reference_filters(outline)]
+    sizes = example.steps, len(example.client_ids)
+    return Board(task, protocol, tuple(entries), report_seeds, norm, stream.source, *sizes)
 
 
-def mean_squared_norm(items: NDArray[np.float64]) -> float:
-    """Return the mean of ‖x‖² over items, to three digits, so that it is the same on every machine."""
-    return float(f"{np.einsum('ij,ij->', items, items) / len(items):.3g}")
+def mean_squared_norm(stream: EventStream) -> float:
+    """Return the mean of ‖x‖² over all entries of the pools, to three digits, so that it is the same everywhere."""
+    offered = np.bincount(stream.pools.ravel(), minlength=len(stream.items))
+    squares = np.einsum("ij,ij->i", stream.items, stream.items)
+    return float(f"{squares @ offered / stream.pools.size:.3g}")
 
 
 def run_table(board: Board, outcomes: Outcomes) -> pd.DataFrame:
-    """Return one row per run: configuration, seed, score and numbers per client; NaN for a failed run."""
+    """Return one row per run: configuration, seed, score and communication; NaN for a failed run."""
     rows = [
-        (name, seed, score(board, outcomes, (name, seed)), outcome.metrics.get("numbers_per_client", math.nan))
+        (name, seed, score(board, outcomes, (name, seed)), outcome.metrics.get(COMMUNICATION, math.nan))
         for (name, seed), outcome in outcomes.items()
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -159,7 +182,7 @@ def score(board: Board, outcomes: Outcomes, run: RunName) -> float:
         return metrics.get("normalised_reward", math.nan)
     by_chance = outcomes.get((board.baseline or "", run[1]))
     regrets = metrics.get("regret", math.nan), by_chance.metrics.get("regret", math.nan) if by_chance else math.nan
-    return regret_score(*regrets) if regrets[1] > 0 else math.nan
+    return regret_score(*regrets)
 
 
 def selection_of(board: Board, entry: MethodRow, runs: pd.DataFrame) -> Selection:

@@ -12,6 +12,7 @@ from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, Outcome, Outcomes, RunName
 from benchmark.board.entries import MethodRow
 from benchmark.board.task import Task, board_fingerprint
+from benchmark.board.task_facts import TaskFacts
 from benchmark.plan.experiment import ExperimentInfo
 from benchmark.protocol import BenchmarkProtocol
 from benchmark.records.provenance import provenance, sweep_tags
@@ -22,6 +23,8 @@ from benchmark.records.tracking import patiently
 
 BOARD = "board"
 FILE = "board.json"
+SEEDS, REPORT, TRY = "fedbandit.seeds", "report", "try"
+"""A tag of the document, and its values: whether the board was played on the report seeds of the protocol."""
 
 
 def to_json(board: Board, outcomes: Outcomes) -> str:
@@ -32,10 +35,11 @@ def to_json(board: Board, outcomes: Outcomes) -> str:
         "protocol": board.protocol.model_dump(),
         "entries": [asdict(entry) for entry in board.entries],
         "seeds": list(board.seeds),
-        "dimension": board.dimension,
         "squared_norm": board.squared_norm,
         "source": board.source,
         "steps": board.steps,
+        "clients": board.clients,
+        "facts": None if board.facts is None else board.facts.to_json(),
         "runs": [[name, seed, outcome.key, outcome.error] for (name, seed), outcome in outcomes.items()],
     }
     return json.dumps(_plain(content), allow_nan=False, separators=(",", ":"))
@@ -50,10 +54,11 @@ def from_json(text: str, records: Mapping[str, RunRecord]) -> tuple[Board, dict[
         protocol=BenchmarkProtocol.model_validate(content["protocol"]),
         entries=tuple(_entry(fields, versions.get(fields["method"])) for fields in content["entries"]),
         seeds=tuple(content["seeds"]),
-        dimension=content["dimension"],
         squared_norm=content["squared_norm"],
         source=content["source"],
         steps=content["steps"],
+        clients=content["clients"],
+        facts=facts_in(content),
     )
     outcomes: dict[RunName, Outcome] = {}
     for name, seed, key, error in content["runs"]:
@@ -61,16 +66,23 @@ def from_json(text: str, records: Mapping[str, RunRecord]) -> tuple[Board, dict[
         if error or record is None:
             outcomes[name, seed] = Outcome(key, error=error or "its record is missing")
         else:
-            outcomes[name, seed] = Outcome(key, record.metrics, run_id=record.run_id)
+            outcomes[name, seed] = Outcome(key, record.metrics, "", record.run_id, record.artifact_uri)
     return board, outcomes
+
+
+def facts_in(content: Mapping[str, Any]) -> TaskFacts | None:
+    """Return the facts about the task in the content of a document; None without any."""
+    return TaskFacts.from_json(content["facts"]) if content.get("facts") else None
 
 
 def save_board(store: Store, experiment: ExperimentInfo, board: Board, outcomes: Outcomes) -> None:
     """Write the document of a board into its MLflow experiment, unless the latest one is the same."""
-    text = to_json(board, outcomes)
-    if load_board(store, experiment.name) == text:
+    text, seeds = to_json(board, outcomes), TRY
+    if board.seeds == board.protocol.seeds.reporting.seeds:
+        seeds = REPORT
+    if _latest(store, experiment.name, seeds) == text:
         return
-    tags = storable_texts({**sweep_tags(), **provenance(), **experiment.tags, KIND: BOARD})
+    tags = storable_texts({**sweep_tags(), **provenance(), **experiment.tags, KIND: BOARD, SEEDS: seeds})
     experiment_id, client, uri = store.experiment_id(experiment), store.client, store.uri
     run = patiently(uri, lambda: client.create_run(experiment_id, tags=tags, run_name=BOARD))
     with tempfile.TemporaryDirectory() as folder:
@@ -81,9 +93,17 @@ def save_board(store: Store, experiment: ExperimentInfo, board: Board, outcomes:
 
 
 def load_board(store: Store, experiment: str) -> str | None:
-    """Return the latest document of a board in an MLflow experiment; None without one."""
+    """Return the latest document of a board in an MLflow experiment; None without one.
+
+    A try that is played after the report does not replace it.
+    """
+    return _latest(store, experiment, REPORT) or _latest(store, experiment, TRY)
+
+
+def _latest(store: Store, experiment: str, seeds: str) -> str | None:
     found = store.find(experiment)
-    runs = store.search(found.experiment_id, "FINISHED", BOARD) if found is not None else []
+    documents = store.search(found.experiment_id, "FINISHED", BOARD) if found is not None else []
+    runs = [run for run in documents if run.data.tags.get(SEEDS) == seeds]
     if not runs:
         return None
     latest = max(runs, key=lambda run: (run.info.end_time or 0, run.info.start_time))

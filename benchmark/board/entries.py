@@ -8,6 +8,7 @@ from typing import Any
 from algorithms.hyperparameters import number_text
 from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
+from algorithms.stream import StreamOutline
 from benchmark.plan.experiment import Grids, combinations, number_of_combinations, spread
 from benchmark.plan.method_names import MethodFilter, make_method, method_info
 from benchmark.plan.runs import reason_to_skip
@@ -15,7 +16,7 @@ from benchmark.protocol import BenchmarkProtocol
 from data_pipelines.support.messages import one_line
 
 RIDGE = "ridge"
-"""The parameter whose values are multiplied by the mean squared norm of the task's items."""
+"""The parameter whose values are multiplied by the mean squared norm of the task's arms."""
 
 FRONT_WEIGHT = 2
 """A thinned grid keeps this many times as many values of the front as of another parameter."""
@@ -84,10 +85,16 @@ def board_filters(methods: Sequence[MethodFilter], reference: str) -> list[Metho
     return list({entry_name(algorithm): algorithm for algorithm in (*rows, *others)}.values())
 
 
-def reference_filters() -> list[MethodFilter]:
-    """Return the built-in baselines and references without a front, each drawn as one line and never ranked."""
+def reference_filters(outline: StreamOutline | None = None) -> list[MethodFilter]:
+    """Return the built-in baselines and references without a front, each drawn as one line and never ranked.
+
+    Those that make no sense on the stream are left out.
+    """
     methods = built_in_methods().items()
-    return [MethodFilter(name, {}) for name, each in methods if each.role != "contender" and each.front is None]
+    names = [name for name, each in methods if each.role != "contender" and each.front is None]
+    if outline is not None:
+        names = [name for name in names if reason_to_skip(make_method(name, {}), outline) is None]
+    return [MethodFilter(name, {}) for name in names]
 
 
 def make_entry(
@@ -102,7 +109,7 @@ def make_entry(
     Args:
         algorithm: the method, and values that the user fixed.
         protocol: limits the number of configurations.
-        squared_norm: the mean squared norm of the task's items.
+        squared_norm: the mean squared norm of the task's arms.
         outline: what is known about the stream: a method may decline it.
         max_configurations: fewer than the protocol's; the grid is thinned, and the row says so.
     """
@@ -119,7 +126,8 @@ def make_entry(
         is_measured=algorithm.name in built_in_methods(),
     )
     declared = {**declared_grids(info, protocol, squared_norm), **algorithm.values}
-    grids = {**declared, **_front_values(info, protocol), **algorithm.values}
+    front = {info.front.parameter: spread(info.front.grid, protocol.tuning.front_values)} if info.front else {}
+    grids = {**declared, **front, **algorithm.values}
     size, allowed = number_of_combinations(grids), protocol.tuning.max_configurations
     if max_configurations is None and size > allowed:
         return replace(entry, problem=f"must have at most {allowed:,} configurations, got {size:,}")
@@ -145,14 +153,6 @@ def declared_grids(info: MethodInfo, protocol: BenchmarkProtocol, squared_norm: 
     return grids
 
 
-def _front_values(info: MethodInfo, protocol: BenchmarkProtocol) -> Grids:
-    """Return as many values of the front as the protocol has, evenly spread over those that the method declares."""
-    front = info.front
-    if front is None:
-        return {}
-    return {front.parameter: spread(front.grid, protocol.tuning.front_values)}
-
-
 def scaled(value: float, squared_norm: float) -> float:
     """Return a product without the noise of its last digits: it is part of run keys."""
     return float(f"{value * squared_norm:.10g}")
@@ -163,8 +163,6 @@ def thinned(grids: Grids, front: str, limit: int) -> dict[str, tuple[Any, ...]]:
 
     The front keeps both ends. The same grids and limit always give the same values.
     """
-    if limit < 1:
-        raise ValueError(f"the number of configurations must be at least 1, got {limit}")
     counts = {name: len(values) for name, values in grids.items()}
     while math.prod(counts.values()) > limit:
         largest = max(counts, key=lambda name: (counts[name] / (FRONT_WEIGHT if name == front else 1), name != front))
@@ -209,13 +207,12 @@ def _notes(entry: MethodRow, declared: int, played: int, info: MethodInfo) -> li
 def with_fixed(
     methods: Sequence[MethodFilter], protocol: BenchmarkProtocol, *, is_simulated: bool
 ) -> list[MethodFilter]:
-    """Add each method once more, with the paper's α and λ instead of tuned ones."""
+    """Add each of the paper's methods once more, with its α and λ instead of tuned ones."""
     fixed = protocol.fixed
     values = {
         "alpha": (fixed.simulated_alpha if is_simulated else fixed.alpha,),
         "ridge": (fixed.simulated_ridge if is_simulated else fixed.ridge,),
     }
     rows = board_filters(methods, protocol.comparison.reference)
-    declared = {row.name: method_info(row.name) for row in rows if not row.values}
-    tuned = [name for name, each in declared.items() if {*values} <= {*each.tuned, *each.tuning}]
-    return [*rows, *(MethodFilter(name, values) for name in tuned)]
+    names = [row.name for row in rows if not row.values and row.name in fixed.methods]
+    return [*rows, *(MethodFilter(name, values) for name in names)]

@@ -1,28 +1,36 @@
 """Play a board: tuning by successive halving, then the chosen configurations on the report seeds; estimate the rest.
 
-    result = play(plan_board(load_task("lastfm-matched"), [], load_protocol()), Store(), executor)
+    result = play(plan_board(load_task("lastfm-once"), [], load_protocol()), Store(), executor)
 
-Every run is recorded in MLflow; finished runs are not repeated, so an interrupted board continues where it stopped.
+With a store, every run is recorded in MLflow; finished runs are not repeated, so an interrupted board continues where
+it stopped.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean
+from typing import Any
+
+from numpy.typing import NDArray
 
 from benchmark import session
-from benchmark.board.board import Board, Outcome, RunName, wanted
-from benchmark.board.document import save_board
+from benchmark.board.board import COMMUNICATION, Board, Outcome, Outcomes, RunName, wanted
+from benchmark.board.document import facts_in, load_board, save_board, to_json
 from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import experiment_name
-from benchmark.execution.executors import Executor
+from benchmark.board.task_facts import TaskFacts, task_facts
+from benchmark.execution.sweep import Executor
 from benchmark.metrics import objective
 from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.method_names import method_info
+from benchmark.plan.own_modules import OwnSource
 from benchmark.plan.plan import Plan
-from benchmark.plan.runs import OVERHEAD, Run, make_run, make_setting
+from benchmark.plan.runs import OVERHEAD, Run, make_run, make_setting, with_metrics
+from benchmark.records.artifacts import read_choices
 from benchmark.records.data_identity import earlier_code_sentences
 from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
@@ -30,20 +38,25 @@ from benchmark.records.tags import PROTOCOL, TASK
 
 PROFILE = "board"
 UNKNOWN_ERROR = "the run failed"
+METRICS = (COMMUNICATION, "communication")
+"""What a run must have recorded: the needed and the sent communication."""
 
 
-def play(board: Board, store: Store, executor: Executor, observer: Observer = silent) -> BoardResult:
+def play(
+    board: Board, store: Store | None, executor: Executor, observer: Observer = silent, *, with_facts: bool = False
+) -> BoardResult:
     """Execute and record the missing runs of a planned board, and compare its methods. It prints nothing.
 
-    The observer receives the progress, one sweep per pass.
+    Without a store, the runs are only kept in memory. The observer receives the progress, one sweep per pass. The facts
+    about the task need the streams of all report seeds and of some others.
     """
     experiment, outcomes = board_experiment(board), dict[RunName, Outcome]()
-    identities: dict[str, str] = {}
+    sources: dict[str, OwnSource | None] = {}
     left_out: list[str] = []
     while names := wanted(board, outcomes):
         observer.note(stage_text(board, names))
-        runs = board_runs(board, names, identities)
-        plan = Plan((experiment,), PROFILE, tuple({run.key: run for run in runs.values()}.values()))
+        runs = board_runs(board, names, sources)
+        plan = Plan((experiment,), PROFILE, tuple({run.key: run for run in runs.values()}.values()), metrics=METRICS)
         sweep = session.run(plan, store, executor, observer)
         if sweep.interrupted:
             return BoardResult(board, outcomes, is_interrupted=True)
@@ -51,13 +64,35 @@ def play(board: Board, store: Store, executor: Executor, observer: Observer = si
         errors = {failure.key: failure.error for failure in sweep.failed}
         for name, run in runs.items():
             record, error = records.get(run.key), errors.get(run.key, UNKNOWN_ERROR)
-            done = Outcome(run.key, record.metrics, run_id=record.run_id) if record else Outcome(run.key, error=error)
-            outcomes[name] = done
+            outcomes[name] = (
+                Outcome(run.key, record.metrics, "", record.run_id, record.artifact_uri)
+                if record
+                else Outcome(run.key, error=error)
+            )
         left_out = earlier_code_sentences(sweep.earlier_code)
     for sentence in left_out:
         observer.note(sentence)
-    save_board(store, experiment, board, outcomes)
+    if with_facts:
+        board = replace(board, facts=_facts(board, outcomes, store, experiment))
+    if store is not None:
+        save_board(store, experiment, board, outcomes)
     return evaluate(board, outcomes)
+
+
+def _facts(board: Board, outcomes: Outcomes, store: Store | None, experiment: ExperimentInfo) -> TaskFacts:
+    """Return what the task can show: from the latest document, if nothing has changed since."""
+    document = load_board(store, experiment.name) if store is not None else None
+    facts = facts_in(json.loads(document)) if document is not None else None
+    if facts is not None and to_json(replace(board, facts=facts), outcomes) == document:
+        return facts
+
+    def choices(configuration: str, seed: int) -> NDArray[Any] | None:
+        outcome = outcomes.get((configuration, seed), Outcome(""))
+        if store is None or not outcome.run_id:
+            return None
+        return read_choices(store, experiment.name, outcome.run_id, outcome.artifact_uri)
+
+    return task_facts(board, outcomes, evaluate(board, outcomes).chosen, choices)
 
 
 def board_experiment(board: Board) -> ExperimentInfo:
@@ -71,13 +106,13 @@ def board_experiment(board: Board) -> ExperimentInfo:
     )
 
 
-def board_runs(board: Board, names: Sequence[RunName], identities: dict[str, str]) -> dict[RunName, Run]:
-    """Return runs of a board with their keys; `identities` caches the identity of each method."""
+def board_runs(board: Board, names: Sequence[RunName], sources: dict[str, OwnSource | None]) -> dict[RunName, Run]:
+    """Return runs of a board with their keys; `sources` keeps the source of each method."""
     experiment, stream = experiment_name(board.task, board.protocol), board.task.stream.bound()
     runs = {}
     for configuration, seed in names:
         method, values = board.parameters[configuration]
-        setting = make_setting(method, dict(values), stream, identities)
+        setting = make_setting(method, dict(values), stream, sources)
         runs[configuration, seed] = make_run(experiment, stream, seed, setting)
     return runs
 
@@ -115,7 +150,7 @@ def max_runs(board: Board, entry: MethodRow) -> int:
 
 def estimate(board: Board, finished: Iterable[RunRecord]) -> Estimate:
     """Estimate a board; `finished` are the finished runs of its experiment."""
-    records = {record.key: record for record in finished}
+    records = {record.key: record for record in with_metrics(finished, METRICS)}
     done, pending = _state(board, records)
     if not pending:
         return Estimate(len(done), 0, 0.0)
@@ -138,9 +173,9 @@ def seconds_per_run(board: Board, method: str, finished: Iterable[RunRecord]) ->
 def _state(board: Board, records: Mapping[str, RunRecord]) -> tuple[dict[RunName, Outcome], list[RunName]]:
     """Return the outcomes of finished runs up to the first incomplete pass, and the remaining runs of that pass."""
     outcomes: dict[RunName, Outcome] = {}
-    identities: dict[str, str] = {}
+    sources: dict[str, OwnSource | None] = {}
     while names := wanted(board, outcomes):
-        runs = board_runs(board, names, identities)
+        runs = board_runs(board, names, sources)
         found = {name: records[run.key] for name, run in runs.items() if run.key in records}
         outcomes |= {name: Outcome(record.key, record.metrics) for name, record in found.items()}
         if len(found) < len(names):

@@ -9,14 +9,18 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from benchmark.board.board import Board, Outcomes, chosen_by, run_table, selection_of
+from benchmark.board.board import COMMUNICATION, Board, Outcomes, chosen_by, run_table, selection_of
 from benchmark.board.entries import MethodRow
 from benchmark.statistics.budgets import Overruns, Scores, overruns, report_scores, score_table
 from benchmark.statistics.comparison import (
     NO_COMMUNICATION,
     PRIMARY,
-    board_pairs,
+    Column,
+    column_means,
     compare,
+    family_of_comparisons,
+    in_all_columns,
+    leaders,
     own_end,
     ranks_from,
     with_ends,
@@ -24,10 +28,13 @@ from benchmark.statistics.comparison import (
 )
 from benchmark.statistics.intervals import Floats, Interval, mean_interval, paired_interval
 from benchmark.statistics.selection import Choice, Selection, edges
-from benchmark.statistics.verdicts import Rank, Verdict, verdict_on
+from benchmark.statistics.verdicts import Rank, Verdict, depending_on_budget
 
-Budget = float | str
-"""A budget in full transfers per client, or `primary`."""
+ONE_RANKING = MethodRow("one-ranking", "one-ranking", "One ranking for all in hindsight", role="reference", style=18)
+"""The row of the ceiling of one ranking for all, which follows from the streams alone: no run plays it."""
+
+SENT = "communication"
+"""The metric of the paper's count of transfers."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,9 @@ class BoardResult:
         problems: why a row has no scores, by its name.
         scores: those on report seeds, with tuned "no communication" and the methods' own ends; None without contenders.
         comparisons: those that `statistics.comparison.compare` returns.
-        ranks: those of the tuned contenders; None where the rank depends on the budget.
+        leaders: the tuned contender with the highest mean at each budget and at the primary endpoint.
+        ranks: those of the tuned contenders at each budget and at the primary endpoint; none without verdicts, and none
+            of a retired task.
         lines: the score of each reference line, by the name of its row and by seed.
         is_interrupted: whether a signal ended it; the other results are then empty.
     """
@@ -52,13 +61,14 @@ class BoardResult:
     problems: Mapping[str, str] = field(default_factory=dict)
     scores: Scores | None = None
     comparisons: pd.DataFrame = field(default_factory=pd.DataFrame)
-    ranks: Mapping[str, Rank | None] = field(default_factory=dict)
+    leaders: Mapping[Column, str] = field(default_factory=dict)
+    ranks: Mapping[Column, Mapping[str, Rank]] = field(default_factory=dict)
     lines: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     is_interrupted: bool = False
 
     @property
     def budgets(self) -> list[float]:
-        """The budgets, in full transfers per client."""
+        """The budgets, in full messages per decision."""
         return list(self.board.protocol.budgets.all)
 
     @property
@@ -68,10 +78,31 @@ class BoardResult:
 
     @property
     def references(self) -> list[MethodRow]:
-        """The reference lines that have scores."""
-        return [entry for entry in self.board.entries if entry.name in self.lines]
+        """The reference lines that have scores, the ranking for all in hindsight included."""
+        return [entry for entry in (*self.board.entries, ONE_RANKING) if entry.name in self.lines]
 
-    def values(self, name: str, budget: Budget = PRIMARY) -> Floats:
+    @cached_property
+    def chosen(self) -> list[str]:
+        """The chosen configurations of all contenders at all budgets."""
+        choices = [name for selection in self.selections.values() for name in selection.configurations.values()]
+        return [name for name in dict.fromkeys(choices) if name is not None]
+
+    def facts_lines(self) -> list[str]:
+        """Return what the task can show in at most four lines; by decision number, alone and the best method."""
+        if self.board.facts is None:
+            return []
+        reference, shown = self.board.protocol.comparison.reference, dict[str, str]()
+        alone = self.choice(reference, self.budgets[0]) if reference in self.selections else None
+        if alone is not None:
+            shown["alone"] = alone.configuration
+        if self.best is not None:
+            budget = max(self.board.protocol.budgets.primary)
+            choice = self.choice(self.best, budget)
+            if choice is not None:
+                shown[f"{self._entry(self.best).label} at {budget:g}"] = choice.configuration
+        return self.board.facts.lines(shown)
+
+    def values(self, name: str, budget: Column = PRIMARY) -> Floats:
         """Return the scores of a row on the report seeds, at a budget or at the primary endpoint."""
         if self.scores is None:
             return np.full(len(self.board.seeds), math.nan)
@@ -79,7 +110,7 @@ class BoardResult:
         result: Floats = rows[-1 if isinstance(budget, str) else self.budgets.index(budget)]
         return result
 
-    def mean(self, name: str, budget: Budget = PRIMARY) -> Interval:
+    def mean(self, name: str, budget: Column = PRIMARY) -> Interval:
         """Return the mean score with its interval over seeds; NaN if a run is missing, as a mean would be biased."""
         values = self.values(name, budget)
         return mean_interval(values if np.isfinite(values).all() else [])
@@ -88,7 +119,7 @@ class BoardResult:
         """Return the configuration of a row at a budget; None if none stays within it."""
         return self.selections[name].choices[budget]
 
-    def difference(self, first: str, second: str, budget: Budget) -> "pd.Series[float] | None":
+    def difference(self, first: str, second: str, budget: Column) -> "pd.Series[float] | None":
         """Return a row of the comparisons: difference, low, high and verdict; None if the two are not compared."""
         if self.comparisons.empty:
             return None
@@ -96,32 +127,42 @@ class BoardResult:
         rows = table[(table["first"] == first) & (table["second"] == second) & (table["budget"] == budget)]
         return rows.iloc[0] if len(rows) else None
 
-    def verdict(self, name: str, budget: Budget, other: str = NO_COMMUNICATION) -> Verdict:
+    def verdict(self, name: str, budget: Column, other: str = NO_COMMUNICATION) -> Verdict:
         """Return the verdict on a row, compared with another, by default tuned "no communication"."""
-        pairs = {
-            pair: Verdict(str(row["verdict"]))
-            for pair in ((name, other), (other, name))
-            if (row := self.difference(*pair, budget)) is not None
-        }
-        return verdict_on(name, other, pairs) if pairs else Verdict.NONE
+        row = self.difference(name, other, budget)
+        return Verdict.NONE if row is None else Verdict(str(row["verdict"]))
+
+    @property
+    def best(self) -> str | None:
+        """The tuned row with the highest mean at the primary endpoint."""
+        return self.leaders.get(PRIMARY)
 
     @cached_property
-    def best(self) -> str | None:
-        """The ranked row with the highest mean at the primary endpoint."""
-        means = {name: self.mean(name)[0] for name in self.ranks}
-        known = {name: mean for name, mean in means.items() if not math.isnan(mean)}
-        return max(known, key=lambda name: known[name]) if known else None
+    def depending(self) -> set[str]:
+        """The rows whose ranks at different budgets contradict each other."""
+        return depending_on_budget(ranks for column, ranks in self.ranks.items() if column != PRIMARY)
+
+    def rank(self, name: str) -> Rank | None:
+        """Return the rank of a row at the primary endpoint; None where it depends on the budget."""
+        return None if name in self.depending else self.ranks[PRIMARY][name]
+
+    def reported(self, configuration: str, metric: str = COMMUNICATION) -> dict[int, float]:
+        """Return a metric of a configuration on the report seeds."""
+        outcomes = {seed: self.outcomes.get((configuration, seed)) for seed in self.board.seeds}
+        return {seed: each.metrics[metric] for seed, each in outcomes.items() if each and metric in each.metrics}
+
+    def needed(self, configuration: str) -> float:
+        """Return the mean of the needed full messages per decision on the report seeds."""
+        return _mean(self.reported(configuration))
+
+    def sent(self, configuration: str) -> float:
+        """Return the mean of the transfers per client that the paper counts, on the report seeds."""
+        return _mean(self.reported(configuration, SENT)) / self.board.clients
 
     def overruns(self, name: str, budget: float) -> Overruns:
         """Return the report seeds on which the chosen configuration exceeds the budget."""
         choice = self.choice(name, budget)
-        numbers = {
-            seed: outcome.metrics["numbers_per_client"]
-            for (configuration, seed), outcome in self.outcomes.items()
-            if choice and configuration == choice.configuration and seed in self.board.seeds
-            if "numbers_per_client" in outcome.metrics
-        }
-        return overruns(numbers, self.board.limits[budget])
+        return overruns(self.reported(choice.configuration) if choice else {}, budget)
 
     def edges(self, name: str, budget: float) -> tuple[str, ...]:
         """Return the parameters whose chosen value is at an edge of its grid; the front does not count."""
@@ -141,7 +182,7 @@ class BoardResult:
 
         There is none with fewer report seeds than a verdict needs.
         """
-        if len(self.board.seeds) < self.board.protocol.comparison.min_report_seeds:
+        if not self.board.has_enough_seeds:
             return []
         lines = {entry.label: self.above(entry.name, name) for entry in self.references}
         return [label for label, (_, low, _) in lines.items() if low > 0]
@@ -211,6 +252,8 @@ def evaluate(board: Board, outcomes: Outcomes) -> BoardResult:
             errors = [outcomes[run].error for run in selection.failed if outcomes[run].error]
             reason = f"every configuration failed: {errors[0]}" if errors else "no configuration has a score"
             problems[entry.name] = reason
+    if board.facts is not None and board.facts.one_ranking:
+        lines[ONE_RANKING.name] = dict(board.facts.one_ranking)
     return _compared(BoardResult(board, outcomes, selections, problems, lines=lines), runs)
 
 
@@ -227,10 +270,18 @@ def _compared(result: BoardResult, runs: pd.DataFrame) -> BoardResult:
         (entry.name, other)
         for entry in result.contenders
         if not entry.is_ranked
-        for other in (NO_COMMUNICATION, own_end(entry.name), *([entry.method] if entry.method in ranked else []))
+        for other in (NO_COMMUNICATION, own_end(entry.name), entry.method)
+        if other in scores.methods
     ]
+    rules = board.protocol.rules()
+    means = column_means(scores, ranked, rules)
+    first = leaders(means)
     # Two families of bands, so that a row with fixed values changes no verdict on the tuned methods.
-    families = [pairs for pairs in (board_pairs(ranked, reference), not_tuned) if pairs]
-    comparisons = pd.concat([compare(scores, pairs, board.protocol.rules()) for pairs in families], ignore_index=True)
-    ranks = ranks_from(comparisons, ranked) if len(ranked) > 1 else dict.fromkeys(ranked, Rank(1, 1))
-    return replace(result, scores=scores, comparisons=comparisons, ranks=ranks)
+    families = [family_of_comparisons(scores, ranked, first), in_all_columns(scores, not_tuned)]
+    comparisons = pd.concat([compare(scores, cells, rules) for cells in families if cells], ignore_index=True)
+    ranks = ranks_from(comparisons, means, first) if not board.retired else {}
+    return replace(result, scores=scores, comparisons=comparisons, leaders=first, ranks=ranks)
+
+
+def _mean(values: Mapping[int, float]) -> float:
+    return float(np.mean(list(values.values()))) if values else math.nan

@@ -38,12 +38,16 @@ def task_names() -> list[str]:
     return list(load_protocol().tasks)
 
 
+def playable_names() -> list[str]:
+    """Return the names of the tasks and of the retired ones, which are not ranked."""
+    return [*task_names(), *load_protocol().retired]
+
+
 def load_task(name: str) -> Task:
     """Read a task by name."""
-    path = FOLDER / f"{name}.toml"
-    if name not in task_names():
-        raise unknown_name("task", name, task_names())
-    return read_task(path)
+    if name not in playable_names():
+        raise unknown_name("task", name, playable_names())
+    return read_task(FOLDER / f"{name}.toml")
 
 
 def read_task(path: Path) -> Task:
@@ -65,11 +69,6 @@ def is_shipped(task: Task, protocol: BenchmarkProtocol) -> bool:
     """Whether these are the task and the protocol as they are shipped."""
     is_same_task = task.name in task_names() and load_task(task.name).fingerprint == task.fingerprint
     return is_same_task and protocol.fingerprint == load_protocol().fingerprint
-
-
-def is_board(experiment: str) -> bool:
-    """Whether an experiment in MLflow has the name of a board, as `experiment_name` makes it."""
-    return experiment.startswith("board_")
 
 
 def experiment_name(task: Task, protocol: BenchmarkProtocol) -> str:

@@ -303,14 +303,18 @@ def _decade_ticks(low: float, high: float) -> list[tuple[float, str]]:
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     if last - first >= 2:
         return [(10.0**power, power_of_ten(power)) for power in range(first, last + 1)]
-    factors = (1, 2, 5) if high > 10 * low else range(1, 10)
-    values = (factor * 10.0**power for power in range(first - 1, last + 1) for factor in factors)
-    return [(value, f"{value / 1e6:,g} M" if value >= 1e6 else f"{value:,g}") for value in values if low < value < high]
+    values = multiples_of_ten(low, high, (1, 2, 5) if high > 10 * low else range(1, 10))
+    return [(value, f"{value / 1e6:,g} M" if value >= 1e6 else f"{value:,g}") for value in values]
 
 
 def _count_ticks(low: float, high: float) -> list[tuple[float, str]]:
     """Return ticks at decades in full; at 1, 2 and 5 if there are fewer than three."""
-    powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
-    factors = (1,) if len(powers) >= 3 else (1, 2, 5)
-    values = (factor * 10.0**power for power in range(powers.start - 1, powers.stop) for factor in factors)
-    return [(value, f"{value:,g}") for value in values if low < value < high]
+    decades = math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
+    return [(value, f"{value:,g}") for value in multiples_of_ten(low, high, (1,) if decades >= 3 else (1, 2, 5))]
+
+
+def multiples_of_ten(low: float, high: float, factors: Iterable[int]) -> list[float]:
+    """Return the powers of ten times each factor that are inside a range."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+    values = (factor * 10.0**power for power in powers for factor in factors)
+    return [value for value in values if low < value < high]

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark.charts.chart import Label, Level, Panel, Series
+from benchmark.charts.chart import Label, Level, Panel
 
 DIRECTIONS = np.deg2rad([90, 45, 0, 135, 315, 180, 270, 225, *(15.0 * step for step in range(24) if step % 3)])
 DISTANCES = (2.0, 4.5, 8.0, 12.0, 17.0, 23.0, 30.0, 38.0, 47.0, 58.0, 70.0, 85.0, 100.0, 120.0, 145.0, 170.0)
@@ -54,7 +54,7 @@ class Placement:
 
     x: float
     y: float
-    leader: tuple[float, float, float, float] | None = None
+    leader: tuple[float, ...] | None = None
 
 
 @lru_cache(maxsize=10_000)
@@ -83,32 +83,27 @@ class PlacedName:
     """The name of a level, and its box: left, bottom, right, top; `share` is its right end as a share of the width."""
 
     level: Level
-    box: tuple[float, float, float, float]
+    box: tuple[float, ...]
     share: float
 
 
 def place_names(panel: Panel, size: tuple[float, float], text: float) -> list[PlacedName]:
     """Write the names of levels on their lines, side by side where lines are near each other, or beside the panel."""
     levels = [level for level in panel.levels if level.name and panel.y.inside(level.value)]
-    heights = [float(panel.y.share(level.value)) * size[1] for level in levels]
+    heights = {level.name: float(panel.y.share(level.value)) * size[1] for level in levels}
     if panel.names_beside:
-        names = {level.name: height for level, height in zip(levels, heights, strict=True)}
-        spread = spread_out(names, text * LINE_GAP, 0, size[1])
-        boxes = [(size[0], spread[level.name], size[0], spread[level.name]) for level in levels]
-        return [PlacedName(level, box, 1.0) for level, box in zip(levels, boxes, strict=True)]
-    marks = np.vstack([np.empty((0, 4)), *(_occupied(panel, size, series, MARK_RADIUS) for series in panel.series)])
+        spread = spread_out(heights, text * LINE_GAP, 0, size[1])
+        return [PlacedName(level, (size[0], spread[level.name]) * 2, 1.0) for level in levels]
+    marks = _occupied(panel, size, MARK_RADIUS)
     placed: list[PlacedName] = []
-    for level, y in zip(levels, heights, strict=True):
-        width, height = text_size(level.name, text)
+    for level in levels:
+        (width, height), y = text_size(level.name, text), heights[level.name] + 1
         taken = np.array([name.box for name in placed]).reshape(-1, 4)
         options = [
-            PlacedName(level, (share * size[0] - width, y + 1, share * size[0], y + 1 + height), share)
-            for share in COLUMNS
+            PlacedName(level, (share * size[0] - width, y, share * size[0], y + height), share) for share in COLUMNS
         ]
-        covered = [
-            (overlap(np.array(option.box), taken).sum(), overlap(np.array(option.box), marks).sum())
-            for option in options
-        ]
+        boxes = [np.array(option.box) for option in options]
+        covered = [(overlap(box, taken).sum(), overlap(box, marks).sum()) for box in boxes]
         placed.append(options[covered.index(min(covered))])
     return placed
 
@@ -140,9 +135,8 @@ def place_panel_labels(
     for label in panel.labels:
         x, y = _points(panel, size, [label.x], [label.y])[0].tolist()
         boxes.append(LabelBox(x, y, *((DISC, DISC) if label.is_disc else text_size(label.text, text)), radius))
-    bars = np.vstack([np.empty((0, 4)), *(_occupied(panel, size, series, radius) for series in panel.series)])
     taken = np.array([name.box for name in place_names(panel, size, text)]).reshape(-1, 4)
-    return list(zip(panel.labels, place_labels(boxes, size, bars, taken), strict=True))
+    return list(zip(panel.labels, place_labels(boxes, size, _occupied(panel, size, radius), taken), strict=True))
 
 
 def _points(panel: Panel, size: tuple[float, float], x: Sequence[float], y: Sequence[float]) -> Array:
@@ -150,28 +144,27 @@ def _points(panel: Panel, size: tuple[float, float], x: Sequence[float], y: Sequ
     return np.column_stack([panel.x.share(x) * size[0], panel.y.share(y) * size[1]])
 
 
-def _occupied(panel: Panel, size: tuple[float, float], series: Series, radius: float) -> Array:
-    """Return the boxes of the marks of a series, and thin ones of its bars."""
-    if not series.hover:
-        return np.empty((0, 4))
-    marks = _points(panel, size, series.x, series.y)
-    boxes = [np.hstack([marks - radius, marks + radius])]
-    for interval, is_vertical in ((series.y_interval, True), (series.x_interval, False)):
-        if interval is not None:
-            ends = [
-                _points(panel, size, series.x, end) if is_vertical else _points(panel, size, end, series.y)
-                for end in interval
-            ]
-            thin = (1.2, 0.0) if is_vertical else (0.0, 1.2)
-            boxes.append(np.hstack([ends[0] - thin, ends[1] + thin]))
-    everything = np.vstack(boxes)
-    return np.asarray(everything[np.isfinite(everything).all(axis=1)])
+def _occupied(panel: Panel, size: tuple[float, float], radius: float) -> Array:
+    """Return the boxes of all marks with texts of their own, and thin ones of their bars."""
+    boxes, aside, above = [np.empty((0, 4))], np.array([1.2, 0]), np.array([0, 1.2])
+    for series in panel.series:
+        if series.hover:
+            marks = _points(panel, size, series.x, series.y)
+            boxes.append(np.hstack([marks - radius, marks + radius]))
+            if series.y_interval is not None:
+                low, high = (_points(panel, size, series.x, end) for end in series.y_interval)
+                boxes.append(np.hstack([low - aside, high + aside]))
+            if series.x_interval is not None:
+                low, high = (_points(panel, size, end, series.y) for end in series.x_interval)
+                boxes.append(np.hstack([low - above, high + above]))
+    occupied = np.vstack(boxes)
+    return np.asarray(occupied[np.isfinite(occupied).all(axis=1)])
 
 
 def place_labels(
     labels: Sequence[LabelBox], frame: tuple[float, float], bars: Array | None = None, taken: Array | None = None
 ) -> list[Placement | None]:
-    """Return the placement of each label, `None` if it fits nowhere.
+    """Return the placement of each label at the cheapest free position, `None` if it fits nowhere.
 
     Args:
         labels: the sizes of the labels, and their marks.
@@ -181,64 +174,39 @@ def place_labels(
     """
     if not labels:
         return []
-    marks = np.array([_mark(label) for label in labels])
-    plan = _Plan(frame, marks, *(np.empty((0, 4)) if boxes is None else boxes for boxes in (bars, taken)))
+    bars, taken = (np.empty((0, 4)) if boxes is None else boxes for boxes in (bars, taken))
+    centres = np.array([[label.x, label.y] for label in labels])
+    radii = np.array([[label.radius] for label in labels])
+    marks = np.hstack([centres - radii, centres + radii])
+    near = (np.abs(centres[:, None] - centres[None]).max(axis=2) < 40).sum(axis=1)
     placements: list[Placement | None] = [None] * len(labels)
-    for number in _most_crowded_first(marks):
-        placements[number] = plan.add(labels[number])
+    texts, lines = np.empty((0, 4)), np.empty((0, 4))  # of the labels that are placed
+    for number in np.argsort(-near, kind="stable"):  # labels with many neighbours have the fewest free positions
+        label = labels[number]
+        boxes, distances = _candidates(label)
+        is_inside = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2:] <= frame).all(axis=1)
+        is_free = is_inside & ~overlap(boxes[:, None], np.vstack([marks, taken, texts])).any(axis=1)
+        boxes, distances = boxes[is_free], distances[is_free]
+        if not len(boxes):
+            continue
+        leaders, is_far = _leaders(label, boxes), distances > LEADER_FROM
+        cost = distances + COST_ON_BAR * overlap(boxes[:, None], bars).sum(axis=1)
+        cost += COST_BEHIND * _run_through(lines, boxes[:, None]).sum(axis=1)
+        cost += is_far * COST_BEHIND * _run_through(leaders[:, None], texts).sum(axis=1)
+        cost += is_far * COST_CROSSED * _cross(leaders[:, None], lines).sum(axis=1)
+        cost += is_far * COST_OVER_MARK * (_run_through(leaders[:, None], marks).sum(axis=1) - 1)
+        best = int(np.argmin(cost))
+        texts = np.vstack([texts, boxes[best]])
+        x, y = ((boxes[best, :2] + boxes[best, 2:]) / 2).tolist()
+        placements[number] = Placement(x, y, tuple(leaders[best].tolist()) if is_far[best] else None)
+        lines = np.vstack([lines, leaders[best]]) if is_far[best] else lines
     return placements
-
-
-def _mark(label: LabelBox) -> list[float]:
-    return [label.x - label.radius, label.y - label.radius, label.x + label.radius, label.y + label.radius]
 
 
 def overlap(boxes: Array, others: Array) -> Bools:
     """Return which pairs of boxes overlap; a common edge is not an overlap."""
     apart = (boxes[..., :2] >= others[..., 2:]) | (others[..., :2] >= boxes[..., 2:])
     return ~np.asarray(apart.any(axis=-1))
-
-
-class _Plan:
-    """Occupied space so far: boxes of marks and labels, and leader lines."""
-
-    def __init__(self, frame: tuple[float, float], marks: Array, bars: Array, taken: Array) -> None:
-        self.frame = frame
-        self.marks, self.occupied = marks, np.vstack([marks, taken])
-        self.bars = bars
-        self.labels = np.empty((0, 4))
-        self.leaders = np.empty((0, 4))
-
-    def add(self, label: LabelBox) -> Placement | None:
-        """Place a label at the cheapest free position: near its mark, off the bars, its line away from others."""
-        boxes, distances = _candidates(label)
-        inside = (boxes[:, :2] >= 0).all(axis=1) & (boxes[:, 2:] <= self.frame).all(axis=1)
-        free = inside & ~overlap(boxes[:, None], self.occupied).any(axis=1)
-        boxes, far = boxes[free], distances[free] > LEADER_FROM
-        if not len(boxes):
-            return None
-        leaders = _leaders(label, boxes)
-        cost = distances[free] + COST_ON_BAR * overlap(boxes[:, None], self.bars).sum(axis=1)
-        cost += COST_BEHIND * _run_through(self.leaders, boxes[:, None]).sum(axis=1)
-        cost += far * COST_BEHIND * _run_through(leaders[:, None], self.labels).sum(axis=1)
-        cost += far * COST_CROSSED * _cross(leaders[:, None], self.leaders).sum(axis=1)
-        cost += far * COST_OVER_MARK * (_run_through(leaders[:, None], self.marks).sum(axis=1) - 1)
-        best = int(np.argmin(cost))
-        box, leader = boxes[best], leaders[best]
-        self.labels = np.vstack([self.labels, box])
-        self.occupied = np.vstack([self.occupied, box])
-        x, y = (float(value) for value in (box[:2] + box[2:]) / 2)
-        if not far[best]:
-            return Placement(x, y)
-        self.leaders = np.vstack([self.leaders, leader])
-        return Placement(x, y, (float(leader[0]), float(leader[1]), float(leader[2]), float(leader[3])))
-
-
-def _most_crowded_first(marks: Array) -> list[int]:
-    """Return the order of placement: labels with many neighbours have the fewest free positions."""
-    centres = (marks[:, :2] + marks[:, 2:]) / 2
-    near = (np.abs(centres[:, None] - centres[None]).max(axis=2) < 40).sum(axis=1)
-    return [int(number) for number in np.argsort(-near, kind="stable")]
 
 
 def _candidates(label: LabelBox) -> tuple[Array, Array]:

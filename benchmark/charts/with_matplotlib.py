@@ -5,7 +5,6 @@ import math
 import signal
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +28,7 @@ from benchmark.charts.chart import (
     Matrix,
     Panel,
     Series,
+    multiples_of_ten,
     power_of_ten,
 )
 from benchmark.charts.label_placement import place_names, place_panel_labels, text_size, wrapped
@@ -122,22 +122,8 @@ def to_matplotlib(chart: Chart, axes: "Axes | None" = None) -> Canvas:
     return canvas
 
 
-@dataclass(frozen=True)
-class Frame:
-    """The left edge of a panel in a picture, its width, and its height, in inches."""
-
-    left: float
-    width: float
-    height: float
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height in points."""
-        return self.width * 72, self.height * 72
-
-
-def frames(panels: Sequence[Panel], height: float) -> list[Frame]:
-    """Return where panels are in a picture: side by side, each with space for its axis and the names beside it."""
+def frames(panels: Sequence[Panel]) -> list[tuple[float, float]]:
+    """Return the left edges and widths of panels side by side, each with space for its axis and names beside it."""
     lefts, rights = [], []
     for panel in panels:
         lefts.append(0.4 + max((text_size(text, TICK_SIZE)[0] for _, text in _ticks(panel.y)), default=0) / 72)
@@ -146,15 +132,15 @@ def frames(panels: Sequence[Panel], height: float) -> list[Frame]:
     share = (WIDTH - sum(lefts) - sum(rights)) / sum(panel.share for panel in panels)
     result, x = [], 0.0
     for panel, left, right in zip(panels, lefts, rights, strict=True):
-        result.append(Frame(x + left, share * panel.share, height))
+        result.append((x + left, share * panel.share))
         x += left + share * panel.share + right
     return result
 
 
 def omitted_labels(panel: Panel, height: float) -> list[str]:
     """Return the labels of the only panel of a picture for which there is no space, each with its series."""
-    (frame,) = frames([panel], height)
-    placed = place_panel_labels(panel, frame.size, LABEL_SIZE, MARK_RADIUS)
+    ((_, width),) = frames([panel])
+    placed = place_panel_labels(panel, (width * 72, height * 72), LABEL_SIZE, MARK_RADIUS)
     return [f"{label.owner} {label.text}".strip() for label, placement in placed if placement is None]
 
 
@@ -186,9 +172,9 @@ def _draw_panels(chart: Chart) -> Canvas:
     above = max(0.4 if panel.x.above else 0.26 if panel.title else 0.1 for panel in panels)
     height = below + chart.height + above + _header_height(chart.labels)
     canvas = Canvas(figsize=(WIDTH, height))
-    for panel, frame in zip(panels, frames(panels, chart.height), strict=True):
-        place = (frame.left / WIDTH, below / height, frame.width / WIDTH, chart.height / height)
-        _draw_panel(canvas.add_axes(place), panel, frame.size)
+    for panel, (left, width) in zip(panels, frames(panels), strict=True):
+        place = (left / WIDTH, below / height, width / WIDTH, chart.height / height)
+        _draw_panel(canvas.add_axes(place), panel, (width * 72, chart.height * 72))
     if entries:
         by_rows = [entry for column in range(columns) for entry in entries[column::columns]]  # not column by column
         at: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.06 / height), "borderaxespad": 0}
@@ -240,26 +226,18 @@ def _legend_columns(texts: Sequence[str]) -> int:
 
 def _draw_panel(axes: Any, panel: Panel, size: tuple[float, float]) -> None:
     """Draw a panel of this size (points)."""
-    _set_axis(axes, axes.xaxis, panel.x)
-    _set_axis(axes, axes.yaxis, panel.y)
+    _set_axis(axes, "x", panel.x)
+    _set_axis(axes, "y", panel.y)
     for item in panel.items:
         _draw_series(axes, panel, item) if isinstance(item, Series) else _draw_level(axes, item)
     if panel.title:
         above = 20 if panel.x.above else 4
-        axes.annotate(
-            panel.title,
-            (1, 1),
-            (0, above),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            ha="right",
-            fontsize=NOTE_SIZE,
-            color=FAINT,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
-        )
+        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+        look = {"xycoords": "axes fraction", "textcoords": "offset points", "ha": "right", "bbox": box}
+        axes.annotate(panel.title, (1, 1), (0, above), fontsize=NOTE_SIZE, color=FAINT, **look)
     if panel.remark:
-        look = {"ha": "right", "va": "bottom", "fontsize": NOTE_SIZE, "color": FAINT}
-        axes.text(0.995, 0.008, panel.remark, transform=axes.transAxes, **look)
+        corner = {"ha": "right", "va": "bottom", "transform": axes.transAxes}
+        axes.text(0.995, 0.008, panel.remark, fontsize=NOTE_SIZE, color=FAINT, **corner)
     if panel.inset is not None:
         inset = axes.inset_axes(INSET)
         _draw_panel(inset, panel.inset, (size[0] * INSET[2], size[1] * INSET[3]))
@@ -269,44 +247,37 @@ def _draw_panel(axes: Any, panel: Panel, size: tuple[float, float]) -> None:
     _write_labels(axes, panel, size)
 
 
-def _set_axis(axes: Any, axis: Any, settings: Axis) -> None:
-    is_x = axis is axes.xaxis
-    if settings.is_log:
-        (axes.set_xscale if is_x else axes.set_yscale)("log")
-    (axes.set_xlim if is_x else axes.set_ylim)(*settings.range)
-    axis.set_label_text(f"{settings.label}, {settings.note}" if settings.note else settings.label)
-    ticks = _ticks(settings)
-    axis.set_major_locator(FixedLocator([value for value, _ in ticks]))
-    axis.set_major_formatter(FixedFormatter([text for _, text in ticks]))
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_minor_locator(FixedLocator(_minor_ticks(settings)))
-    if settings.angle:
-        for text in axis.get_ticklabels():
-            text.set(rotation=settings.angle, ha="right", rotation_mode="anchor", fontsize=8)
-    if not settings.has_grid:
-        axis.grid(visible=False)
-    if settings.has_zero_line:
-        (axes.axvline if is_x else axes.axhline)(0, color=EDGE, linewidth=0.7, zorder=1)
-    if settings.zero is not None and settings.border is not None:
-        axes.axvspan(settings.range[0], settings.border, color=STRIP, zorder=0.5, linewidth=0)
-        axes.axvline(settings.border, color=EDGE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-    if settings.above is not None:
-        second = axes.secondary_xaxis("top")
-        second.xaxis.set_major_locator(FixedLocator([value for value, _ in settings.above.ticks]))
-        second.xaxis.set_major_formatter(FixedFormatter([text for _, text in settings.above.ticks]))
-        second.xaxis.set_minor_locator(NullLocator())
-        second.tick_params(labelsize=NOTE_SIZE, length=2.5, pad=1.5)
-        second.set_xlabel(settings.above.label, fontsize=NOTE_SIZE, loc="left", labelpad=1.5)
-
-
-def _minor_ticks(axis: Axis) -> list[float]:
-    """Return ticks without texts between the decades of a logarithmic axis, unless these are many."""
+def _set_axis(axes: Any, name: str, axis: Axis) -> None:
+    """Set the scale, range, label and ticks of the axis x or y, and draw its zero."""
+    label = f"{axis.label}, {axis.note}" if axis.note else axis.label
+    axes.set(**{f"{name}scale": "log" if axis.is_log else "linear", f"{name}lim": axis.range, f"{name}label": label})
+    drawn = axes.xaxis if name == "x" else axes.yaxis
+    _set_ticks(drawn, _ticks(axis))
     low, high = axis.border or axis.range[0], axis.range[1]
-    if not axis.is_log or high > 1e8 * low:
-        return []
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
-    values = (factor * 10.0**power for power in powers for factor in range(2, 10))
-    return [value for value in values if low < value < high]
+    if axis.is_log and high <= 1e8 * low:  # ticks without texts between the decades
+        drawn.set_minor_locator(FixedLocator(multiples_of_ten(low, high, range(2, 10))))
+    if axis.angle:
+        for text in drawn.get_ticklabels():
+            text.set(rotation=axis.angle, ha="right", rotation_mode="anchor", fontsize=8)
+    if not axis.has_grid:
+        drawn.grid(visible=False)
+    if axis.has_zero_line:
+        (axes.axvline if name == "x" else axes.axhline)(0, color=EDGE, linewidth=0.7, zorder=1)
+    if axis.zero is not None and axis.border is not None:
+        axes.axvspan(axis.range[0], axis.border, color=STRIP, zorder=0.5, linewidth=0)
+        axes.axvline(axis.border, color=EDGE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+    if axis.above is not None:
+        second = axes.secondary_xaxis("top")
+        _set_ticks(second.xaxis, axis.above.ticks)
+        second.tick_params(labelsize=NOTE_SIZE, length=2.5, pad=1.5)
+        second.set_xlabel(axis.above.label, fontsize=NOTE_SIZE, loc="left", labelpad=1.5)
+
+
+def _set_ticks(drawn: Any, ticks: Sequence[tuple[float, str]]) -> None:
+    drawn.set_major_locator(FixedLocator([value for value, _ in ticks]))
+    drawn.set_major_formatter(FixedFormatter([text for _, text in ticks]))
+    drawn.set_minor_locator(NullLocator())
+    drawn.set_minor_formatter(NullFormatter())
 
 
 def _ticks(axis: Axis) -> list[tuple[float, str]]:
@@ -415,21 +386,9 @@ def _write_labels(axes: Any, panel: Panel, size: tuple[float, float]) -> None:
         box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.2}
         if label.is_disc:
             box = {"boxstyle": "circle,pad=0.22", "facecolor": "white", "edgecolor": label.colour, "linewidth": 1.6}
-        axes.text(
-            placement.x,
-            placement.y,
-            label.text,
-            transform=at,
-            fontsize=8.5 if label.is_disc else LABEL_SIZE,
-            weight="bold" if label.is_bold else "normal",
-            style="italic" if label.is_italic else "normal",
-            color=colour,
-            ha="center",
-            va="center",
-            gid="mark-label",
-            bbox=box,
-            zorder=6,
-        )
+        look = {"fontsize": 8.5 if label.is_disc else LABEL_SIZE, "color": colour, "zorder": 6, "gid": "mark-label"}
+        look |= {"weight": "bold" if label.is_bold else "normal", "style": "italic" if label.is_italic else "normal"}
+        axes.text(placement.x, placement.y, label.text, transform=at, ha="center", va="center", bbox=box, **look)
 
 
 def _darker(colour: str, share: float = 0.25) -> str:

@@ -11,17 +11,9 @@ from typing import Any
 
 from benchmark.charts.chart import GREY, INK, MAX_ENTRIES, Axis, Chart, Level, Numbers, Panel, Series
 from benchmark.charts.label_placement import place_names, place_panel_labels
+from benchmark.styles import MARKERS
 
-SYMBOLS = {
-    "*": "star",
-    "s": "square",
-    "^": "triangle-up",
-    "v": "triangle-down",
-    "x": "x",
-    "o": "circle",
-    ".": "circle",
-    "D": "diamond",
-}
+SYMBOLS = {**dict(MARKERS), "v": "triangle-down", ".": "circle"}
 """Plotly's names of matplotlib's markers."""
 
 DASHES = {"-": "solid", "steps": "solid", "--": "dash", ":": "dot"}
@@ -73,7 +65,9 @@ def to_plotly(chart: Chart) -> dict[str, Any] | None:
         hidden = {"showlegend": False, "hoverinfo": "skip", "opacity": 0, "mode": "markers"}  # for an axis to be drawn
         point = {"x": [panels[0].x.range[1]], "y": [panels[0].y.range[1]], "xaxis": "x2"}
         traces.append({"type": "scatter", **hidden, **point, "name": panels[0].x.above.label})
-        layout["xaxis2"] = _second_axis(panels[0].x.above)
+        above = {"overlaying": "x", "matches": "x", "side": "top", "showgrid": False}
+        title = {"text": html(panels[0].x.above.label), "standoff": 4}
+        layout["xaxis2"] = {**_axis(panels[0].x.above), **above, "title": title}
     if chart.kinds:
         look = {"font": {"size": 12, "color": "#c2410c"}, "x": 0.01, "xanchor": "left"}
         layout["title"] = {"text": f"<b>{chart.kinds}</b>", **look}
@@ -171,11 +165,6 @@ def _axis(axis: Axis) -> dict[str, Any]:
     return look | ({"tickangle": -axis.angle} if axis.angle else {})
 
 
-def _second_axis(axis: Axis) -> dict[str, Any]:
-    place = {"overlaying": "x", "matches": "x", "side": "top", "showgrid": False}
-    return {**_axis(axis), **place, "title": {"text": html(axis.label), "standoff": 4}}
-
-
 def _strip(axis: Axis) -> list[dict[str, Any]]:
     """Return the strip of zero."""
     if axis.zero is None:
@@ -266,8 +255,5 @@ def _level(panel: Panel, level: Level) -> list[dict[str, Any]]:
 
 
 def _area(x: Sequence[float], y: Sequence[float], colour: str, opacity: float) -> dict[str, Any]:
-    hidden = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", "zorder": -3}
-    return {"mode": "lines", "x": _known(x), "y": _known(y), "fill": "toself", **hidden} | {
-        "fillcolor": colour,
-        "opacity": opacity,
-    }
+    look = {"line": {"width": 0, "color": colour}, "fill": "toself", "fillcolor": colour, "opacity": opacity}
+    return {"mode": "lines", "x": _known(x), "y": _known(y), **look, "hoverinfo": "skip", "zorder": -3}

@@ -2,12 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchmark.execution.executors import Executor
+    from benchmark.execution.sweep import Executor
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -56,24 +55,20 @@ def check_executor(arguments: argparse.Namespace) -> None:
         raise ValueError("--jobs must only be used with --executor local; a Dask cluster has its own number of workers")
 
 
-@contextmanager
-def executor_of(arguments: argparse.Namespace, note: Callable[[str], None]) -> "Iterator[Executor]":
-    """Open the executor that the user asks for."""
+def executor_of(arguments: argparse.Namespace, note: Callable[[str], None]) -> "Executor":
+    """Return the executor that the user asks for."""
     if arguments.executor == "dask":
         from benchmark.execution.dask_cluster import DaskExecutor
 
-        with DaskExecutor(arguments.scheduler, note) as cluster:
-            yield cluster
-    else:
-        from benchmark.execution.local import LocalExecutor
+        return DaskExecutor(arguments.scheduler, note)
+    from benchmark.execution.local import LocalExecutor
 
-        with LocalExecutor(arguments.jobs) as processes:
-            yield processes
+    return LocalExecutor(arguments.jobs)
 
 
 def jobs_of(arguments: argparse.Namespace) -> int:
     """Return the number of processes."""
-    from benchmark.execution.executors import usable_cores
+    from benchmark.execution.local import usable_cores
 
     return arguments.jobs or usable_cores()
 

@@ -2,19 +2,20 @@
 
 Examples:
   fedbandit board --quick                 a first look at one task, a minute
-  fedbandit board lastfm-matched          one task by the protocol
-  fedbandit board                         all tasks
+  fedbandit board lastfm-once --seeds 10  one task, ten seeds: verdicts
+  fedbandit board --report                all tasks by the protocol
   fedbandit board --dry-run               number of runs and estimated time
   fedbandit board simulated-uniform --method my_module:MyMethod
                                           your class beside the others
-  fedbandit board lastfm-matched --method "async-linucb[alpha=0.3]"
+  fedbandit board lastfm-once --method "async-linucb[alpha=0.3]"
                                           a value that is fixed, not tuned
 
-Each method is tuned on the seeds for choosing, for each budget of communication
-per client. The chosen configurations are then run on the report seeds and
-compared; docs/protocol.md has the rules. Runs are recorded in MLflow, one
-experiment per task, and finished runs are not repeated. `fedbandit report`
-builds figures and tables of the boards.
+Each method is tuned on the seeds for choosing, for each budget of needed
+messages per decision. The chosen configurations are then run on other seeds and
+compared; docs/protocol.md has the rules. Only --report plays the report seeds
+of the protocol; every other board is a try, on seeds of its own. Runs are
+recorded in MLflow, one experiment per task, and finished runs are not repeated.
+`fedbandit report` builds figures and tables of the boards.
 
 The exit code is 0 if all tasks are complete, 1 if runs failed or data sets are
 missing, 2 for bad input or a fatal error, 130 after Ctrl-C. Run the
@@ -43,17 +44,33 @@ from data_pipelines.support.text import WIDTH, cut, number_of, wrapped
 
 if TYPE_CHECKING:
     from benchmark.board.board import Board
+    from benchmark.board.entries import MethodRow
     from benchmark.board.play import Estimate
     from benchmark.board.result import BoardResult
     from benchmark.board.task import Task
     from benchmark.execution.run_result import RunResult
+    from benchmark.plan.method_names import MethodFilter
     from benchmark.plan.runs import Run
+    from benchmark.protocol import BenchmarkProtocol
 
 NAME_WIDTH, CELL_WIDTH = 26, 9
+AMOUNT_NAME_WIDTH, AMOUNT_WIDTHS = 23, (10, 9, 10, 9, 8)
+"""Of the tables by budget: name; score, choosing, per decision, per client, sent; the rank takes the rest."""
+
 MARKS = {"better": "+", "worse": "-", "equivalent": "=", "identical": "=", "undecided": "?"}
 LEGEND = "compared with tuned no communication: + better, - worse, = equivalent, ? undecided"
 OVER = "!"
 """In a cell: the mean over the report seeds exceeds the budget; a note on the row has the factor."""
+
+ALONE = "alone"
+"""In a cell: no configuration stays within the budget, so the method is scored as tuned no communication."""
+
+ALONE_LEGEND = f"{ALONE}: no configuration within the budget, scored as tuned no communication"
+DECLARED = ", declared"
+AMOUNTS_LEGEND = (
+    "choosing: the mean on the seeds for choosing; per decision and per client: needed full messages {V, b}; sent: all "
+    "transfers per client, as the paper counts them"
+)
 
 SCORES = {
     "reward": "normalised reward (random choice: 1)",
@@ -76,7 +93,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--configurations", type=int, metavar="N", help="at most N configurations per method, instead of 144"
     )
-    parser.add_argument("--seeds", metavar="SEEDS", help="report seeds: a number (20), a list (0,5) or a range (0-9)")
+    parser.add_argument("--seeds", metavar="SEEDS", help="a try on fewer seeds: a number (10), a list or a range")
+    parser.add_argument("--report", action="store_true", help="play the report seeds of the protocol")
     add_executor_options(parser)
     parser.add_argument("--dry-run", action="store_true", help="print the number of runs and the estimated time")
 
@@ -91,6 +109,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_executor(arguments)
     check_minimum(arguments, configurations=1)
+    if arguments.report and (arguments.quick or arguments.seeds is not None):
+        raise ValueError("--report must not be combined with --quick or --seeds: it plays the seeds of the protocol")
     boards, missing = plan_boards(arguments)
     for message in missing:
         print(wrapped(f"MISSING: {message}"), file=sys.stderr)
@@ -114,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
     display, results = BoardDisplay([each.seconds for each in estimates]), []
     with executor_of(arguments, display.note) as executor:
         for board in boards:
-            result = play(board, store, executor, display)
+            result = play(board, store, executor, display, with_facts=True)
             display.board_done()
             if result.is_interrupted:
                 return interrupted()
@@ -135,19 +155,20 @@ def plan_boards(arguments: argparse.Namespace) -> "tuple[list[Board], list[str]]
 
     With `--quick`, the first of them is enough, and tasks are skipped only if there is none.
     """
-    from benchmark.board.board import QUICK_CONFIGURATIONS, QUICK_PASSES, QUICK_SEEDS, plan_board
+    from benchmark.board.board import plan_board
     from benchmark.board.entries import with_fixed
     from benchmark.plan.method_names import parse_filter
-    from benchmark.plan.plan import bound_or_missing, parse_seeds
+    from benchmark.plan.plan import bound_or_missing
     from benchmark.protocol import load_protocol
     from data_pipelines.stream_spec import SimulatedSpec
 
     protocol, configurations = load_protocol(), arguments.configurations
-    seeds = parse_seeds(arguments.seeds) if arguments.seeds is not None else None
-    if arguments.quick:
-        protocol, seeds = protocol.smaller(QUICK_PASSES), seeds or QUICK_SEEDS
-        configurations = configurations or QUICK_CONFIGURATIONS
+    seeds = seeds_of(arguments, protocol)
     filters = tuple(parse_filter(text) for text in arguments.method)
+    if arguments.quick:
+        configurations = configurations or protocol.quick.configurations
+        filters = quick_filters(filters, protocol)
+        protocol = protocol.smaller([(protocol.quick.choosing_seeds, 1)])
     boards: list[Board] = []
     missing: list[str] = []
     for task in find_tasks(arguments.tasks):
@@ -164,11 +185,41 @@ def plan_boards(arguments: argparse.Namespace) -> "tuple[list[Board], list[str]]
     return boards, missing
 
 
-def find_tasks(names: Sequence[str]) -> "list[Task]":
-    """Return tasks by name or pattern; without names, all tasks."""
-    from benchmark.board.task import load_task, task_names
+def seeds_of(arguments: argparse.Namespace, protocol: "BenchmarkProtocol") -> tuple[int, ...]:
+    """Return the seeds to report on: those of the protocol with --report only, otherwise seeds for a try."""
+    from benchmark.plan.plan import parse_seeds
 
-    return [load_task(name) for name in matching_names("task", names, task_names())]
+    reporting, trying = protocol.seeds.reporting.seeds, protocol.seeds.trying.seeds
+    if arguments.report:
+        return reporting
+    if arguments.seeds is None:
+        return trying[: protocol.quick.report_seeds] if arguments.quick else trying
+    seeds = parse_seeds(arguments.seeds, start=trying[0])
+    if taken := sorted({*seeds} & {*reporting}):
+        raise ValueError(
+            f"--seeds must be outside {reporting[0]} to {reporting[-1]}, which --report plays for the full board, "
+            f"got {taken[0]}"
+        )
+    return seeds
+
+
+def quick_filters(methods: "Sequence[MethodFilter]", protocol: "BenchmarkProtocol") -> "tuple[MethodFilter, ...]":
+    """Return the methods of a quick board: the paper's and those that are named."""
+    from benchmark.plan.method_names import MethodFilter
+
+    named = {algorithm.name for algorithm in methods if not algorithm.values}
+    return (*(MethodFilter(name, {}) for name in protocol.fixed.methods if name not in named), *methods)
+
+
+def find_tasks(names: Sequence[str]) -> "list[Task]":
+    """Return tasks by name or pattern; without names, all tasks. A retired task is found by its whole name only."""
+    from benchmark.board.task import load_task, task_names
+    from benchmark.protocol import load_protocol
+
+    retired = [name for name in names if name in load_protocol().retired]
+    others = [name for name in names if name not in retired]
+    ranked = matching_names("task", others, task_names()) if others or not names else []
+    return [load_task(name) for name in (*ranked, *dict.fromkeys(retired))]
 
 
 def tuning_lines(boards: "Sequence[Board]") -> list[str]:
@@ -233,65 +284,139 @@ class BoardDisplay(SweepDisplay):
 
 
 def board_lines(result: "BoardResult") -> list[str]:
-    """Return the lines of a task: scores and verdicts, ranks, reference lines, and notes on rows."""
+    """Return the lines of a task: scores and verdicts, reference lines, a table for each budget, and notes on rows."""
     board = result.board
     lines = [f"{board.task.name}: {board.task.title}"[:WIDTH]]
-    seeds = number_of(len(board.seeds), "report seed")
-    lines += [f"{SCORES[board.scale]}, mean of {seeds}", f"{'transfers per client':<{NAME_WIDTH}}{_heads(result)}"]
+    if board.retired:
+        lines += wrapped(f"retired in version {board.protocol.version}, not ranked: {board.retired}").splitlines()
+    lines += wrapped(f"{SCORES[board.scale]}, {_seeds_text(board)}").splitlines()
+    if best := result.best:
+        lines += [f"{label} earns more than every method" for label in result.below(best)]
+    lines.append(f"{'messages per decision':<{NAME_WIDTH}}{_heads(result)}")
     for entry in result.contenders:
         cells = [_cell(result, entry.name, budget) for budget in result.budgets]
         lines.append((_name(entry.label) + "".join(cells)).rstrip())
     lines += [
         f"{_name(entry.label)}{_number(result.line(entry.name)[0]):>{CELL_WIDTH - 1}}" for entry in result.references
     ]
+    lines += result.facts_lines()
     if label := board.task.stream.bound().data_label() if board.source != "simulated" else "":
         lines += wrapped(label).splitlines()
-    lines += _verdict_lines(result)
-    if any(_is_over(result, entry.name, budget) for entry in result.contenders for budget in result.budgets):
-        lines.append(f"{OVER} over its budget on the report seeds")
+    lines += _legend_lines(result)
+    for budget in result.budgets if result.contenders else ():
+        lines += ["", *_amount_lines(result, budget)]
+    lines += wrapped(AMOUNTS_LEGEND).splitlines() if result.contenders else []
+    if result.ranks:
+        lines += wrapped(f"rank: {_ranks(result)}").splitlines()
     for entry in board.entries:
-        if entry.is_contender and (notes := result.notes(entry)):
+        if entry.is_contender and (notes := [*result.notes(entry), *_edge_notes(result, entry)]):
             lines += wrapped(f"{entry.label}: {'; '.join(notes)}").splitlines()
     return lines
 
 
 def summary_lines(results: "Sequence[BoardResult]") -> list[str]:
     """Return one line per task: the ranks of its methods."""
-    lines = ["ranks by the mean score at 2, 10, 100 and 1,000 transfers per client"]
+    budgets = results[0].board.protocol.budgets.primary if results else []
+    texts = ", ".join(map(_budget_text, budgets))
+    lines = [f"ranks by the mean score at {texts} messages per decision"]
     for result in results:
-        ranks = "" if _is_open(result) else _ranks(result)
-        lines += wrapped(f"{result.board.task.name}: {ranks or 'no verdicts'}").splitlines()
+        reason = "retired, not ranked" if result.board.retired else "no verdicts"
+        lines += wrapped(f"{result.board.task.name}: {_ranks(result) or reason}").splitlines()
     return lines
 
 
-def _verdict_lines(result: "BoardResult") -> list[str]:
-    needed = result.board.protocol.comparison.min_report_seeds
-    if _is_open(result):
-        return [f"No verdicts: they need at least {needed} report seeds, got {len(result.board.seeds)}."]
-    if result.comparisons.empty:
-        return ["No verdicts: the reference method has no scores."]
-    return [*wrapped(LEGEND).splitlines(), *wrapped(f"rank: {_ranks(result)}").splitlines()]
+def _seeds_text(board: "Board") -> str:
+    seeds, reporting = board.seeds, board.protocol.seeds.reporting
+    text = f"mean of {number_of(len(seeds), 'seed')}"
+    if seeds == reporting.seeds:
+        return text
+    return f"{text}: a try, as only seeds {reporting.first} to {reporting.last} (--report) are those of the protocol"
+
+
+def _legend_lines(result: "BoardResult") -> list[str]:
+    """Return what marks mean, or why there are no verdicts."""
+    needed, got = result.board.protocol.comparison.min_report_seeds, len(result.board.seeds)
+    if got < needed:
+        lines = [f"No verdicts: they need at least {needed} seeds, got {got}."]
+    elif result.comparisons.empty:
+        lines = ["No verdicts: the reference method has no scores."]
+    else:
+        lines = wrapped(LEGEND).splitlines()
+    pairs = [(entry.name, budget) for entry in result.contenders for budget in result.budgets]
+    if any(result.choice(*pair) is None for pair in pairs):
+        lines += wrapped(ALONE_LEGEND).splitlines()
+    return (
+        [*lines, f"{OVER} over its budget on these seeds"] if any(_is_over(result, *pair) for pair in pairs) else lines
+    )
+
+
+def _amount_lines(result: "BoardResult", budget: float) -> list[str]:
+    """Return the table of a budget: score, mean on the choosing seeds, communication and rank of each method."""
+    per_client = f" ({result.board.per_client(budget):.3g} per client)" if 0 < budget < math.inf else ""
+    limit = {0.0: "no messages", math.inf: "unlimited"}.get(budget, f"at most {budget:g} messages per decision")
+    heads = ("score ", "choosing", "/decision", "/client", "sent")
+    lines = [limit + per_client, " " * AMOUNT_NAME_WIDTH + _columns(heads) + "  rank"]
+    for entry in result.contenders:
+        choice, mark = result.choice(entry.name, budget), MARKS.get(result.verdict(entry.name, budget), " ")
+        score = f"{_number(result.mean(entry.name, budget)[0])}{mark}"
+        if choice is None:
+            lines.append(_amount_name(entry) + _columns((score,)) + f"  none: {ALONE}")
+            continue
+        needed = result.needed(choice.configuration)
+        over = OVER if _is_over(result, entry.name, budget) else ""
+        amounts = (
+            f"{needed:.3g}{over}",
+            f"{result.board.per_client(needed):.3g}",
+            _sent(result.sent(choice.configuration)),
+        )
+        rank = result.ranks.get(budget, {}).get(entry.name, "")
+        lines.append((_amount_name(entry) + _columns((score, _number(choice.score), *amounts)) + f"  {rank}").rstrip())
+    return lines
+
+
+def _columns(cells: Sequence[str]) -> str:
+    return "".join(f"{cell:>{width}}" for cell, width in zip(cells, AMOUNT_WIDTHS, strict=False))
+
+
+def _sent(transfers: float) -> str:
+    return f"{transfers:,.0f}" if transfers >= 100 else f"{transfers:.3g}"
+
+
+def _amount_name(entry: "MethodRow") -> str:
+    """Return the label of a row; it says where the class declares its communication."""
+    label = entry.label if entry.is_measured else cut(entry.label, AMOUNT_NAME_WIDTH - 1 - len(DECLARED)) + DECLARED
+    return cut(label, AMOUNT_NAME_WIDTH - 1).ljust(AMOUNT_NAME_WIDTH)
+
+
+def _edge_notes(result: "BoardResult", entry: "MethodRow") -> list[str]:
+    """Return the parameters whose chosen values are at an edge of their grid, with the budgets."""
+    budgets: dict[str, list[str]] = {}
+    for budget in result.budgets if entry.name in result.selections else ():
+        for parameter in result.edges(entry.name, budget):
+            budgets.setdefault(parameter, []).append(_budget_text(budget))
+    return [f"{name} at an edge of its grid at {', '.join(texts)}" for name, texts in budgets.items()]
 
 
 def _ranks(result: "BoardResult") -> str:
+    from benchmark.statistics.comparison import PRIMARY
     from benchmark.statistics.verdicts import rank_text
 
     labels = {entry.name: entry.label for entry in result.contenders}
-    return ", ".join(f"{labels[name]} {rank_text(rank)}" for name, rank in result.ranks.items())
+    return "; ".join(f"{labels[name]} {rank_text(result.rank(name))}" for name in result.ranks.get(PRIMARY, {}))
 
 
-def _is_open(result: "BoardResult") -> bool:
-    return len(result.board.seeds) < result.board.protocol.comparison.min_report_seeds
+def _budget_text(budget: float) -> str:
+    return "unlimited" if math.isinf(budget) else f"{budget:g}"
 
 
 def _heads(result: "BoardResult") -> str:
-    texts = ["unlimited" if math.isinf(budget) else f"{budget:,.0f} " for budget in result.budgets]
+    texts = [_budget_text(budget) if math.isinf(budget) else f"{_budget_text(budget)} " for budget in result.budgets]
     return "".join(f"{text:>{CELL_WIDTH}}" for text in texts)
 
 
 def _cell(result: "BoardResult", name: str, budget: float) -> str:
     if result.choice(name, budget) is None:
-        return f"{'none ':>{CELL_WIDTH}}"
+        return f"{ALONE + ' ':>{CELL_WIDTH}}"
     mark = MARKS.get(result.verdict(name, budget), " ")
     mark += OVER if _is_over(result, name, budget) else ""
     return f"{_number(result.mean(name, budget)[0]) + mark:>{CELL_WIDTH}}"

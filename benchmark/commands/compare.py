@@ -49,9 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run what is not finished, print the table and the best setting."""
     from benchmark.observer import SweepDisplay
     from benchmark.plan.plan import parse_seeds
+    from benchmark.plan.runs import settings_of
     from benchmark.recommend.compare import compare, seed_list
     from benchmark.recommend.data import data_from
-    from benchmark.recommend.methods import settings_of
     from benchmark.records.store import Store
     from benchmark.results.budget import as_budget
 

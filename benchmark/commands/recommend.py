@@ -3,7 +3,7 @@
 Examples:
   fedbandit recommend purchases.csv --budget 10/client
   fedbandit recommend lastfm --budget 5000
-  fedbandit recommend online-retail-matched --budget 1MB
+  fedbandit recommend online-retail-profile --budget 1MB
   fedbandit recommend purchases.csv                     a table over budgets
   fedbandit recommend sales.csv --user-column who --skip-bad-rows
 
@@ -12,6 +12,7 @@ one row per interaction, which is imported first, with the options below if it
 needs some (`fedbandit data import --interactions FILE --dry-run` shows how it
 is read). A budget is a number of full
 transfers per client (10/client) or in total (5000), or of bytes in total (1MB).
+Counted are the transfers that are needed for the same choices.
 
 Settings are chosen on some seeds and reported on others. The runs are recorded
 in MLflow; the same command continues after an interruption, and repeats nothing.
@@ -34,6 +35,7 @@ from data_pipelines.support.text import BOLD, GREEN, WIDTH, YELLOW, coloured, wr
 if TYPE_CHECKING:
     from benchmark.recommend.recommendation import Line, Recommendation
 
+NEEDED = "transfers: those needed for the same choices, per client"
 LABEL_WIDTH, BUDGET_WIDTH, SCORE_WIDTH, TRANSFERS_WIDTH = 36, 17, 21, 10
 
 
@@ -92,15 +94,13 @@ def _check_page(path: Path) -> None:
 
 def print_recommendation(answer: "Recommendation", page: Path, words: Sequence[str]) -> None:
     """Print the answer; `words` are those of the command, to repeat it."""
-    from benchmark.recommend.recommendation import limit_text
-
     print()
     if answer.label:
         print(coloured(wrapped(f"{answer.profile.name}: {answer.label}"), YELLOW))
     if answer.budget is None:
         _print_notices(answer)
         print("\n".join([*budget_lines(answer), ""]))
-        sentences = [f"At {limit_text(answer.limit)}: {answer.certainty()}"]
+        sentences = [f"At {answer.limit_text(answer.limit)}: {answer.certainty()}"]
     else:
         print(coloured(wrapped(answer.answer(), ""), BOLD))
         _print_notices(answer)
@@ -123,20 +123,18 @@ def lines_of(answer: "Recommendation") -> list[str]:
     """Return the table: the recommendation, the other methods, extremes and references."""
     header = f"{'':<{LABEL_WIDTH}}{'score':>{SCORE_WIDTH}}{'transfers':>{TRANSFERS_WIDTH}}  compared"
     rows = [_row(line.name, line, line.verdict) for line in answer.lines()]
-    caption = f"score:{answer.unit}, with a 95 % interval; transfers: per client; compared: with the first row"
+    caption = f"score:{answer.unit}, with a 95 % interval; {NEEDED}; compared: with the first row"
     return [coloured(header, BOLD), coloured(rows[0], GREEN), *rows[1:], wrapped(caption, "")]
 
 
 def budget_lines(answer: "Recommendation") -> list[str]:
     """Return the table over budgets: the best method and setting at each."""
-    from benchmark.recommend.recommendation import limit_text
-
     header = f"{'budget':<{BUDGET_WIDTH}}{'score':>{SCORE_WIDTH}}{'transfers':>{TRANSFERS_WIDTH}}  method"
     lines = [f"{answer.profile.name}: the best method at each budget", "", coloured(header, BOLD)]
     for limit, line in answer.over_budgets():
-        lines.append(_row(limit_text(limit), line, line.name, BUDGET_WIDTH))
+        lines.append(_row(answer.limit_text(limit), line, line.name, BUDGET_WIDTH))
         lines.append(f"{'':<{BUDGET_WIDTH}}{line.setting:>{WIDTH - BUDGET_WIDTH}}")
-    return [*lines, wrapped(f"score:{answer.unit}, with a 95 % interval; transfers: per client", "")]
+    return [*lines, wrapped(f"score:{answer.unit}, with a 95 % interval; {NEEDED}", "")]
 
 
 def _row(name: str, line: "Line", last: str, width: int = LABEL_WIDTH) -> str:

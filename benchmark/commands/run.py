@@ -22,9 +22,9 @@ import argparse
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchmark.commands import (
     add_executor_options,
@@ -37,14 +37,11 @@ from benchmark.commands import (
 from data_pipelines.support.text import BOLD, RED, WIDTH, YELLOW, coloured, number_of, wrapped
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from benchmark.plan.experiment import Experiment
-    from benchmark.plan.plan import Plan, RunOptions
+    from benchmark.plan.plan import Plan
     from benchmark.plan.runs import Run
     from benchmark.records.record import RunRecord
     from benchmark.records.store import Store
-    from benchmark.session import Failure
 
 MAX_NAMES = 3
 """Experiments that the command for a report names; for more, it is the report on all."""
@@ -84,8 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Plan, execute the unfinished runs, print a summary, and return the exit code."""
     from benchmark import session
     from benchmark.observer import SweepDisplay
-    from benchmark.plan.plan import find_experiments, make_plan, without_profile
-    from benchmark.plan.runs import repeated_sentences, unfinished
+    from benchmark.plan.method_names import parse_filter
+    from benchmark.plan.plan import RunOptions, find_experiments, make_plan, parse_seeds, without_profile
+    from benchmark.plan.runs import repeated_sentences, unfinished, with_metrics
     from benchmark.records.reader import finished_runs, something_is_running
     from benchmark.records.store import Store
     from benchmark.ui.pages import are_current
@@ -98,13 +96,19 @@ def run(arguments: argparse.Namespace) -> int:
         experiments = [experiment for experiment in experiments if experiment not in left_out]
     if arguments.on is not None:
         experiments = on_data(experiments, arguments.on)
-    plan = make_plan(experiments, options_of(arguments))
+    options = RunOptions(
+        profile=arguments.profile,
+        methods=tuple(parse_filter(text) for text in arguments.method),
+        datasets=tuple(arguments.dataset),
+        seeds=parse_seeds(arguments.seeds) if arguments.seeds is not None else (),
+    )
+    plan = make_plan(experiments, options)
     store = Store()
     names = sorted(experiment.name for experiment in plan.experiments)
     stored = finished_runs(store, session.experiments_to_read(plan))  # read once
     finished = [record for record in stored if record.experiment in names]
-    remaining = unfinished(plan.runs, finished)
-    for notice in (*plan_notices(plan), *repeated_sentences(remaining, finished)):
+    remaining = unfinished(plan.runs, with_metrics(finished, plan.metrics))
+    for notice in (*plan.notices, *repeated_sentences(remaining, finished)):
         print(wrapped(notice), file=sys.stderr)
     if arguments.dry_run:
         print_dry_run(plan.runs, remaining, finished, jobs_of(arguments))
@@ -126,47 +130,31 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if result.failed or plan.missing else 0
 
 
-def plan_notices(plan: "Plan") -> Iterable[str]:
-    """Return the lines on what differs from the experiment files, and on data and methods that are left out."""
-    yield from plan.notes
-    yield from (f"{experiment}: {label}" for experiment, label in plan.fallbacks)
-    yield from (f"MISSING: {message}" for message in plan.missing.values())
-    yield from (f"LEFT OUT (optional): {message}" for message in plan.left_out.values())
-    yield from (f"SKIPPED: {method} on {stream}: {reason}" for (stream, method), reason in plan.skipped.items())
-
-
 def on_data(experiments: "Sequence[Experiment]", data: str) -> "list[Experiment]":
-    """Return the experiments with one other data set, each under a name of its own; equal ones become one."""
+    """Return the experiments with one other data set, each under a name of its own."""
     from benchmark.plan.experiment import StreamEntry
     from benchmark.recommend.data import data_from
 
     spec = data_from(data)
-    changes = {"stream_entries": [StreamEntry.model_validate(spec.model_dump(exclude_none=True))], "effects_of": []}
-    moved: dict[str, Experiment] = {}
-    for experiment in experiments:
-        names = {"name": f"{experiment.name}-on-{spec.name}", "title": f"{experiment.title}, on {spec.name}"}
-        moved[experiment.name] = experiment.model_copy(update=changes | names)
-    return list(moved.values())
-
-
-def options_of(arguments: argparse.Namespace) -> "RunOptions":
-    """Read the filters."""
-    from benchmark.plan.method_names import parse_filter
-    from benchmark.plan.plan import RunOptions, parse_seeds
-
-    return RunOptions(
-        profile=arguments.profile,
-        methods=tuple(parse_filter(text) for text in arguments.method),
-        datasets=tuple(arguments.dataset),
-        seeds=parse_seeds(arguments.seeds) if arguments.seeds is not None else (),
-    )
+    entry = StreamEntry.model_validate(spec.model_dump(exclude_none=True))
+    return [
+        experiment.model_copy(
+            update={
+                "name": f"{experiment.name}-on-{spec.name}",
+                "title": f"{experiment.title}, on {spec.name}",
+                "stream_entries": [entry],
+                "effects_of": [],
+            }
+        )
+        for experiment in experiments
+    ]
 
 
 def print_summary(
     store: "Store",
     plan: "Plan",
     finished: "Sequence[RunRecord]",
-    failures: "Sequence[Failure]",
+    failures: "Sequence[RunRecord]",
 ) -> None:
     """Print one table (methods × budgets), the failures, where the results are, and how to view and report them."""
     from benchmark.records.tracking import sqlite_file
@@ -182,7 +170,7 @@ def print_summary(
         print(coloured(wrapped(text), BOLD))
     shown = {experiment.name for experiment in plan.experiments if experiment.is_compared}
     compared = [record for record in records if record.purpose == "report" and record.experiment in shown]
-    lines = _table_lines(compared)
+    lines = table_lines(compared)
     print("\n".join(["", *lines, ""] if lines else []))
     for line in (*data_lines(plan.runs), *runs_on_other_data(plan.runs, finished)):
         print(coloured(wrapped(line), YELLOW))
@@ -197,44 +185,26 @@ def print_summary(
     print(" ".join(["report   fedbandit report", *(names if len(names) <= MAX_NAMES else [])]))
 
 
-def _table_lines(records: "Sequence[RunRecord]") -> list[str]:
+def table_lines(records: "Sequence[RunRecord]") -> list[str]:
     """Return the table of settings on each stream; an experiment that repeats runs of another one adds nothing.
 
     References and baselines are not ranked, so they are left out unless there is nothing else.
     """
+    from benchmark.records.record import stream_name
     from benchmark.results.budget import budget_lines, generated_in
+    from benchmark.results.frames import run_frame, setting_frame
 
     distinct: dict[str, RunRecord] = {}
     for record in records:
         distinct.setdefault(record.key, record)
-    named = sorted(named_streams([*distinct.values()]), key=lambda record: numbers_by_size(record.stream.name))
+    named = [
+        replace(record, stream=replace(record.stream, name=stream_name(record.stream))) for record in distinct.values()
+    ]
+    named.sort(key=lambda record: numbers_by_size(record.stream.name))
     ranked = [record for record in named if record.method.info.role == "contender"]
     rules = [record for record in named if record.method.info.is_rule(record.method.parameters)]
-    return budget_lines(_settings(ranked or named), rules=_settings(rules), generated=generated_in(named))
-
-
-def _settings(records: "Sequence[RunRecord]") -> "pd.DataFrame":
-    from benchmark.results.frames import run_frame, setting_frame
-
-    return setting_frame(run_frame(records))
-
-
-def named_streams(records: "Sequence[RunRecord]") -> "list[RunRecord]":
-    """Return the records with the options of their streams in the names: other pools are never in one table."""
-    from benchmark.records.record import SIZES
-
-    scalings: dict[str, set[Any]] = defaultdict(set)
-    for record in records:
-        scalings[record.stream.name].add(record.stream.options.get("scaling"))
-    named = []
-    for record in records:
-        stream = record.stream
-        hidden = {*SIZES} | ({"scaling"} if len(scalings[stream.name]) == 1 else set())
-        options = [f"{name}={value}" for name, value in sorted(stream.options.items()) if name not in hidden]
-        is_plain = stream.is_simulated or not options
-        name = stream.name if is_plain else f"{stream.name} ({', '.join(options)})"
-        named.append(replace(record, stream=replace(stream, name=name)))
-    return named
+    settings = setting_frame(run_frame(ranked or named))
+    return budget_lines(settings, rules=setting_frame(run_frame(rules)), generated=generated_in(named))
 
 
 def data_lines(runs: "Sequence[Run]") -> list[str]:

@@ -41,12 +41,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action on the selected runs."""
-    from benchmark.results.stored import Filters, archive_runs, gc_command, restore_runs, select_runs
+    from benchmark.results.stored import archive_runs, gc_command, select_runs
 
-    filters = Filters(arguments.experiment, arguments.dataset, arguments.method, arguments.older_data, arguments.failed)
-    if arguments.action != "list" and filters == Filters():
+    names = ("experiment", "dataset", "method", "older_data", "failed")
+    filters = {name: value for name in names if (value := getattr(arguments, name))}
+    if arguments.action != "list" and not filters:
         raise ValueError(f"`runs {arguments.action}` needs at least one filter, such as --experiment NAME; got none")
-    selected = select_runs(filters, archived=arguments.action == "restore")
+    selected = select_runs(**filters, archived=arguments.action == "restore")
     print("\n".join(run_lines(selected)))
     if not selected:
         return 0
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "list" or arguments.dry_run:
         print(count if arguments.action == "list" else f"{count} would be changed; nothing was.")
         return 0
-    (restore_runs if arguments.action == "restore" else archive_runs)(selected)
+    archive_runs(selected, restore=arguments.action == "restore")
     print(f"{count} {'restored' if arguments.action == 'restore' else 'archived'}.")
     if arguments.action == "delete":
         print(f"To remove archived runs and their files permanently, run:\n  {gc_command()}", file=sys.stderr)

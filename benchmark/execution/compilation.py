@@ -1,31 +1,30 @@
-"""Compilation by Numba: announced before a long wait, once and in parallel, not part of the recorded time of a run.
+"""Compilation by Numba: once for all processes, said in one line, and not part of the recorded time of a run.
 
-Numba itself reports every compilation (`numba.core.event`), so we need not guess from files on disk.
+A run compiles the kernels of its method before it starts. An empty file in the folder of compiled kernels says that
+they are there, so that nothing is announced or locked the next time. `fedbandit data` starts this module as a process,
+which compiles the kernels of all built-in methods while data are prepared.
 """
 
+import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Future, wait
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, runtime_checkable
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+import numba
 from filelock import FileLock
+from llvmlite import binding
 from numba.core import event
 
-from algorithms.compiled_run import CompiledRun
 from algorithms.kernel_cache import CACHE_FOLDER
-from algorithms.method import MethodInfo
+from algorithms.method import Method, MethodInfo
 from algorithms.numerics.jit import OPTIONS
-from algorithms.stream import Stream
+from algorithms.registry import built_in_methods
 from data_pipelines.stream_spec import SimulatedSpec
-
-if TYPE_CHECKING:
-    from benchmark.execution.executors import Compiler
-    from benchmark.observer import Observer
-    from benchmark.plan.runs import Run
 
 SHORT = SimulatedSpec(steps=30, clients=3)
 """The stream over which kernels are compiled."""
@@ -33,42 +32,19 @@ SHORT = SimulatedSpec(steps=30, clients=3)
 BUSY = "numba:compiler_lock"
 """Numba compiles a kernel, or loads it from disk."""
 
-COMPILES = "numba:compile"
-"""Numba compiles a kernel because it is not on disk."""
-
-
-@runtime_checkable
-class CompiledMethod(Protocol):
-    """A method that declares how long its kernels take to compile."""
-
-    name: ClassVar[str]
-    compile_seconds: ClassVar[int]
-
-    def start(self, stream: Stream, seed: int) -> CompiledRun:
-        """Prepare a run over a stream."""
-
-
-class _NotCompiledError(Exception):
-    """A kernel would have to be compiled."""
-
 
 class _Listener(event.Listener):
-    """For each thread, adds up the time that Numba takes, and announces or prevents compilation."""
+    """For each thread, adds up the time that Numba takes."""
 
     def __init__(self) -> None:
         self.thread = threading.local()
 
     def on_start(self, report: Any) -> None:
-        if report.kind == COMPILES:
-            self._before_compilation()
-            return
         self.thread.depth = getattr(self.thread, "depth", 0) + 1
         if self.thread.depth == 1:
             self.thread.since = time.perf_counter(), time.thread_time()
 
     def on_end(self, report: Any) -> None:
-        if report.kind == COMPILES:
-            return
         self.thread.depth -= 1
         if self.thread.depth == 0:
             seconds, cpu_seconds = self.spent()
@@ -79,17 +55,9 @@ class _Listener(event.Listener):
         spent: tuple[float, float] = getattr(self.thread, "spent", (0.0, 0.0))
         return spent
 
-    def _before_compilation(self) -> None:
-        if getattr(self.thread, "refuses", False):
-            raise _NotCompiledError
-        if announcement := getattr(self.thread, "announcement", ""):
-            print(announcement, file=sys.stderr, flush=True)
-            self.thread.announcement = ""  # a method has many kernels; one line is enough
-
 
 _listener = _Listener()
-for _kind in (BUSY, COMPILES):
-    event.register(_kind, _listener)  # type: ignore[no-untyped-call]
+event.register(BUSY, _listener)  # type: ignore[no-untyped-call]
 
 
 def running_time() -> tuple[float, float]:
@@ -98,128 +66,96 @@ def running_time() -> tuple[float, float]:
     return time.perf_counter() - seconds, time.thread_time() - cpu_seconds
 
 
-def announcement(method: CompiledMethod) -> str:
-    """Return the line to show when the kernels of a method are compiled."""
-    name = " with ".join([method.name, *(setting for setting, value in kernel_settings(method).items() if value)])
+def announcement() -> str:
+    """Return the line to show when kernels are compiled."""
     if OPTIONS["cache"]:
-        return f"Compiling {name} (first run only, about {method.compile_seconds} s)"
+        return "Compiling kernels (first run only, about a minute)."
     return (
-        f"Compiling {name} (about {method.compile_seconds} s in every process, because the compiler cache "
-        "cannot be written; see `fedbandit doctor`)"
+        "Compiling kernels (about a minute in every process, because the compiler cache cannot be written; "
+        "see `fedbandit doctor`)."
     )
 
 
-@contextmanager
-def announced(method: object) -> Iterator[None]:
-    """Print a line on stderr if the kernels of a method are compiled inside the block."""
-    _listener.thread.announcement = announcement(method) if is_announced(method) else ""
-    try:
-        yield
-    finally:
-        _listener.thread.announcement = ""
+def compile_seconds(method: object) -> int:
+    """Return the time that a method itself, not another method that it inherits from, declares for its kernels."""
+    owner = next((base for base in type(method).__mro__ if "compile_seconds" in vars(base)), Method)
+    is_its_own = owner is type(method) or "name" not in vars(owner)
+    return (isinstance(method, Method) and is_its_own and method.compile_seconds) or 0
 
 
-def is_announced(method: object) -> TypeGuard[CompiledMethod]:
-    """Return whether a method itself, not another method that it inherits from, declares its compile time."""
-    if not isinstance(method, CompiledMethod) or method.compile_seconds is None:
-        return False
-    owner = next((base for base in type(method).__mro__ if "compile_seconds" in vars(base)), type(method))
-    return owner is type(method) or "name" not in vars(owner)
+def kernel_of(method: Any) -> str:
+    """Return the name of the kernels of a method with its settings, the same for all that share them; empty if none."""
+    if not compile_seconds(method):
+        return ""
+    return "-".join([method.kernel or method.name, *(name for name in method.kernel_settings if getattr(method, name))])
 
 
-def kernel_name(method: CompiledMethod) -> str:
-    """Return the name of the kernel of a method; methods with the same name of their kernel share it."""
-    return getattr(method, "kernel", "") or method.name
+_compiled_here: set[str] = set()
 
 
-def kernel_settings(method: CompiledMethod) -> dict[str, Any]:
-    """Return the settings that select the kernels of a method, as its class lists them in `kernel_settings`."""
-    return {name: getattr(method, name) for name in getattr(method, "kernel_settings", ())}
+def is_compiled(method: object) -> bool:
+    """Return whether all kernels of a method are on disk or in this process."""
+    name, config = kernel_of(method), numba.config
+    if not name or name in _compiled_here or config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return True
+    return OPTIONS["cache"] and _mark(name).exists()
 
 
-def with_defaults(method: type[CompiledMethod], **settings: Any) -> CompiledMethod:
-    """Make a method with some threshold, the given settings and defaults; other values use the same kernels."""
-    front = MethodInfo.of(method).front
-    threshold = {front.parameter: front.grid[-1]} if front else {}
-    return method(**threshold | settings)
-
-
-def is_compiled(method: CompiledMethod, short: Stream) -> bool:
-    """Return whether all kernels of a method are on disk, by a run over a short stream that refuses to compile."""
-    _listener.thread.refuses = True
-    try:
-        compile_method(method, short)
-    except _NotCompiledError:
-        return False
-    finally:
-        _listener.thread.refuses = False
-    return True
-
-
-def compile_once(method: CompiledMethod, short: Stream) -> None:
-    """Compile the kernels of a method, unless another process does: then wait for it, and load them.
+def compile_once(method: Any) -> None:
+    """Compile the kernels of a method, unless another process does: then wait for it.
 
     The system releases the lock of a process that is killed, and Numba stores a kernel only as a whole.
     """
-    if not OPTIONS["cache"]:
-        compile_method(method, short)
+    if is_compiled(method):
         return
-    name = "-".join([kernel_name(method), *(setting for setting, value in kernel_settings(method).items() if value)])
-    lock = FileLock(CACHE_FOLDER / f"{quote(name, safe='')}.lock")
+    mark = _mark(kernel_of(method))
+    lock = FileLock(mark.with_suffix(".lock"))
     with suppress(OSError, NotImplementedError):  # on a file system without locks, both compile
         lock.acquire()
     try:
-        compile_method(method, short)
+        if not is_compiled(method):
+            run = _with_defaults(method).start(SHORT.build(0), 0)
+            run.advance()
+            run.trace()
+            _compiled_here.add(kernel_of(method))
+            with suppress(OSError):
+                mark.touch()
     finally:
         lock.release()
 
 
-def compile_method(method: CompiledMethod, short: Stream) -> None:
-    """Compile the kernels of a method, or load them, by a run over a short stream."""
-    run = method.start(short, 0)
-    run.advance()
-    run.trace()
+def _mark(kernel: str) -> Path:
+    """Return the file that exists once a kernel is compiled, by this Numba and for this processor."""
+    version = f"numba-{numba.__version__}-{binding.get_host_cpu_name()}"
+    return CACHE_FOLDER / f"{quote(kernel, safe='')}-{version}.compiled"
 
 
-def compile_kernels(compiler: "Compiler", runs: "Iterable[Run]", observer: "Observer", stop: threading.Event) -> None:
-    """Let workers compile each method whose kernels are not on disk, and announce it; `stop` ends the wait."""
-    methods = methods_of(runs)
-    if not methods:
-        return
-    try:
-        (stream,) = _results([compiler.open_stream(SHORT, 0)], observer, stop)
-        checks = _results([compiler.is_compiled(stream, method) for method in methods], observer, stop)
-        missing = [method for method, is_compiled in zip(methods, checks, strict=True) if not is_compiled]
-        for method in missing:
-            observer.note(announcement(method))
-        _results([compiler.compile(stream, method) for method in missing], observer, stop)
-        compiler.close_stream(stream)
-    except BrokenExecutor:
-        pass  # the run that needs the kernel will kill its worker too, and is reported then
-    except _StoppedError:
-        pass  # the sweep checks the same event
+def _with_defaults(method: Any) -> Any:
+    """Make a method with some threshold and defaults, but the same kernels: its own values may not fit every stream."""
+    front = MethodInfo.of(type(method)).front
+    threshold = {front.parameter: front.grid[-1]} if front else {}
+    return type(method)(**threshold, **{name: getattr(method, name) for name in method.kernel_settings})
 
 
-def methods_of(runs: "Iterable[Run]") -> list[CompiledMethod]:
-    """Return the methods that declare how long they take to compile, one per set of kernels, the longest first."""
-    return one_per_kernel(run.method for run in runs)
+def built_in_kernels() -> Iterator[Any]:
+    """Yield a method per kernel of the built-in methods, the longest compilation first."""
+    methods: list[Any] = [info.method for info in built_in_methods().values()]
+    by_kernel = {kernel_of(example): example for method in methods for example in method.examples()}
+    yield from sorted(by_kernel.values(), key=compile_seconds, reverse=True)
 
 
-def one_per_kernel(candidates: Iterable[object]) -> list[CompiledMethod]:
-    """Return the methods among these that declare how long they take to compile, as `methods_of` does."""
-    algorithms = [candidate for candidate in candidates if is_announced(candidate)]
-    settings = [(algorithm, kernel_settings(algorithm)) for algorithm in sorted(algorithms, key=announcement)]
-    kernels = {(kernel_name(each), *values.items()): with_defaults(type(each), **values) for each, values in settings}
-    return sorted(kernels.values(), key=lambda method: (-method.compile_seconds, announcement(method)))
+def main(done: Path) -> None:
+    """Compile the kernels of all built-in methods, then create a file. Ctrl-C ends it with the command that started it.
+
+    The sweep after it finds the kernels on disk, or waits for the one that is being compiled. If this process is
+    killed, the sweep compiles the rest.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if OPTIONS["cache"]:
+        for method in built_in_kernels():
+            compile_once(method)
+        done.touch()
 
 
-class _StoppedError(Exception):
-    """The sweep was asked to stop."""
-
-
-def _results(futures: "list[Future[Any]]", observer: "Observer", stop: threading.Event) -> list[Any]:
-    while wait(futures, timeout=0.2).not_done:
-        if stop.is_set():
-            raise _StoppedError
-        observer.tick()
-    return [future.result() for future in futures]
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -2,30 +2,28 @@
 
 import multiprocessing
 import os
-import pickle
 import runpy
 import shutil
 import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import cloudpickle
+from filelock import FileLock
 
-from benchmark.execution.compilation import CompiledMethod, compile_once, is_compiled
-from benchmark.execution.executors import one_thread_each, usable_cores
-from benchmark.execution.run_result import RunResult, run_method
-from benchmark.execution.sent_modules import importable
+from benchmark.execution.run_result import RunResult, execute, packed
+from benchmark.execution.sweep import Executor, WorkerDiedError
 from benchmark.import_order import folder_searched_last, search_last
 from benchmark.plan.own_modules import SourceFiles
+from benchmark.plan.runs import Run
 from benchmark.records.provenance import process_is_alive, provenance, with_same_code
 from data_pipelines import EventStream
 from data_pipelines.stream_spec import StreamSpec
@@ -37,51 +35,46 @@ SECONDS_TO_NOTICE = 3.0
 """The standard pool notices the death of a worker within milliseconds, unless it is reading from that worker."""
 
 SECONDS_TO_END = 0.5
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_NUM_THREADS")
+"""Environment variables that limit a process to one thread, if they are set before it starts."""
 
 
-class Pool:
-    """A process pool that notices the death of every worker. It can be used once: after a death, make a new one.
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class LocalExecutor(Executor):
+    """Worker processes on this machine, one BLAS thread each. They start when they are first needed.
 
     The standard pool waits forever for the rest of a result if its sender is killed in the middle of it, and has no
-    public way to end its workers at once. So `_processes` and `_result_queue` are used here, and only here;
+    public way to end its workers at once. So its `_processes` and `_result_queue` are used here, and only here;
     tests/benchmark/test_dying_workers.py fails if they change. loky 3.6, which offers `shutdown(kill_workers=True)`,
     waits forever in the same place, even in that call, and needs 0.8 s instead of 0.2 s to start.
 
     Args:
-        jobs: the number of processes.
-        initializer: the function that each process calls first.
-        arguments: its arguments.
+        jobs: the number of processes; all cores by default.
     """
 
-    def __init__(self, jobs: int, initializer: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        spawn = multiprocessing.get_context("spawn")
-        self._pool: Any = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=initializer, initargs=arguments)
+    shares_kernels = True
+
+    def __init__(self, jobs: int | None = None) -> None:
+        _remove_folders_of_dead_processes()
+        self._jobs = jobs or usable_cores()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        self._running: dict[Future[RunResult], Path] = {}
+        self._start_pool()
+
+    def _start_pool(self) -> None:
+        values = {"error_file": self._folder / START_UP_ERROR, "folder_of_the_user": folder_searched_last()}
+        # `run_path` needs none of our packages: if one of them cannot be imported, that is the first error.
+        start: dict[str, Any] = {"initializer": runpy.run_path, "initargs": (str(START), values)}
+        self._pool: Any = ProcessPoolExecutor(self._jobs, mp_context=multiprocessing.get_context("spawn"), **start)
         self._last_time_all_lived = time.monotonic()
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        """Call a function in a worker; BrokenExecutor if a worker died."""
-        future: Future[Any] = self._pool.submit(function, *arguments)
-        return future
-
-    def workers(self) -> list[BaseProcess]:
-        """Return the processes, dead or alive."""
-        return list((self._pool._processes or {}).values())
-
-    def check(self) -> None:
-        """Make futures fail if a worker died and the standard pool did not notice."""
-        workers = self.workers()
-        if all(worker.is_alive() for worker in workers):
-            self._last_time_all_lived = time.monotonic()
-        elif time.monotonic() - self._last_time_all_lived > SECONDS_TO_NOTICE:
-            for worker in workers:
-                worker.kill()
-            self._pool._result_queue._writer.close()  # the last end that could still send: the pool stops reading
-            self._last_time_all_lived = time.monotonic()
-
-    def end(self) -> None:
+    def _end_pool(self) -> None:
         """End all workers immediately."""
-        workers = self.workers()
-        queue = self._pool._result_queue
+        workers, queue = self.workers(), self._pool._result_queue
         self._pool.shutdown(wait=False, cancel_futures=True)
         for worker in workers:
             worker.terminate()
@@ -92,91 +85,73 @@ class Pool:
         if queue is not None:
             queue._writer.close()  # otherwise a worker that ends while it sends a result keeps this process waiting
 
-
-class LocalExecutor:
-    """Worker processes on this machine, one BLAS thread each. They start when they are first needed.
-
-    Args:
-        jobs: the number of processes; all cores by default.
-    """
-
-    def __init__(self, jobs: int | None = None) -> None:
-        _remove_folders_of_dead_processes()
-        self._jobs = jobs or usable_cores()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
-        self._pool = self._new_pool()
-
-    def __enter__(self) -> Self:
-        """Enter the context."""
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """End all workers."""
-        self.close()
-
-    @property
-    def compiler(self) -> Self:
-        """The executor itself: its processes share a disk."""
-        return self
+    def workers(self) -> list[BaseProcess]:
+        """Return the processes, dead or alive."""
+        return list((self._pool._processes or {}).values())
 
     def capacity(self) -> int:
         """Return two runs per process, one running and one waiting, and some more while the parent writes records."""
-        self._pool.check()
+        workers = self.workers()
+        if all(worker.is_alive() for worker in workers):
+            self._last_time_all_lived = time.monotonic()
+        elif time.monotonic() - self._last_time_all_lived > SECONDS_TO_NOTICE:
+            for worker in workers:
+                worker.kill()
+            self._pool._result_queue._writer.close()  # the last end that could still send: the pool stops reading
+            self._last_time_all_lived = time.monotonic()
         return 2 * self._jobs + 2
 
-    def open_stream(self, spec: StreamSpec, seed: int) -> "Future[Path]":
-        """Let a worker build the stream and write its arrays."""
-        return self._submit(_write_stream, spec, seed, self._folder / spec.fingerprint(seed))
+    def submit(self, run: Run) -> "Future[RunResult]":
+        """Execute a run in a worker, which writes the stream first if no other worker has done so."""
+        stream, future = self._folder / run.fingerprint, Future[RunResult]()
+        self._remove_other_streams(stream)
+        inner = self._submit(_execute, run.stream, run.seed, stream, run.files, packed(run.method))
+        self._running[future] = stream
+        inner.add_done_callback(partial(_settle, future, stream))
+        return future
 
-    def submit(self, stream: Path, method: Any, seed: int, files: SourceFiles) -> "Future[RunResult]":
-        """Run a method in a worker."""
-        return self._submit(_run_method, stream, files, _Packed(method), seed)
-
-    def is_compiled(self, stream: Path, method: CompiledMethod) -> "Future[bool]":
-        """Let a worker tell whether the kernels of a method are on disk."""
-        return self._submit(_is_compiled, stream, method)
-
-    def compile(self, stream: Path, method: CompiledMethod) -> "Future[None]":
-        """Compile the kernels of a method in a worker."""
-        return self._submit(_compile, stream, method)
-
-    def close_stream(self, stream: Path) -> None:
-        """Remove the stream's files."""
-        shutil.rmtree(stream, ignore_errors=True)
+    def _submit(self, *call: Any) -> "Future[Any]":
+        """Call a function in a worker, in a new pool if one died; an OSError says why workers cannot start at all."""
+        with _as_for_workers():  # the pool starts its processes when they are first needed
+            try:
+                future: Future[Any] = self._pool.submit(with_same_code, provenance(), *call)
+            except BrokenExecutor:
+                self._end_pool()
+                if (error := self._folder / START_UP_ERROR).is_file():
+                    raise OSError(f"worker processes cannot start: {error.read_text()}") from None
+                self._start_pool()
+                future = self._pool.submit(with_same_code, provenance(), *call)
+        return future
 
     def close(self) -> None:
         """End all workers at once and remove the streams they shared."""
-        self._pool.end()
+        self._end_pool()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        with one_thread_each(), _ctrl_c_deferred():  # the pool starts its processes when they are first needed
-            try:
-                return self._pool.submit(with_same_code, provenance(), function, *arguments)
-            except BrokenExecutor:
-                self._replace_pool()
-                return self._pool.submit(with_same_code, provenance(), function, *arguments)
-
-    def _replace_pool(self) -> None:
-        """Make a new pool after the death of a worker; an OSError gives the reason if workers cannot start at all."""
-        self._pool.end()
-        if (error := self._folder / START_UP_ERROR).is_file():
-            raise OSError(f"worker processes cannot start: {error.read_text()}")
-        self._pool = self._new_pool()
-
-    def _new_pool(self) -> Pool:
-        values = {"error_file": self._folder / START_UP_ERROR, "folder_of_the_user": folder_searched_last()}
-        # `run_path` needs none of our packages: if one of them cannot be imported, that is the first error.
-        return Pool(self._jobs, runpy.run_path, (str(START), values))
+    def _remove_other_streams(self, stream: Path) -> None:
+        """Remove the streams that neither this run nor one in flight needs."""
+        self._running = {future: its for future, its in self._running.items() if not future.done()}
+        needed = {stream.name, *(its.name for its in self._running.values())}
+        for folder in self._folder.iterdir():
+            if folder.is_dir() and folder.stem not in needed:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def _ctrl_c_deferred() -> Iterator[None]:
-    """Defer Ctrl-C inside the block; processes that start there have it blocked until they can ignore it."""
+def _as_for_workers() -> Iterator[None]:
+    """Start processes inside the block with one thread in BLAS and similar libraries, and with Ctrl-C deferred.
+
+    They have it blocked until they can ignore it.
+    """
+    variables = dict(os.environ)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     try:
         yield
     finally:
+        for name in ONE_THREAD:
+            del os.environ[name]
+        os.environ.update({name: variables[name] for name in ONE_THREAD if name in variables})
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
@@ -196,50 +171,36 @@ def _end_with(sentinel: int) -> None:
     os._exit(1)
 
 
-def _write_stream(spec: StreamSpec, seed: int, folder: Path) -> Path:
-    stream = spec.build(seed)
-    shutil.rmtree(folder, ignore_errors=True)  # a worker that died may have left a part
-    stream.save(folder)
-    return folder
+def _settle(future: "Future[RunResult]", stream: Path, inner: "Future[RunResult]") -> None:
+    """Pass on the result of a run, or whether its worker died before the stream was there."""
+    error = None if inner.cancelled() else inner.exception()
+    if inner.cancelled() or isinstance(error, BrokenExecutor):
+        error = WorkerDiedError(is_in_stream=not stream.is_dir())
+    if error is None:
+        future.set_result(inner.result())
+    else:
+        future.set_exception(error)
+
+
+def _execute(spec: StreamSpec, seed: int, folder: Path, files: SourceFiles, method: bytes) -> RunResult:
+    return execute(partial(_shared_stream, spec, seed, folder), files, method, seed)
+
+
+def _shared_stream(spec: StreamSpec, seed: int, folder: Path) -> EventStream:
+    """Map a stream into memory; the first process that needs it builds and writes it, and the others wait."""
+    if not folder.is_dir():
+        with FileLock(folder.with_suffix(".lock")):
+            if not folder.is_dir():
+                part = folder.with_suffix(".part")
+                shutil.rmtree(part, ignore_errors=True)  # left by a worker that died
+                spec.build(seed).save(part)
+                part.rename(folder)
+    return _mapped_stream(folder)
 
 
 @lru_cache(maxsize=2)
-def _read_stream(folder: Path) -> EventStream:
+def _mapped_stream(folder: Path) -> EventStream:
     return EventStream.open(folder)
-
-
-class _Packed:
-    """A method that reaches a worker as bytes: an error in unpacking fails the run, not the worker.
-
-    A class that is defined in a notebook or a script is sent with its code.
-    """
-
-    def __init__(self, method: Any) -> None:
-        self._method = method
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        in_a_session = type(self._method).__module__ == "__main__"
-        return bytes, ((cloudpickle if in_a_session else pickle).dumps(self._method),)
-
-
-def _run_method(folder: Path, files: SourceFiles, packed: bytes, seed: int) -> RunResult:
-    with importable(files):
-        return run_method(_read_stream(folder), _unpacked(packed), seed)
-
-
-def _unpacked(packed: bytes) -> Any:
-    try:
-        return pickle.loads(packed)
-    except BaseException as error:  # a user's module may end with SystemExit, too
-        raise ImportError(f"a worker cannot import the method: {type(error).__name__}: {error}") from None
-
-
-def _is_compiled(folder: Path, method: CompiledMethod) -> bool:
-    return is_compiled(method, _read_stream(folder))
-
-
-def _compile(folder: Path, method: CompiledMethod) -> None:
-    compile_once(method, _read_stream(folder))
 
 
 def _remove_folders_of_dead_processes() -> None:

@@ -3,28 +3,31 @@
 import inspect
 import io
 import os
+import pickle
 import platform
 import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from algorithms import Trace
-from benchmark.execution.compilation import running_time
-from benchmark.execution.replay import replay
+from benchmark.execution.compilation import compile_once, running_time
+from benchmark.execution.replay import replay_method
+from benchmark.execution.sent_modules import importable
 from benchmark.metrics import curves_of, metric_values
+from benchmark.plan.own_modules import SourceFiles
+from benchmark.records.artifacts import CLIENTS, CURVE, curve, files_of
 from benchmark.records.provenance import provenance
 from data_pipelines import EventStream
-
-CURVE_POINTS = 100
 
 
 @dataclass(frozen=True)
@@ -44,21 +47,54 @@ class RunResult:
     """The versions of the code, as reported by the process that ran it."""
 
 
+def packed(method: Any) -> bytes:
+    """Pickle a method for a worker; a class of a notebook or script is sent with its code.
+
+    As bytes, an error in unpacking fails the run and not the worker.
+    """
+    try:
+        pickled: bytes = cloudpickle.dumps(method)
+        return pickled
+    except (Exception, SystemExit, GeneratorExit) as error:  # a user's class may raise anything
+        raise ValueError(f"the method could not be sent to a worker: {error_text(error)}") from None
+
+
+def execute(open_stream: Callable[[], EventStream], files: SourceFiles, method: bytes, seed: int) -> RunResult:
+    """Run a pickled method in a worker, with the source of its class from these files; any exception fails the run."""
+    try:
+        stream = open_stream()
+    except BaseException as error:
+        return failed_result(f"the stream could not be built: {error_text(error)}")
+    with importable(files):
+        try:
+            unpacked = pickle.loads(method)
+        except BaseException as error:  # a user's module may end with SystemExit, too
+            return failed_result(f"the worker could not load the method: {error_text(error)}")
+        return run_method(stream, unpacked, seed)
+
+
 def run_method(stream: EventStream, method: Any, seed: int) -> RunResult:
     """Run a method over a stream and measure it; any exception becomes a failed result."""
     started, clock = time.time(), time.perf_counter()
     try:
+        compile_once(method)
         _ = stream.client_numbers
         kernel, cpu = running_time()
-        trace = replay(method, stream, seed)
+        trace = replay_method(method, stream, seed)
         seconds, cpu_seconds = (now - before for now, before in zip(running_time(), (kernel, cpu), strict=True))
         times = {"kernel_seconds": seconds, "cpu_seconds": cpu_seconds}
         times["microseconds_per_step"] = seconds / stream.steps * 1e6
         metrics = metric_values(trace, stream, times)
         curves = {name: curve(per_step) for name, per_step in curves_of(trace, stream.source).items()}
-        files = {"curve.parquet": full_curve(trace), "clients.parquet": client_totals(trace)}
+        files = {name: FILES[name](trace) for name in files_of(seed)}
         ended = started + time.perf_counter() - clock  # even if the system time is changed meanwhile
-        facts = stream_size(stream)
+        facts = {
+            "steps": str(stream.steps),
+            "clients": str(len(stream.client_ids)),
+            "arms": str(stream.arms),
+            "dimension": str(stream.dimension),
+            "worker": f"{platform.node()}:{os.getpid()}",
+        }
         return RunResult(started, ended, platform.node(), metrics, curves, files, facts, provenance=provenance())
     except BaseException as error:  # also SystemExit, KeyboardInterrupt and GeneratorExit: workers ignore Ctrl-C
         return failed_result(f"{error_text(error)}{_where(error, method)}", started, time.perf_counter() - clock)
@@ -86,24 +122,6 @@ def _where(error: BaseException, method: Any) -> str:
     return f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
 
 
-def stream_size(stream: EventStream) -> dict[str, str]:
-    """Return the sizes of a stream, and the process that ran it."""
-    return {
-        "steps": str(stream.steps),
-        "clients": str(len(stream.client_ids)),
-        "arms": str(stream.arms),
-        "dimension": str(stream.dimension),
-        "worker": f"{platform.node()}:{os.getpid()}",
-    }
-
-
-def curve(per_step: NDArray[Any]) -> list[tuple[int, float]]:
-    """Return about 100 points (t, sum up to and including step t) of a per-step series, the last one included."""
-    total = np.cumsum(per_step)
-    steps = np.unique(np.linspace(1, len(total), min(CURVE_POINTS, len(total))).round().astype(np.int64))
-    return [(int(t), float(total[t - 1])) for t in steps]
-
-
 def full_curve(trace: Trace) -> bytes:
     """Return every step as Parquet: the choice, its reward and regret, and the transfers and numbers it moved."""
     return _parquet(
@@ -115,6 +133,8 @@ def full_curve(trace: Trace) -> bytes:
             "downloads": trace.downloads.astype(np.int32),
             "numbers_up": trace.numbers_up,
             "numbers_down": trace.numbers_down,
+            "needed_up": trace.needed_up.astype(np.int32),
+            "needed_down": trace.needed_down.astype(np.int32),
         }
     )
 
@@ -129,8 +149,13 @@ def client_totals(trace: Trace) -> bytes:
             "downloads": trace.client_downloads,
             "numbers_up": trace.client_numbers_up,
             "numbers_down": trace.client_numbers_down,
+            "needed_up": trace.client_needed_up,
+            "needed_down": trace.client_needed_down,
         }
     )
+
+
+FILES = {CURVE: full_curve, CLIENTS: client_totals}
 
 
 def _parquet(columns: dict[str, NDArray[Any]]) -> bytes:

@@ -8,8 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from importlib.abc import SourceLoader
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -83,29 +82,27 @@ def _spec(name: str, file: SourceFile) -> ModuleSpec | None:
     copy = _path_with_content(file)
     path = file.path if Path(file.path).parent.is_dir() else copy  # there, a module finds data files next to it
     if path.endswith(".py"):
-        return spec_from_file_location(name, path, loader=_Loader(path, copy, file.content))
+        return spec_from_file_location(name, path, loader=_Loader(name, path, copy, file.content))
     return spec_from_file_location(name, copy)
 
 
-class _Loader(SourceLoader):
+class _Loader(SourceFileLoader):
     """Loads a module from its source, without a cache of compiled files.
 
     Args:
-        path: the module's `__file__`.
+        name: the name of the module.
+        path: its `__file__`.
         copy: a file with exactly this source, for tracebacks and caches of compiled functions.
         source: the content of the module.
     """
 
-    def __init__(self, path: str, copy: str, source: bytes) -> None:
-        self._path, self._copy, self._source = path, copy, source
-
-    def get_filename(self, fullname: str) -> str:
-        """Return the path of the module."""
-        return self._path
+    def __init__(self, name: str, path: str, copy: str, source: bytes) -> None:
+        super().__init__(name, path)
+        self._copy, self._source = copy, source
 
     def get_data(self, path: str) -> bytes:
         """Return the source, or the content of another file of a package."""
-        return self._source if path == self._path else Path(path).read_bytes()
+        return self._source if path == self.path else super().get_data(path)
 
     def get_code(self, fullname: str) -> CodeType:
         """Compile the source."""

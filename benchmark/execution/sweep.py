@@ -1,169 +1,188 @@
-"""A sweep: submit runs to an executor and record each result, even if workers die."""
+"""A sweep: give runs to an executor and pass on each result, even if workers die."""
 
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Self
 
-from benchmark.execution.executors import Executor
+from benchmark.execution.compilation import compile_seconds, is_compiled, kernel_of
 from benchmark.execution.run_result import RunResult, error_text, failed_result
 from benchmark.plan.runs import Run
-from data_pipelines.stream_spec import StreamSpec
 
-MAX_ATTEMPTS = 3
-"""Maximum number of attempts to execute a run, or to open a stream, alone if the worker dies each time."""
+MAX_DEATHS = 3
+"""A run, or the building of a stream, that kills its worker this often while nothing else runs is given up."""
 
-STREAMS_AHEAD = 2
+RUNS_AHEAD = 3
+"""Less than the smallest capacity of an executor, so that a stream stays in use from its first run on."""
+
 SECONDS_BETWEEN_LOOKS = 0.2
 
-
-class Recorder(Protocol):
-    """Receives results."""
-
-    def done(self, runs: Sequence[Run], result: RunResult) -> None:
-        """Record the result of a run, which may belong to several experiments."""
-
-    def tick(self) -> None:
-        """Called several times per second while the sweep runs."""
+OnResult = Callable[[Sequence[Run], RunResult], None]
 
 
-class Interrupted(Exception):  # noqa: N818 - an event, not an error
-    """The user pressed Ctrl-C, or the process received SIGTERM."""
+class WorkerDiedError(Exception):
+    """A worker died, and with it the run.
+
+    Attributes:
+        deaths: how many workers died one after the other.
+        is_in_stream: whether the stream of the run was still being built.
+    """
+
+    def __init__(self, deaths: int = 1, *, is_in_stream: bool = False) -> None:
+        super().__init__()
+        self.deaths, self.is_in_stream = deaths, is_in_stream
 
 
-@dataclass
-class StreamJobs:
-    """A stream, and the runs over it that are not done yet: one list per key, for all experiments that share it."""
+class Executor(ABC):
+    """Executes runs: processes on this machine, or a Dask cluster. It builds each stream once, for all runs over it."""
 
-    spec: StreamSpec
-    seed: int
-    waiting: "deque[list[Run]]"
-    handle: Any = None
-    left: int = 0
+    shares_kernels: bool
+    """Whether its workers use the compiled kernels of this machine."""
 
-    def __post_init__(self) -> None:
-        self.left = len(self.waiting)
+    @abstractmethod
+    def capacity(self) -> int:
+        """Check the workers, and return the number of runs to have in flight; 0 while there is no worker.
 
+        Called several times per second. From then on, futures of dead workers fail instead of hanging forever. An
+        OSError ends the sweep.
+        """
 
-@dataclass
-class Sweep:
-    """The state of a sweep in progress. Runs of the same key are done once, for all experiments."""
+    @abstractmethod
+    def submit(self, run: Run) -> "Future[RunResult]":
+        """Execute a run; a WorkerDiedError of the future means that it must be repeated.
 
-    executor: Executor
-    recorder: Recorder
-    streams: "deque[StreamJobs]"
-    ready: list[StreamJobs] = field(default_factory=list)
-    opening: "dict[Future[Any], StreamJobs]" = field(default_factory=dict)
-    running: "dict[Future[RunResult], tuple[StreamJobs, list[Run]]]" = field(default_factory=dict)
-    suspects: "deque[tuple[StreamJobs, list[Run]]]" = field(default_factory=deque)
-    """Runs in flight when workers died, repeated one by one to find the cause; an empty list for opening a stream."""
-    alone: "Future[Any] | None" = None
-    """The latest of these attempts."""
-    attempts: "Counter[str]" = field(default_factory=Counter)
+        Runs over the same stream must follow each other: a stream is released when no run in flight needs it. A
+        ValueError says that the method cannot be sent.
+        """
 
-    def go(self, stop: threading.Event) -> None:
-        """Work until all runs are done; `stop` ends it between two records."""
-        while self.streams or self.ready or self.opening or self.running or self.suspects:
-            self._hand_over(self.executor.capacity())
-            futures: list[Future[Any]] = [*self.opening, *self.running]
-            if not futures:  # there is no worker
-                time.sleep(SECONDS_BETWEEN_LOOKS)
-            done, _ = wait(futures, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
-            self.recorder.tick()
-            for future in done:
-                if stop.is_set():
-                    break
-                self._take(future)
-            if stop.is_set():
-                raise Interrupted
+    @abstractmethod
+    def close(self) -> None:
+        """End all workers at once."""
 
-    def _hand_over(self, capacity: int) -> None:
-        if not capacity:
-            return
-        if self.suspects:
-            self._hand_over_alone()
-            return
-        while len(self.running) < capacity and self.ready:
-            jobs = self.ready[0]
-            self._submit(jobs, jobs.waiting.popleft())
-            if not jobs.waiting:
-                self.ready.pop(0)
-        room = capacity - len(self.running) - sum(len(jobs.waiting) for jobs in self.ready)
-        while self.streams and room > 0 and len(self.opening) < STREAMS_AHEAD:
-            self._open(self.streams.popleft())
+    def __enter__(self) -> Self:
+        """Enter the context."""
+        return self
 
-    def _hand_over_alone(self) -> None:
-        if self.running or self.opening:
-            return
-        jobs, runs = self.suspects.popleft()
-        self.alone = self._submit(jobs, runs) if runs else self._open(jobs)
-
-    def _submit(self, jobs: StreamJobs, runs: list[Run]) -> "Future[Any]":
-        future = self.executor.submit(jobs.handle, runs[0].method, runs[0].seed, runs[0].files)
-        self.running[future] = (jobs, runs)
-        return future
-
-    def _open(self, jobs: StreamJobs) -> "Future[Any]":
-        future = self.executor.open_stream(jobs.spec, jobs.seed)
-        self.opening[future] = jobs
-        return future
-
-    def _take(self, future: "Future[Any]") -> None:
-        """Record the result of a future, or repeat its run if its worker died."""
-        error = _error_of(future)
-        jobs, runs = self.running.pop(future) if future in self.running else (self.opening.pop(future), [])
-        if isinstance(error, BrokenExecutor | CancelledError):
-            if not (future is self.alone and self._has_failed(jobs, runs)):
-                self.suspects.append((jobs, runs))
-        elif runs:
-            # An error here is one of the executor, such as an algorithm that cannot be sent to a worker.
-            self._finish(jobs, runs, future.result() if error is None else failed_result(error_text(error)))
-        elif error is None:
-            jobs.handle = future.result()
-            self.ready.append(jobs)
-        else:
-            self._fail_all(jobs, f"the stream could not be built: {error_text(error)}")
-
-    def _fail_all(self, jobs: StreamJobs, error: str) -> None:
-        while jobs.waiting:
-            self._finish(jobs, jobs.waiting.popleft(), failed_result(error))
-
-    def _finish(self, jobs: StreamJobs, runs: list[Run], result: RunResult) -> None:
-        self.recorder.done(runs, result)
-        jobs.left -= 1
-        if not jobs.left and jobs.handle is not None:
-            self.executor.close_stream(jobs.handle)
-
-    def _has_failed(self, jobs: StreamJobs, runs: list[Run]) -> bool:
-        """Count a worker death that only this run, or the opening of this stream, can have caused."""
-        key = runs[0].key if runs else jobs.spec.fingerprint(jobs.seed)
-        self.attempts[key] += 1
-        if self.attempts[key] < MAX_ATTEMPTS:
-            return False
-        error = f"the worker process died {MAX_ATTEMPTS} times, possibly because it ran out of memory"
-        if runs:
-            self._finish(jobs, runs, failed_result(error))
-        else:
-            self._fail_all(jobs, error)
-        return True
+    def __exit__(self, *error: object) -> None:
+        """End all workers."""
+        self.close()
 
 
-def jobs_by_stream(runs: Sequence[Run]) -> "deque[StreamJobs]":
-    """Group runs by stream, and those that several experiments share by key."""
+def sweep(
+    runs: Iterable[Run],
+    executor: Executor,
+    on_result: OnResult,
+    stop: threading.Event,
+    tick: Callable[[], None] = lambda: None,
+) -> None:
+    """Execute runs and pass each result to `on_result`; `stop` ends it between two results with a KeyboardInterrupt.
+
+    Runs of the same key are executed once; `on_result` receives all of them. `tick` is called several times per second.
+    """
+    state = _Sweep(executor, on_result, in_order(runs))
+    while state.waiting or state.running or state.suspects:
+        state.hand_over(executor.capacity())
+        if not state.running:  # there is no worker
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        done, _ = wait(state.running, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+        tick()
+        for future in done:
+            if not stop.is_set():
+                state.take(future)
+        if stop.is_set():
+            raise KeyboardInterrupt
+
+
+def in_order(runs: Iterable[Run]) -> "deque[list[Run]]":
+    """Group runs by key, and order them stream by stream.
+
+    One run per kernel that is not compiled yet comes first, the longest compilation first: workers compile in parallel.
+    The first run over a stream comes before the last ones over the stream before it: a worker builds it meanwhile.
+    """
     by_stream: dict[str, dict[str, list[Run]]] = {}
     for run in runs:
         by_stream.setdefault(run.fingerprint, {}).setdefault(run.key, []).append(run)
-    firsts = (next(iter(by_key.values()))[0] for by_key in by_stream.values())
-    return deque(
-        StreamJobs(first.stream, first.seed, deque(by_key.values()))
-        for first, by_key in zip(firsts, by_stream.values(), strict=True)
-    )
+    ordered: list[list[Run]] = []
+    begin = 0
+    for by_key in by_stream.values():
+        first, *others = by_key.values()
+        ordered.insert(max(len(ordered) - RUNS_AHEAD, begin), first)
+        begin = len(ordered)
+        ordered += others
+    by_kernel: dict[str, list[Run]] = {}
+    for same in ordered:
+        by_kernel.setdefault(kernel_of(same[0].method), same)
+    to_compile = [same for same in by_kernel.values() if not is_compiled(same[0].method)]
+    to_compile.sort(key=lambda same: -compile_seconds(same[0].method))
+    keys = {same[0].key for same in to_compile}
+    return deque([*to_compile, *(same for same in ordered if same[0].key not in keys)])
+
+
+@dataclass
+class _Sweep:
+    """The state of a sweep in progress; a list contains the runs of one key."""
+
+    executor: Executor
+    on_result: OnResult
+    waiting: "deque[list[Run]]"
+    running: "dict[Future[RunResult], list[Run]]" = field(default_factory=dict)
+    suspects: "deque[list[Run]]" = field(default_factory=deque)
+    """Runs in flight when workers died, repeated one by one to find the cause."""
+    alone: "Future[RunResult] | None" = None
+    """The latest of these attempts."""
+    deaths: "Counter[str]" = field(default_factory=Counter)
+    """The deaths that only this run, or the building of this stream, can have caused."""
+
+    def hand_over(self, capacity: int) -> None:
+        """Submit as many runs as the executor can have in flight."""
+        if self.suspects:
+            if capacity and not self.running:
+                self.alone = self._submit(self.suspects.popleft())
+            return
+        while self.waiting and len(self.running) < capacity:
+            self._submit(self.waiting.popleft())
+
+    def _submit(self, runs: list[Run]) -> "Future[RunResult]":
+        future: Future[RunResult]
+        try:
+            future = self.executor.submit(runs[0])
+        except ValueError as error:
+            future = Future()
+            future.set_result(failed_result(str(error)))
+        self.running[future] = runs
+        return future
+
+    def take(self, future: "Future[RunResult]") -> None:
+        """Pass on the result of a future, or repeat its run if its worker died."""
+        runs = self.running.pop(future)
+        error = future.exception()
+        if isinstance(error, WorkerDiedError):
+            if not (future is self.alone and self._has_failed(runs, error)):
+                self.suspects.append(runs)
+        else:
+            # An error here is one of the executor, such as a worker with other code.
+            self.on_result(runs, future.result() if error is None else failed_result(error_text(error)))
+
+    def _has_failed(self, runs: list[Run], error: WorkerDiedError) -> bool:
+        """Count the death of a worker that had only this run; if it is one too many, the run or its stream failed."""
+        cause = runs[0].fingerprint if error.is_in_stream else runs[0].key
+        self.deaths[cause] += error.deaths
+        if self.deaths[cause] < MAX_DEATHS:
+            return False
+        text = f"the worker process died {self.deaths[cause]} times, possibly because it ran out of memory"
+        self.on_result(runs, failed_result(text))
+        for queue in (self.suspects, self.waiting):  # if its stream is the cause, other runs need it too
+            for same in [same for same in queue if same[0].fingerprint == cause]:
+                queue.remove(same)
+                self.on_result(same, failed_result(text))
+        return True
 
 
 @contextmanager
@@ -187,11 +206,3 @@ def stopping_at_signals() -> Iterator[threading.Event]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
-
-
-def _error_of(future: "Future[Any]") -> BaseException | None:
-    """Return the exception of a finished future: if it were raised, it could be mistaken for Ctrl-C."""
-    try:
-        return future.exception()
-    except CancelledError as error:
-        return error

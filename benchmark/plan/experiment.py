@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
@@ -161,18 +161,6 @@ class StreamEntry(Strict):
             return [*self.streams]
         return [fallback.stream]
 
-    def used_by(self, datasets: Collection[str]) -> list[StreamSpec]:
-        """Return the streams of which runs are expected if there are runs on some data sets.
-
-        It is the fallback if only its data set has runs, and nothing if the entry is optional and has no runs.
-        """
-        if self.optional and self.names.isdisjoint(datasets):
-            return []
-        fallback = self.fallback
-        if fallback is None or fallback.stream.name not in datasets or self.streams[0].name in datasets:
-            return [*self.streams]
-        return [fallback.stream]
-
     @property
     def names(self) -> set[str]:
         """The names of all streams, including the fallback's."""
@@ -313,35 +301,27 @@ class Experiment(Strict):
     @model_validator(mode="after")
     def _thresholds_in_range(self) -> "Experiment":
         for name, profile in self.profiles.items():
-            if (runs := self._runs(profile)) > MAX_RUNS:
-                raise ValueError(f"profile {name} must have at most {MAX_RUNS:,} runs, got {runs:,}")
-            for entry in self.algorithms:
-                grids = [_grids(entry.parameters, part, entry.front) for _, part in self.parts(profile)]
-                if not any(map(number_of_combinations, grids)):
+            parts = self.parts(profile)
+            runs = dict.fromkeys(range(len(self.algorithms)), 0)
+            for index, entry in enumerate(self.algorithms):
+                for streams, part in parts:
+                    settings = number_of_combinations(_grids(entry.parameters, part, entry.front))
+                    runs[index] += len(streams.streams) * settings
+            seeds = profile.seeds if isinstance(profile.seeds, int) else len(profile.seeds)
+            if (total := seeds * sum(runs.values())) > MAX_RUNS:
+                raise ValueError(f"profile {name} must have at most {MAX_RUNS:,} runs, got {total:,}")
+            for index, entry in enumerate(self.algorithms):
+                if not runs[index]:
                     raise ValueError(f"{entry.name} has no parameter values in profile {name}; add a grid or a list")
-                for _, part in self.parts(profile):
-                    _check_values(entry, part)
+                for _, part in parts:
+                    for values in expanded(entry.parameters, part, entry.front):
+                        of_stream = {"global_dim": 1} if values.get("global_dim") == OF_STREAM else {}
+                        make_method(entry.name, values | of_stream)
         return self
 
     def parts(self, profile: Profile) -> list[tuple[StreamEntry, Profile]]:
         """Return each entry of streams, with the profile that holds for them."""
         return [(entry, profile.restricted(entry.only)) for entry in self.stream_entries]
-
-    def _runs(self, profile: Profile) -> int:
-        """Count the runs of a profile without creating them."""
-        seeds = profile.seeds if isinstance(profile.seeds, int) else len(profile.seeds)
-        return seeds * sum(
-            len(streams.streams) * number_of_combinations(_grids(entry.parameters, part, entry.front))
-            for streams, part in self.parts(profile)
-            for entry in self.algorithms
-        )
-
-
-def _check_values(entry: MethodEntry, profile: Profile) -> None:
-    for values in expanded(entry.parameters, profile, entry.front):
-        if values.get("global_dim") == OF_STREAM:
-            values["global_dim"] = 1
-        make_method(entry.name, values)
 
 
 def expanded(parameters: Mapping[str, Any], profile: Profile, front: Front | None) -> list[dict[str, Any]]:

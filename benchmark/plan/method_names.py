@@ -1,22 +1,20 @@
 """Algorithms by name: built-in ones, entry points, users' own classes, and filters such as `name[gamma=5]`."""
 
+import hashlib
 import importlib
+import inspect
 import re
-import signal
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
 from benchmark.import_order import PACKAGES, hidden_file, search_last
-from benchmark.plan.own_modules import SourceFiles, own_source
+from benchmark.plan.own_modules import OwnSource, own_source
 from data_pipelines.support.messages import one_line, unknown_name
 
 ENTRY_POINTS = "fedbandit.algorithms"
@@ -71,11 +69,10 @@ def _installed(name: str) -> type | None:
     """Return the class of an entry point. Cached: searching all installed packages takes milliseconds."""
     for point in entry_points(group=ENTRY_POINTS, name=name):
         try:
-            with _exits_as_errors():
-                loaded = point.load()
-        except _ExitError as error:
-            raise _broken(point, str(error)) from None
-        except Exception as error:
+            loaded = point.load()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also `sys.exit`
             raise _broken(point, f"{type(error).__name__}: {error}") from None
         if not isinstance(loaded, type):
             raise _broken(point, "it is not a class")
@@ -101,17 +98,19 @@ def _inspected(method: type, name: str) -> MethodInfo:
 
 def make_method(name: str, parameters: Mapping[str, Any]) -> Any:
     """Create a method; a wrong parameter raises a ValueError with its name, its value and what is expected."""
-    info = method_info(name)
-    method, known_parameters = info.method, info.parameters
+    return created(method_info(name), parameters)
+
+
+def created(info: MethodInfo, parameters: Mapping[str, Any]) -> Any:
+    """Create a method of a class, see `make_method`."""
     for parameter in parameters:
-        if parameter not in known_parameters:
-            raise unknown_name(f"parameter of {name}", parameter, known_parameters)
+        if parameter not in info.parameters:
+            raise unknown_name(f"parameter of {info.name}", parameter, info.parameters)
     try:
-        return method(**parameters)
-    except (TypeError, ArithmeticError) as error:
-        raise ValueError(one_line(f"{name} with {dict(parameters)} cannot be created: {error}")) from None
-    except (SystemExit, GeneratorExit) as error:
-        text = f"{name} with {dict(parameters)} cannot be created: {type(error).__name__}: {error}"
+        return info.method(**parameters)
+    except (TypeError, ArithmeticError, SystemExit, GeneratorExit) as error:
+        reason = str(error) if isinstance(error, Exception) else f"{type(error).__name__}: {error}"
+        text = f"{info.name} with {dict(parameters)} cannot be created: {reason}"
         raise ValueError(one_line(text)) from None
 
 
@@ -121,31 +120,41 @@ def hyper_parameters(method: Any) -> dict[str, Any]:
     return {name: getattr(method, name) for name in names if hasattr(method, name)}
 
 
-def identity(name: str) -> str:
-    """Return the part of a run key that identifies a method: its name, with its source hash if it is not built in.
-
-    The files of that source are read now, and kept for `identified_files`.
-    """
-    if name in built_in_methods():
-        return name
-    source = own_source(find_method(name))
-    text = f"{name}@{source.hash}"
-    _files[text] = source.files
-    return text
-
-
-_files: dict[str, SourceFiles] = {}
-"""The files behind each identity."""
+def source_of(info: MethodInfo) -> OwnSource | None:
+    """Return the source of a method as it is now; None if it is built in."""
+    if info.name in built_in_methods() and built_in_methods()[info.name].method is info.method:
+        return None
+    if not is_in_this_session(info.method):
+        return own_source(info.method)
+    try:
+        source = inspect.getsource(info.method)
+    except (OSError, TypeError):  # typed into a console
+        source = repr(info.method)
+    return OwnSource(hashlib.sha256(source.encode()).hexdigest()[:16])
 
 
-def identified_files(text: str) -> SourceFiles:
-    """Return the files that were read for an identity, for workers; none for a built-in method."""
-    return _files.get(text, {})
+def is_in_this_session(method: type) -> bool:
+    """Whether a class is defined in a notebook or a script, which other processes cannot import."""
+    return method.__module__ == "__main__"
 
 
-def source_hash(identity: str) -> str:
-    """Return the source hash in the identity of a method; empty if it is built in."""
-    return identity.partition("@")[2]
+def declared_by(method: type) -> MethodInfo:
+    """Return what a class declares, under its name if it is built in, and as `module:Class` otherwise."""
+    for info in built_in_methods().values():
+        if info.method is method:
+            return info
+    if not is_method(method):
+        raise ValueError(
+            f"a method must be a name, or a class or an object with the methods choose and learn, got {method!r}"
+        )
+    if is_in_this_session(method):
+        return MethodInfo.of(method, str(getattr(method, "name", "") or method.__name__))
+    return method_info(f"{method.__module__}:{method.__qualname__}")
+
+
+def is_method(method: type) -> bool:
+    """Whether a class has the functions of a method."""
+    return hasattr(method, "start") or (hasattr(method, "choose") and hasattr(method, "learn"))
 
 
 def parse_filter(text: str) -> MethodFilter:
@@ -191,13 +200,15 @@ def _own_class(reference: str) -> type:
     here = Path.cwd()
     search_last(here)
     try:
-        with _exits_as_errors():
-            module = importlib.import_module(module_name)
-    except Exception as error:
+        module = importlib.import_module(module_name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also `sys.exit`
+        reason = str(error) if isinstance(error, Exception) else f"{type(error).__name__}: {error}"
         hint = f"; write {module_name.removesuffix('.py')}:{class_name}" if module_name.endswith(".py") else ""
         where = f" (searched {here} and the installed packages)" if isinstance(error, ModuleNotFoundError) else ""
         hidden = _hidden((error.name if isinstance(error, ImportError) else None) or module_name, here)
-        text = f"method {reference!r}: {module_name} cannot be imported: {error}{where}{hint}{hidden}"
+        text = f"method {reference!r}: {module_name} cannot be imported: {reason}{where}{hint}{hidden}"
         raise ValueError(one_line(text)) from None
     if (file := hidden_file(module_name, here)) and file.is_file():
         raise ValueError(f"method {reference!r}{_hidden(module_name, here)}")
@@ -205,40 +216,9 @@ def _own_class(reference: str) -> type:
     if not isinstance(method, type):
         classes = [name for name, value in vars(module).items() if isinstance(value, type)]
         raise unknown_name(f"class in {module_name}", class_name, classes)
-    if not (hasattr(method, "start") or (hasattr(method, "choose") and hasattr(method, "learn"))):
+    if not is_method(method):
         raise ValueError(f"method must be a class with the functions choose and learn, got {reference!r}")
     return method
-
-
-class _ExitError(Exception):
-    """A module raised an exception that would end the program."""
-
-
-@contextmanager
-def _exits_as_errors() -> Iterator[None]:
-    """Turn `sys.exit` and the like in a user's module into an error; if the user presses Ctrl-C, it remains that."""
-    received: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        if callable(before):
-            before(number, frame)
-
-    before = signal.getsignal(signal.SIGINT)
-    is_main = threading.current_thread() is threading.main_thread()
-    if is_main:
-        signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    except Exception:
-        raise
-    except BaseException as error:
-        if received:
-            raise
-        raise _ExitError(f"{type(error).__name__}: {error}") from None
-    finally:
-        if is_main:
-            signal.signal(signal.SIGINT, before)
 
 
 def _hidden(module_name: str, folder: Path) -> str:

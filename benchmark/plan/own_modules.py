@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -111,16 +112,10 @@ def _imported(name: str, file: SourceFile) -> Iterator[str]:
             for alias in node.names:
                 yield from _with_parents(alias.name)
         elif isinstance(node, ast.ImportFrom):
-            base = _absolute("." * node.level + (node.module or ""), package)
-            for alias in node.names if base else ():
-                yield from _with_parents(f"{base}.{alias.name}")
-
-
-def _absolute(name: str, package: str) -> str:
-    try:
-        return importlib.util.resolve_name(name, package)
-    except ImportError:  # a relative import beyond the top-level package
-        return ""
+            with suppress(ImportError):  # a relative import beyond the top-level package
+                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+                for alias in node.names:
+                    yield from _with_parents(f"{base}.{alias.name}")
 
 
 def _with_parents(name: str) -> Iterator[str]:

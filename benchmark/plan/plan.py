@@ -24,6 +24,7 @@ from benchmark.plan.experiment import (
     load_experiment,
 )
 from benchmark.plan.method_names import MethodFilter, method_info
+from benchmark.plan.own_modules import OwnSource
 from benchmark.plan.runs import MethodSetting, Run, Skipped, make_setting, runs_of
 from data_pipelines.data_set import data_set_names
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepared_names
@@ -43,11 +44,8 @@ class RunOptions:
     seeds: tuple[int, ...] = ()
 
 
-def find_experiments(names: Sequence[str], profile: str | None = None) -> list[Experiment]:
-    """Load experiments by name, pattern or path; without names, all experiments that are shipped.
-
-    Given a profile, those that do not have it are left out, unless they are named or none has it.
-    """
+def find_experiments(names: Sequence[str]) -> list[Experiment]:
+    """Load experiments by name, pattern or path; without names, all experiments that are shipped."""
     shipped = experiment_names()
     selection: list[str] = []
     for name in names or ["*"]:
@@ -58,10 +56,7 @@ def find_experiments(names: Sequence[str], profile: str | None = None) -> list[E
                 raise ValueError(f"unknown experiment {name!r}; did you mean the file {files[0]}?")
             raise unknown_name("experiment", name, shipped)
         selection += matches or [name]
-    experiments = {name: load_experiment(name) for name in dict.fromkeys(selection)}
-    found = [*experiments.values()]
-    left_out = without_profile(found, profile, names) if profile is not None else []
-    return [experiment for experiment in found if experiment not in left_out]
+    return [load_experiment(name) for name in dict.fromkeys(selection)]
 
 
 def without_profile(experiments: Sequence[Experiment], profile: str, names: Sequence[str]) -> list[Experiment]:
@@ -72,15 +67,15 @@ def without_profile(experiments: Sequence[Experiment], profile: str, names: Sequ
     return [each for each in experiments if profile not in each.profiles and each.name not in named]
 
 
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """Read `3` (the first three), `0,5` or `0-9`."""
+def parse_seeds(text: str, start: int = 0) -> tuple[int, ...]:
+    """Read `3` (the first three from `start` on), `0,5` or `0-9`."""
     wrong = ValueError(
         f"--seeds must be a number of seeds (3), a list (0,5) or a range (0-9, or 5-5 for one seed), "
         f"at most {MAX_SEEDS:,} seeds, got {text[:100]!r}"
     )
     seeds: dict[int, None] = {}
     count = int(text) if SEED.fullmatch(text) else None
-    parts = text.split(",") if count is None else [f"0-{count - 1}"] if count else []
+    parts = text.split(",") if count is None else [f"{start}-{start + count - 1}"] if count else []
     for part in parts:
         first, dash, last = (piece.strip() for piece in part.partition("-"))
         if not SEED.fullmatch(first) or (dash and not SEED.fullmatch(last)):
@@ -104,9 +99,9 @@ class Plan:
         runs: all runs, finished ones included, each (experiment, key) once.
         missing: for each data set that is not prepared, one line on how to prepare it.
         skipped: for each stream and each method that is not run on it, the reason in one line.
-        left_out: the same as `missing`, for streams that are optional.
-        notes: sentences on what the filters or the values of the profile leave out, and on defaults that are used.
-        fallbacks: the experiments that use another data set instead of their own, each with the notice to show.
+        notices: sentences for the user on what differs from the experiment files: what filters, values of the profile,
+            missing data or methods leave out, and which defaults and other data sets are used.
+        metrics: the metrics that its results are compared by: a finished run without one of them is executed again.
     """
 
     experiments: tuple[ExperimentInfo, ...] = ()
@@ -114,9 +109,8 @@ class Plan:
     runs: tuple[Run, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    fallbacks: tuple[tuple[str, str], ...] = ()
+    notices: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
 
 
 def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = None) -> Plan:
@@ -128,42 +122,39 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     missing: dict[str, str] = {}
     left_out: dict[str, str] = {}
     skipped: Skipped = {}
-    identities: dict[str, str] = {}
-    notes = [*_left_out_by_filters(experiments, options)]
+    sources: dict[str, OwnSource | None] = {}
+    notices, fallbacks = [*_left_out_by_filters(experiments, options)], dict[str, None]()
     for experiment in experiments:
         profile = experiment.profile(options.profile)
-        own = {each.name: _own_values(each, experiment, options) for each in options.methods if each.is_own}
-        notes += _without_values(experiment, options, own)
-        notes += _at_defaults(experiment, options, own)
+        own = {each.name: _own_values(each, experiment, options, notices) for each in options.methods if each.is_own}
+        notices += _without_values(experiment, options, own)
         for entry, part in experiment.parts(profile):
             entries = list(_entries(experiment, part, options.methods, own))
             selection = _selected(entry, options.datasets)
             absent = left_out if entry.optional else missing
             bound = [stream for stream in (bound_or_missing(each, absent) for each in selection) if stream is not None]
-            seeds, settings = options.seeds or profile.seed_list(), partial(_settings, entries, identities)
+            seeds, settings = options.seeds or profile.seed_list(), partial(_settings, entries, sources)
             found, not_run = runs_of(experiment.name, product(seeds, bound), settings)
             skipped |= not_run
             for run in found:
                 runs.setdefault((run.experiment, run.key), run)
+                if label := experiment.fallback_labels.get(run.stream.name):
+                    fallbacks[f"{experiment.name}: {label}"] = None
     used = {experiment for experiment, _ in runs}
-    labels = {experiment.name: experiment.fallback_labels for experiment in experiments}
-    streams = dict.fromkeys((run.experiment, run.stream.name) for run in runs.values())
-    return Plan(
-        tuple(experiment.info for experiment in experiments if experiment.name in used),
-        options.profile,
-        tuple(runs.values()),
-        missing,
-        skipped,
-        left_out,
-        tuple(notes),
-        tuple((experiment, labels[experiment][name]) for experiment, name in streams if name in labels[experiment]),
-    )
+    notices += [
+        *fallbacks,
+        *(f"MISSING: {message}" for message in missing.values()),
+        *(f"LEFT OUT (optional): {message}" for message in left_out.values()),
+        *(f"SKIPPED: {method} on {stream}: {reason}" for (stream, method), reason in skipped.items()),
+    ]
+    infos = tuple(experiment.info for experiment in experiments if experiment.name in used)
+    return Plan(infos, options.profile, tuple(runs.values()), missing, skipped, tuple(notices))
 
 
 def _settings(
-    entries: Sequence[tuple[str, dict[str, Any]]], identities: dict[str, str], stream: StreamSpec
+    entries: Sequence[tuple[str, dict[str, Any]]], sources: dict[str, OwnSource | None], stream: StreamSpec
 ) -> list[MethodSetting]:
-    return [make_setting(name, parameters, stream, identities) for name, parameters in entries]
+    return [make_setting(name, parameters, stream, sources) for name, parameters in entries]
 
 
 def stream_names(experiment: Experiment) -> list[str]:
@@ -184,22 +175,18 @@ def _check_filters(experiments: Sequence[Experiment], options: RunOptions) -> No
 
 
 def bound_or_missing(stream: StreamSpec, missing: dict[str, str]) -> StreamSpec | None:
-    """Bind a stream to the prepared data; None, with a line in `missing`, if there are none."""
+    """Bind a stream to the prepared data; None, with a line in `missing` on how to get them, if there are none."""
     try:
         return stream.bound()
     except NotPreparedError as error:
-        missing[stream.name] = _missing_message(stream.name, error.reason)
-        return None
-
-
-def _missing_message(name: str, reason: str) -> str:
-    """Return how to get a data set; one that is neither in the catalogue nor prepared may be misspelt."""
-    reason = f"{reason} (searched {data_folder().resolve()})"
+        name, reason = stream.name, f"{error.reason} (searched {data_folder().resolve()})"
     if name in data_set_names():
-        options = "with --mirror DIR_OR_URL for a copy or --stand-in for generated data"
-        return f"{reason}; run `fedbandit data {name}`, {options}"
-    hint = did_you_mean(name, sorted({*data_set_names(), *prepared_names()}))
-    return f"{reason}{hint}; for your own data, run `fedbandit data import --name {name} --interactions FILE`"
+        advice = f"run `fedbandit data {name}`, with --mirror DIR_OR_URL for a copy or --stand-in for generated data"
+    else:  # it may be misspelt
+        reason += did_you_mean(name, sorted({*data_set_names(), *prepared_names()}))
+        advice = f"for your own data, run `fedbandit data import --name {name} --interactions FILE`"
+    missing[name] = f"{reason}; {advice}"
+    return None
 
 
 def _selected(entry: StreamEntry, patterns: Sequence[str]) -> list[StreamSpec]:
@@ -217,10 +204,12 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _own_values(algorithm: MethodFilter, experiment: Experiment, options: RunOptions) -> dict[str, Any]:
+def _own_values(
+    algorithm: MethodFilter, experiment: Experiment, options: RunOptions, notices: list[str]
+) -> dict[str, Any]:
     """Return the values of a class that is not built in: those given, and `grid` for its front.
 
-    If the profile has no values of its front, it is run with its default.
+    If the profile has no values of its front, it is run with its default, and `notices` get a sentence on that.
     """
     info = method_info(algorithm.name)
     front = info.front
@@ -234,18 +223,11 @@ def _own_values(algorithm: MethodFilter, experiment: Experiment, options: RunOpt
             f"profile {options.profile} of {experiment.name} has no values of {front.parameter}, and {algorithm.name} "
             f'has no default; give some: --method "{algorithm.name}[{front.parameter}=[1,10]]"'
         )
+    notices.append(
+        f"{experiment.name}: {algorithm.name} is run with its default {front.parameter}, because profile "
+        f"{options.profile} has no values of it"
+    )
     return dict(algorithm.values)
-
-
-def _at_defaults(experiment: Experiment, options: RunOptions, own: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a sentence on each class that is run with the default of its front."""
-    for name, values in own.items():
-        front = method_info(name).front
-        if front is not None and front.parameter not in values:
-            yield (
-                f"{experiment.name}: {name} is run with its default {front.parameter}, because profile "
-                f"{options.profile} has no values of it"
-            )
 
 
 def _left_out_by_filters(experiments: Sequence[Experiment], options: RunOptions) -> Iterator[str]:

@@ -4,8 +4,9 @@ Every plan is made of them: `plan.make_plan` for experiments, `board.play` for b
 comparisons.
 """
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import mean
@@ -14,23 +15,28 @@ from typing import Any
 from algorithms.hyperparameters import number_text
 from algorithms.method import Front, MethodInfo
 from algorithms.stream import StreamOutline
-from benchmark.plan.experiment import OF_STREAM
+from benchmark.plan.experiment import OF_STREAM, combinations, spread
 from benchmark.plan.method_names import (
+    created,
+    declared_by,
     hyper_parameters,
-    identified_files,
-    identity,
     make_method,
     method_info,
-    source_hash,
+    parse_filter,
+    source_of,
 )
-from benchmark.plan.own_modules import SourceFiles
+from benchmark.plan.own_modules import OwnSource, SourceFiles
 from benchmark.plan.run_key import run_key
 from benchmark.records.data_identity import split_by_code
 from benchmark.records.record import MethodRecord, RunRecord, comparable, decoded, encoded
 from data_pipelines.stream_spec import StreamSpec
 from data_pipelines.support.messages import one_line
+from data_pipelines.support.text import cut
 
 USUAL_STEPS = {"lastfm": 92_834, "delicious": 104_799, "movielens": 214_729}
+MAX_TEXT = 120
+"""Characters of the text of a setting."""
+
 OVERHEAD = 1.2
 """The total time of a run, relative to the time of its kernels."""
 
@@ -63,14 +69,14 @@ class Run:
 
     @property
     def threshold(self) -> str:
-        """The value on the front of its method, such as γ or D, as text; empty if there is none."""
+        """The exact value on the front of its method, such as γ or D, as text; empty if there is none."""
         value = self.parameters.get(self.front.parameter) if self.front else None
         return "" if value is None else number_text(value)
 
     @property
     def front_text(self) -> str:
-        """That value with its symbol, such as γ=5."""
-        return f"{self.front.symbol}={_short(self.threshold)}" if self.front and self.threshold else ""
+        """That value for people, with its symbol, such as γ=5."""
+        return front_text(self.front.symbol, self.parameters.get(self.front.parameter)) if self.front else ""
 
     @property
     def setting(self) -> str:
@@ -85,39 +91,88 @@ class Run:
         return f"{self.setting} seed {self.seed}"
 
 
-def _short(number: str) -> str:
-    try:
-        return f"{float(number):g}"
-    except ValueError:  # one value per client, or a front that is not a number
-        return number
+def front_text(symbol: str, value: Any) -> str:
+    """Return a value on the front of a method with its symbol, such as γ=5; empty if there is none."""
+    text = threshold_text(value) if isinstance(value, int | float) else "" if value is None else str(value)
+    return cut(f"{symbol}={text}", MAX_TEXT) if text else ""
+
+
+def threshold_text(threshold: float) -> str:
+    """Return a threshold as readable text: ∞, 6,001, 1.01, 1e20; empty if there is none."""
+    if math.isnan(threshold):
+        return ""
+    if math.isinf(threshold):
+        return "∞"
+    if threshold >= 1e6:
+        return f"{threshold:.4g}".replace("e+0", "e").replace("e+", "e")
+    rounded = round(threshold) if threshold >= 1000 or math.isclose(threshold, round(threshold)) else threshold
+    return f"{rounded:,}" if isinstance(rounded, int) else f"{rounded:.4g}"
 
 
 @dataclass(frozen=True)
 class MethodSetting:
-    """A method with one setting: all its hyper-parameters; `identity` is its part of the keys of its runs."""
+    """A method with one setting: all its hyper-parameters, and its source if it is not built in."""
 
     info: MethodInfo
     method: Any
     parameters: dict[str, Any]
-    identity: str
+    source: OwnSource | None
+
+    @property
+    def identity(self) -> str:
+        """Its part of the keys of its runs: its name, with its source hash if it is not built in."""
+        return f"{self.info.name}@{self.source.hash}" if self.source else self.info.name
 
 
 def make_setting(
-    name: str, parameters: dict[str, Any], stream: StreamSpec, identities: dict[str, str]
+    name: str, parameters: dict[str, Any], stream: StreamSpec, sources: dict[str, OwnSource | None]
 ) -> MethodSetting:
-    """Make a method for a stream; `identities` caches the identity of each method of a plan."""
-    method, complete = with_all_parameters(name, parameters, stream)
-    if name not in identities:
-        identities[name] = identity(name)
-    return MethodSetting(method_info(name), method, complete, identities[name])
-
-
-def with_all_parameters(name: str, parameters: dict[str, Any], stream: StreamSpec) -> tuple[Any, dict[str, Any]]:
-    """Make a method for a stream; return it and all its parameters, including those left at their defaults."""
+    """Make a method for a stream; `sources` keeps the source of each method of a plan, which is read once."""
     if parameters.get("global_dim") == OF_STREAM:
         parameters = {**parameters, "global_dim": getattr(stream, "global_dim", None)}
-    method = make_method(name, parameters)
-    return method, {**parameters, **hyper_parameters(method)}
+    info, method = method_info(name), make_method(name, parameters)
+    if name not in sources:
+        sources[name] = source_of(info)
+    return MethodSetting(info, method, {**parameters, **hyper_parameters(method)}, sources[name])
+
+
+def settings_of(methods: Any, *, points: int | None = None) -> list[MethodSetting]:
+    """Return all settings of methods that are given by name, or as classes or instances.
+
+    A method is a name (`"async-linucb"`, `"async-linucb[gamma=[1,10,inf]]"`, `"module:Class"`), a class, or an
+    instance. A name or a class without a value for its front runs through the grid that the method declares, or
+    through `points` values of it.
+    """
+    listed = [methods] if isinstance(methods, str | type) or not isinstance(methods, Sequence) else list(methods)
+    if not listed:
+        raise ValueError("methods must have at least one method, got none")
+    settings = [setting for method in listed for setting in _settings(method, points)]
+    keys = [run_key("", each.identity, each.parameters, 0) for each in settings]
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            name, parameters = settings[index].info.name, settings[index].parameters
+            raise ValueError(
+                f"methods must be distinct, got {name} twice with {parameters or 'the same parameters'}; parameters "
+                "are read from attributes with the names of the constructor's arguments"
+            )
+    for name in dict.fromkeys(each.info.name for each in settings):
+        if len({each.identity for each in settings if each.info.name == name}) > 1:
+            raise ValueError(f"methods must have distinct names, got two classes with the name {name!r}")
+    return settings
+
+
+def _settings(method: Any, points: int | None) -> list[MethodSetting]:
+    if isinstance(method, str):
+        algorithm = parse_filter(method)
+        info, values = method_info(algorithm.name), dict(algorithm.values)
+    else:
+        info, values = declared_by(method if isinstance(method, type) else type(method)), {}
+    front = info.front
+    if front is not None and front.parameter not in values:
+        values = {front.parameter: spread(front.grid, points or len(front.grid)), **values}
+    is_instance = not isinstance(method, str | type)
+    made = [method] if is_instance else [created(info, parameters) for parameters in combinations(values)]
+    return [MethodSetting(info, each, hyper_parameters(each), source_of(info)) for each in made]
 
 
 def make_run(
@@ -133,8 +188,8 @@ def make_run(
         version=info.version,
         added=info.added,
     )
-    code, files = source_hash(setting.identity), identified_files(setting.identity)
-    return Run(experiment, stream, info, setting.method, setting.parameters, seed, key, code, files)
+    source = setting.source or OwnSource("")
+    return Run(experiment, stream, info, setting.method, setting.parameters, seed, key, source.hash, source.files)
 
 
 Skipped = dict[tuple[str, str], str]
@@ -163,7 +218,18 @@ def runs_of(
 def outline_of(stream: StreamSpec) -> StreamOutline:
     """Return what is known about a stream before it is built."""
     steps, clients = (getattr(stream, size, None) for size in ("steps", "clients"))
-    return StreamOutline(stream.name, stream.arms, stream.dimension, steps, clients)
+    features = getattr(stream, "features", "words")
+    has_held_out_users = features != "words"
+    return StreamOutline(
+        stream.name,
+        stream.arms,
+        stream.dimension,
+        steps,
+        clients,
+        has_held_out_users,
+        has_held_out_users and stream.has_ratings(),
+        features == "profile",
+    )
 
 
 def reason_to_skip(algorithm: Any, stream: StreamOutline) -> str | None:
@@ -171,6 +237,11 @@ def reason_to_skip(algorithm: Any, stream: StreamOutline) -> str | None:
     skip = getattr(algorithm, "skip", None)
     reason = skip(stream) if callable(skip) else None
     return one_line(reason) if isinstance(reason, str) else None
+
+
+def with_metrics(finished: Iterable[RunRecord], metrics: Collection[str]) -> list[RunRecord]:
+    """Return the finished runs that have all of these metrics: those of an earlier version may lack one."""
+    return [record for record in finished if {*metrics} <= record.metrics.keys()]
 
 
 def unfinished(runs: Iterable[Run], finished: Sequence[RunRecord]) -> list[Run]:

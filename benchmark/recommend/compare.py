@@ -2,31 +2,29 @@
 
 import importlib.util
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
-from benchmark.execution.compilation import compile_kernels
-from benchmark.execution.executors import Executor
-from benchmark.execution.run_result import RunResult
-from benchmark.execution.sweep import Interrupted, Sweep, jobs_by_stream, stopping_at_signals
+from benchmark import session
+from benchmark.execution.local import LocalExecutor
 from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import ExperimentInfo
+from benchmark.plan.method_names import is_in_this_session
 from benchmark.plan.plan import Plan
-from benchmark.plan.runs import Run, expected_seconds, runs_of
+from benchmark.plan.runs import Run, runs_of, settings_of
 from benchmark.protocol import load_protocol
 from benchmark.recommend.data import AnyStream, leak_notices, streams_by_seed
-from benchmark.recommend.methods import is_in_this_session, settings_of
 from benchmark.records.data_identity import earlier_code_sentences
-from benchmark.records.record import RunRecord, record_of
+from benchmark.records.store import Store
 from benchmark.results.budget import as_budget
-from benchmark.results.results import Results, results_of
+from benchmark.results.results import Results
 from benchmark.statistics.budgets import require_reporting
 from data_pipelines.stream_spec import checked_seed
 
 DEFAULT_SEEDS = 5
+METRICS = ("needed_per_decision",)
+"""What the communication of a run is measured by."""
 
 
 def compare(
@@ -69,10 +67,18 @@ def compare(
     notes += [f"{method} does not take part: {reason}" for method, reason in skipped.items()]
     if not runs:
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")
-    if store is None:
-        return results_of(in_memory(runs, jobs, observer), limit, notes)
-    records, failures, left_out = _recorded(runs, store, jobs, observer)
-    return Results(tuple(records), limit, (*notes, *left_out), tuple(failures))
+    if store is not None:
+        _require_modules(runs)
+    plan = Plan((ExperimentInfo(name, f"Methods compared on {spec.name}"),), "compare", tuple(runs), metrics=METRICS)
+    with without_the_script(), LocalExecutor(jobs) as executor:
+        result = session.run(plan, as_store(store), executor, observer)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    order = {run.key: index for index, run in enumerate(runs)}
+    latest = {record.key: record for record in (*result.skipped, *result.finished)}
+    records = sorted(latest.values(), key=lambda record: order[record.key])
+    failures = session.failure_lines(result.failed, "{0.name}")
+    return Results(tuple(records), limit, (*notes, *earlier_code_sentences(result.earlier_code)), tuple(failures))
 
 
 def seed_list(seeds: int | Sequence[int]) -> list[int]:
@@ -85,78 +91,16 @@ def seed_list(seeds: int | Sequence[int]) -> list[int]:
     return numbers
 
 
-def in_memory(runs: Sequence[Run], jobs: int | None = None, observer: Observer = silent) -> list[RunRecord]:
-    """Execute runs in processes on this machine and return their records, in the order of the runs."""
-    from benchmark.execution.local import LocalExecutor
-
-    with without_the_script(), LocalExecutor(jobs) as executor:
-        return play(runs, executor, observer)
+def as_store(store: Any) -> Store | None:
+    """Return a store that is given by its address."""
+    return store if store is None or isinstance(store, Store) else Store(str(store))
 
 
-def play(runs: Sequence[Run], executor: Executor, observer: Observer = silent) -> list[RunRecord]:
-    """Execute runs without a store, and return their records, in the order of the runs."""
-    seconds = expected_seconds(runs, [])
-    collector = _Collector(observer, dict(seconds))
-    observer.started(len(runs), 0, sum(seconds.values()))
-    try:
-        with stopping_at_signals() as stop:
-            _sweep(runs, executor, collector, stop)
-    finally:
-        observer.ended()
-    return [collector.records[run.key] for run in runs]
-
-
-def _sweep(runs: Sequence[Run], executor: Executor, collector: "_Collector", stop: threading.Event) -> None:
-    try:
-        if executor.compiler is not None:
-            compile_kernels(executor.compiler, runs, collector.observer, stop)
-        Sweep(executor, collector, jobs_by_stream(runs)).go(stop)
-    except Interrupted:
-        raise KeyboardInterrupt from None
-
-
-@dataclass
-class _Collector:
-    """Keeps the records of runs by key."""
-
-    observer: Observer
-    seconds: dict[str, float]
-    records: dict[str, RunRecord] = field(default_factory=dict)
-
-    def done(self, runs: Sequence[Run], result: RunResult) -> None:
-        """Keep the record of a run."""
-        for run in runs:
-            self.records[run.key] = record_of(run, result)
-            self.observer.run_done(run, result, self.seconds[run.key], is_reused=False)
-
-    def tick(self) -> None:
-        """Pass the tick on to the observer."""
-        self.observer.tick()
-
-
-def _recorded(
-    runs: Sequence[Run], store: Any, jobs: int | None, observer: Observer
-) -> tuple[list[RunRecord], list[str], list[str]]:
-    """Execute the runs that are not in a store yet; return the records of all, a line per failure, and notes."""
-    from benchmark import session
-    from benchmark.execution.local import LocalExecutor
-    from benchmark.records.store import Store
-
+def _require_modules(runs: Sequence[Run]) -> None:
+    """Refuse to record a class that is not in a module: its source is not known."""
     for run in runs:
-        if is_in_this_session(run.method):
+        if is_in_this_session(type(run.method)):
             raise ValueError(f"{run.info.name} must be in a module to be recorded; move the class to a file")
-    name = runs[0].experiment
-    plan = Plan((ExperimentInfo(name, f"Methods compared on {runs[0].stream.name}"),), "compare", tuple(runs))
-    target = store if isinstance(store, Store) else Store(str(store))
-    with without_the_script(), LocalExecutor(jobs) as executor:
-        result = session.run(plan, target, executor, observer)
-    if result.interrupted:
-        raise KeyboardInterrupt
-    keys = {run.key: index for index, run in enumerate(runs)}
-    latest = {record.key: record for record in (*result.skipped, *result.finished)}
-    in_order = sorted(latest.values(), key=lambda record: keys[record.key])
-    failures = session.failure_lines(result.failed, lambda failure: f"{failure.run}: {failure.error}")
-    return in_order, failures, earlier_code_sentences(result.earlier_code)
 
 
 @contextmanager

@@ -19,42 +19,16 @@ from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec, StreamSpec, d
 from data_pipelines.support.messages import one_line, unknown_name
 
 
-@dataclass(frozen=True)
 class GivenStream:
     """An `EventStream` in memory, with the interface of a specification, so that sweeps can run over it."""
 
-    stream: EventStream
-    origin: str = "given by the user"
+    origin = "given by the user"
 
-    @property
-    def name(self) -> str:
-        """The name of the stream."""
-        return self.stream.name
-
-    @property
-    def source(self) -> str:
-        """The source of its data."""
-        return self.stream.source
-
-    @property
-    def arms(self) -> int:
-        """The size of a pool."""
-        return self.stream.arms
-
-    @property
-    def dimension(self) -> int:
-        """The length of a feature vector."""
-        return self.stream.dimension
-
-    @property
-    def steps(self) -> int:
-        """The number of decisions."""
-        return self.stream.steps
-
-    @property
-    def clients(self) -> int:
-        """The number of clients."""
-        return len(self.stream.client_ids)
+    def __init__(self, stream: EventStream) -> None:
+        self.stream = stream
+        self.name, self.source = stream.name, stream.source
+        self.arms, self.dimension, self.steps = stream.arms, stream.dimension, stream.steps
+        self.clients = len(stream.client_ids)
 
     def settings(self) -> dict[str, Any]:
         """Return the options that identify the stream: none, its content does."""
@@ -216,6 +190,6 @@ def profile_stream(stream: EventStream, notes: tuple[str, ...] = ()) -> DataProf
 def _popularity(stream: EventStream) -> float:
     if stream.rewards.min() < 0 or not stream.random_reward:
         return float("nan")
-    totals = np.bincount(stream.pools.ravel(), weights=stream.rewards.ravel(), minlength=len(stream.items))
-    choices = totals[stream.pools].argmax(axis=1)
+    totals = np.bincount(stream.offered_items.ravel(), weights=stream.rewards.ravel())
+    choices = totals[stream.offered_items].argmax(axis=1)
     return float(stream.rewards[np.arange(stream.steps), choices].sum()) / stream.random_reward

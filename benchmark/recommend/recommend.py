@@ -1,20 +1,16 @@
 """Plan and play a small board, to recommend a method and its setting for given data within a budget."""
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from algorithms.registry import built_in_methods
-from benchmark.board.board import Board, Outcome, RunName, plan_board, wanted
-from benchmark.board.play import board_runs, stage_text
-from benchmark.board.play import play as play_recorded
-from benchmark.board.result import BoardResult, evaluate
-from benchmark.board.task import Task, load_task, task_names, task_of
-from benchmark.execution.executors import Executor
+from benchmark.board.board import Board, plan_board
+from benchmark.board.play import play
+from benchmark.board.task import Task, load_task, playable_names, task_of
 from benchmark.observer import Observer, silent
 from benchmark.plan.method_names import MethodFilter
 from benchmark.protocol import BenchmarkProtocol, load_protocol
-from benchmark.recommend.compare import play, without_the_script
+from benchmark.recommend.compare import as_store, without_the_script
 from benchmark.recommend.data import DataProfile, data_from, import_notes, is_file_name, leak_notices, profile_stream
 from benchmark.recommend.recommendation import Recommendation, plan_text
 from benchmark.results.budget import Budget, as_budget
@@ -26,7 +22,7 @@ from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec
 from data_pipelines.support.messages import unknown_name
 
 OVER_BUDGETS = (0.0, 2.0, 10.0, 100.0, math.inf)
-"""Budgets of the table, in transfers per client, if the user gives none."""
+"""Budgets of the table, in messages per client, if the user gives none."""
 
 SMALLER_AND_LARGER = (0.1, 1.0, 10.0)
 """Multiples of the user's budget that are compared."""
@@ -41,7 +37,7 @@ MAX_DECISIONS = 2_000_000
 """On more decisions, the plan takes hours, and each stream several GB of disk."""
 
 DEFAULT_BUDGET = 10.0
-"""Transfers per client at which the table names its winner, if the user gives no budget."""
+"""Messages per client at which the table names its winner, if the user gives no budget."""
 
 
 def recommend(
@@ -72,14 +68,14 @@ def recommend(
     _check_size(task)
     example = task.stream.bound().build(load_protocol().seeds.choosing.first)
     profile = profile_stream(example, import_notes(task.stream))
-    board, per_client = plan_recommendation(task, limit, profile, configurations, example)
+    board, per_decision = plan_recommendation(task, limit, profile, configurations, example)
     observer.note(plan_text(board))
     with without_the_script(), LocalExecutor(jobs) as executor:
-        result = _played(board, store, executor, observer)
+        result = play(board, as_store(store), executor, observer)
     if result.is_interrupted:
         raise KeyboardInterrupt
     label = task.stream.bound().data_label()
-    return Recommendation(str(data), limit, per_client, profile, result, label, leak_notices(task.stream))
+    return Recommendation(str(data), limit, per_decision, profile, result, label, leak_notices(task.stream))
 
 
 def task_from(data: Any, options: ImportOptions | None = None) -> Task:
@@ -94,9 +90,9 @@ def task_from(data: Any, options: ImportOptions | None = None) -> Task:
         return task_of(data)
     if not isinstance(data, str):
         data = str(data)
-    if data in task_names() and not (options and options.given()):
+    if data in playable_names() and not (options and options.given()):
         return load_task(data)
-    known = {*task_names(), *data_set_names(), *prepared_names()}
+    known = {*playable_names(), *data_set_names(), *prepared_names()}
     if not is_file_name(data) and data not in known:
         raise unknown_name("data set or task", data, known)
     spec = data_from(data, options, max_interactions=MAX_DECISIONS).bound()
@@ -127,21 +123,25 @@ def plan_recommendation(
     configurations: int | None = None,
     example: EventStream | None = None,
 ) -> tuple[Board, float]:
-    """Return the board to play, and the budget in full transfers per client."""
-    limit = DEFAULT_BUDGET if budget is None else budget.per_client(profile.clients, profile.dimension)
+    """Return the board to play, and the budget in full messages per decision."""
+    limit = (budget or Budget(DEFAULT_BUDGET)).per_decision(profile.clients, profile.steps, profile.dimension)
     protocol = small_protocol(limit, is_table=budget is None)
     if configurations is None:
         configurations = CONFIGURATIONS_OF_MANY_STEPS if profile.steps > MANY_STEPS else CONFIGURATIONS
     methods = contenders(protocol.comparison.reference)
-    board = plan_board(task, methods, protocol, max_configurations=configurations, example=example)
+    seeds = protocol.seeds.trying.seeds[:REPORT_SEEDS]
+    board = plan_board(task, methods, protocol, seeds=seeds, max_configurations=configurations, example=example)
     return board, limit
 
 
 def small_protocol(limit: float, *, is_table: bool = False) -> BenchmarkProtocol:
-    """Return the protocol of a recommendation: fewer budgets, seeds and passes than the shipped one."""
-    finite = {limit * factor for factor in SMALLER_AND_LARGER}
-    budgets = sorted({0.0, *(OVER_BUDGETS if is_table else finite), math.inf})
-    return load_protocol().smaller(PASSES, REPORT_SEEDS, budgets={"all": budgets, "primary": [limit]})
+    """Return the protocol of a recommendation: fewer budgets, seeds and passes than the shipped one.
+
+    `limit` is the budget in full messages per decision.
+    """
+    factors = [budget / DEFAULT_BUDGET for budget in OVER_BUDGETS] if is_table else [0.0, *SMALLER_AND_LARGER, math.inf]
+    budgets = {"all": sorted({limit * factor for factor in factors}), "primary": [limit], "slack": 1.0}
+    return load_protocol().smaller(PASSES, budgets=budgets)
 
 
 def contenders(reference: str) -> list[MethodFilter]:
@@ -151,29 +151,3 @@ def contenders(reference: str) -> list[MethodFilter]:
     front = declared[reference].front
     always = [MethodFilter(reference, {front.parameter: (front.grid[-1],)})] if front else []
     return [*(MethodFilter(name, {}) for name in names), *always]
-
-
-def _played(board: Board, store: Any, executor: Executor, observer: Observer) -> BoardResult:
-    if store is None:
-        return play_in_memory(board, executor, observer)
-    from benchmark.records.store import Store
-
-    return play_recorded(board, store if isinstance(store, Store) else Store(str(store)), executor, observer)
-
-
-def play_in_memory(board: Board, executor: Executor, observer: Observer = silent) -> BoardResult:
-    """Play a board without a store."""
-    outcomes: dict[RunName, Outcome] = {}
-    identities: dict[str, str] = {}
-    while names := wanted(board, outcomes):
-        observer.note(stage_text(board, names))
-        runs = board_runs(board, names, identities)
-        records = {record.key: record for record in play(_distinct(runs), executor, observer)}
-        outcomes |= {
-            name: Outcome(run.key, records[run.key].metrics, error=records[run.key].error) for name, run in runs.items()
-        }
-    return evaluate(board, outcomes)
-
-
-def _distinct(runs: Mapping[RunName, Any]) -> Sequence[Any]:
-    return list({run.key: run for run in runs.values()}.values())

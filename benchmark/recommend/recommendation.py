@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
@@ -9,8 +10,7 @@ from benchmark.board.board import Board
 from benchmark.board.result import BoardResult
 from benchmark.recommend.data import DataProfile
 from benchmark.results.budget import Budget
-from benchmark.statistics.budgets import full_transfers
-from benchmark.statistics.comparison import NO_COMMUNICATION
+from benchmark.statistics.comparison import NO_COMMUNICATION, compare
 from benchmark.statistics.verdicts import Verdict
 from data_pipelines.stream_spec import DatasetSpec
 from data_pipelines.support.messages import one_line
@@ -18,7 +18,7 @@ from data_pipelines.support.messages import one_line
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the answer: its name and setting, its mean score with interval, and its transfers per client."""
+    """A row of the answer: its name and setting, its mean score with interval, and its needed messages per client."""
 
     name: str
     setting: str
@@ -36,7 +36,7 @@ class Recommendation:
     Attributes:
         data: as the user named it.
         budget: as the user gave it; None without one.
-        limit: the budget in full transfers per client.
+        limit: the budget in full messages per decision.
         profile: what the data are like.
         result: the board that was played.
         label: the notice on generated or reconstructed data; empty if there is none.
@@ -73,7 +73,7 @@ class Recommendation:
         label = name or self._label(row)
         if choice is None:
             return Line(label, "none within it", math.nan, math.nan, math.nan)
-        transfers = full_transfers(self._numbers(choice.configuration), self.result.board.dimension)
+        transfers = self.result.board.per_client(self.result.needed(choice.configuration))
         return Line(label, setting_of(choice.configuration), *self.result.mean(row, limit), transfers, verdict)
 
     def lines(self) -> list[Line]:
@@ -94,8 +94,18 @@ class Recommendation:
             rows.append(Line("popularity in hindsight", "", self.profile.popularity, math.nan, math.nan))
         return rows
 
+    @cached_property
+    def _verdicts(self) -> dict[str, Verdict]:
+        """The verdicts on the other rows, compared with the recommended one, at its budget."""
+        scores, board = self.result.scores, self.result.board
+        if scores is None:
+            return {}
+        others = [name for name in scores.methods if name != self.best]
+        table = compare(scores, [(name, self.best, self.limit) for name in others], board.protocol.rules())
+        return dict(zip(others, map(Verdict, table["verdict"]), strict=True))
+
     def _verdict(self, other: str) -> str:
-        verdict = self.result.verdict(self.best, self.limit, other).reversed
+        verdict = self._verdicts.get(other, Verdict.NONE)
         return "" if verdict is Verdict.NONE else str(verdict)
 
     def over_budgets(self) -> list[tuple[float, Line]]:
@@ -104,8 +114,8 @@ class Recommendation:
 
     @property
     def table(self) -> pd.DataFrame:
-        """The best row at each budget, as a table."""
-        rows = [{"budget": limit, **vars(line)} for limit, line in self.over_budgets()]
+        """The best row at each budget, in messages per client, as a table."""
+        rows = [{"budget": self.result.board.per_client(limit), **vars(line)} for limit, line in self.over_budgets()]
         return pd.DataFrame(rows).drop(columns="verdict")
 
     def certainty(self) -> str:
@@ -113,7 +123,7 @@ class Recommendation:
         seeds = f"On {len(self.result.board.seeds)} seeds that were not used for choosing"
         row = self.result.difference(self.best, NO_COMMUNICATION, self.limit)
         choice = self.result.choice(self.best, self.limit)
-        if choice is not None and choice.numbers == 0:
+        if choice is not None and choice.communication == 0:
             return (
                 "It does not communicate: on the seeds for choosing, no setting that communicates within the budget "
                 "earned more."
@@ -177,7 +187,7 @@ class Recommendation:
             line = self.line(self.best_at(limit), limit)
             same = (line.name, line.setting) == (own.name, own.setting)
             change = "the same setting" if same else f"{line.name} {line.setting}, {score_text(line)}"
-            sentences.append(f"A {word} budget ({limit_text(limit)}): {change}.")
+            sentences.append(f"A {word} budget ({self.limit_text(limit)}): {change}.")
         return sentences
 
     def plan_text(self) -> str:
@@ -187,12 +197,20 @@ class Recommendation:
     def answer(self) -> str:
         """Return the recommendation in one or two sentences."""
         line = self.line(self.best, self.limit)
-        limit = "unlimited communication" if math.isinf(self.limit) else f"at most {self.budget or Budget(self.limit)}"
+        per_client = Budget(float(f"{self.result.board.per_client(self.limit):.10g}"))
+        limit = "unlimited communication" if math.isinf(self.limit) else f"at most {self.budget or per_client}"
         start = "" if line.transfers else "Do not communicate: let each client learn alone. "
         return (
             f"{start}For {self.profile.name} with {limit}, use {line.name} with {line.setting or 'its defaults'}. It "
-            f"earns {score_text(line)}{self.unit}, with {transfers_text(line.transfers)} transfers per client."
+            f"earns {score_text(line)}{self.unit}, with {transfers_text(line.transfers)} needed transfers per client."
         )
+
+    def limit_text(self, limit: float) -> str:
+        """Write a budget in transfers per client."""
+        if not limit:
+            return "no communication"
+        per_client = self.result.board.per_client(limit)
+        return "unlimited" if math.isinf(limit) else f"{transfers_text(per_client)} per client"
 
     @property
     def unit(self) -> str:
@@ -213,14 +231,6 @@ class Recommendation:
 
     def _label(self, row: str) -> str:
         return next(entry.label for entry in self.result.contenders if entry.name == row)
-
-    def _numbers(self, configuration: str) -> float:
-        values = [
-            outcome.metrics.get("numbers_per_client", math.nan)
-            for (name, seed), outcome in self.result.outcomes.items()
-            if name == configuration and seed in self.result.board.seeds
-        ]
-        return sum(values) / len(values) if values else math.nan
 
     def _problems(self) -> str:
         return "; ".join(self.result.problems.values()) or "no setting has a score"
@@ -251,10 +261,3 @@ def score_text(line: Line) -> str:
 def transfers_text(transfers: float) -> str:
     """Write a number of transfers."""
     return f"{transfers:,.0f}" if abs(transfers) >= 100 else f"{transfers:.3g}"
-
-
-def limit_text(limit: float) -> str:
-    """Write a budget in transfers per client."""
-    if not limit:
-        return "no communication"
-    return "unlimited" if math.isinf(limit) else f"{transfers_text(limit)} per client"

@@ -5,6 +5,7 @@ Results on different data with the same name, or by different code of a method, 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from benchmark.records.record import RunRecord
@@ -38,11 +39,9 @@ def split_by_code(runs: Sequence[RunRecord]) -> tuple[list[RunRecord], list[RunR
     newest: dict[tuple[str, str], str] = {}
     for run in sorted(runs, key=lambda run: bool(run.method.code)):
         newest[run.experiment, run.method.name] = run.method.code_version
-    is_newest = [newest[run.experiment, run.method.name] == run.method.code_version for run in runs]
-    shown = [run for run, is_shown in zip(runs, is_newest, strict=True) if is_shown]
+    shown = [run for run in runs if newest[run.experiment, run.method.name] == run.method.code_version]
     keys = {(run.experiment, run.key) for run in shown}
-    earlier = [run for run, is_shown in zip(runs, is_newest, strict=True) if not is_shown]
-    return shown, [run for run in earlier if (run.experiment, run.key) not in keys]
+    return shown, [run for run in runs if (run.experiment, run.key) not in keys]
 
 
 def fingerprints_prepared_now(names: Iterable[str], folder: Path) -> dict[str, str]:
@@ -51,10 +50,8 @@ def fingerprints_prepared_now(names: Iterable[str], folder: Path) -> dict[str, s
 
     fingerprints = {}
     for name in names:
-        try:
+        with suppress(NotPreparedError):
             fingerprints[name] = str(read_sealed_manifest(folder / name)["fingerprint"])
-        except NotPreparedError:
-            continue
     return fingerprints
 
 
@@ -77,14 +74,11 @@ def left_out_sentences(rows: Iterable[tuple[str, str, int]], prepared: Iterable[
         by_name[name][description] += count
     prepared_names, sentences = set(prepared), []
     for name, counts in sorted(by_name.items()):
-        total = counts.total()
         details = "; ".join(f"{count:,} on {data}" if len(counts) > 1 else data for data, count in counts.items())
-        reason = (
-            "only runs on the currently prepared data are shown"
-            if name in prepared_names
-            else f"{name} is not prepared on this machine, so only runs on the data of the newest run are shown"
-        )
-        sentences.append(f"{name}: {total:,} run{'s' * (total > 1)} on other data ({details}) left out; {reason}")
+        reason = "only runs on the currently prepared data are shown"
+        if name not in prepared_names:
+            reason = f"{name} is not prepared on this machine, so only runs on the data of the newest run are shown"
+        sentences.append(f"{name}: {_runs(counts)} on other data ({details}) left out; {reason}")
     return sentences
 
 
@@ -95,10 +89,11 @@ def earlier_code_sentences(runs: Iterable[RunRecord]) -> list[str]:
         by_label[run.method.info.label][run.method.code_version] += 1
     sentences = []
     for label, counts in sorted(by_label.items()):
-        total = counts.total()
         codes = ", ".join(counts) if len(counts) <= MAX_CODES else f"{len(counts)} versions"
-        sentences.append(
-            f"{label}: {total:,} run{'s' * (total > 1)} by earlier code ({codes}) left out; "
-            "only runs by the latest code are shown"
-        )
+        reason = "only runs by the latest code are shown"
+        sentences.append(f"{label}: {_runs(counts)} by earlier code ({codes}) left out; {reason}")
     return sentences
+
+
+def _runs(counts: Counter[str]) -> str:
+    return f"{counts.total():,} run{'s' * (counts.total() > 1)}"

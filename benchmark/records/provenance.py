@@ -16,11 +16,14 @@ import psutil
 
 from benchmark.extras import installed_version
 from benchmark.plan.run_key import ENGINE_VERSION
+from benchmark.records.tags import COMMIT
+
+HOST, PID, STARTED = "fedbandit.host", "fedbandit.pid", "fedbandit.process_started"
 
 
-def this_process() -> dict[str, str]:
-    """Return the identity of this process, unique across machines and over time."""
-    return {"host": platform.node(), "pid": str(os.getpid()), "process_started": started(os.getpid())}
+def process_tags() -> dict[str, str]:
+    """Return the identity of this process, unique across machines and over time, as tags."""
+    return {HOST: platform.node(), PID: str(os.getpid()), STARTED: started(os.getpid())}
 
 
 def process_is_alive(pid: int, started_then: str | None = None) -> bool:
@@ -30,6 +33,13 @@ def process_is_alive(pid: int, started_then: str | None = None) -> bool:
         return is_same and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
         return False
+
+
+def has_ended(tags: Mapping[str, str]) -> bool | None:
+    """Return whether the process with these tags has ended; None if it is one of another machine."""
+    if tags.get(HOST) != platform.node():
+        return None
+    return not process_is_alive(int(tags.get(PID, "0")), tags.get(STARTED))
 
 
 def started(pid: int) -> str:
@@ -56,14 +66,12 @@ MUST_BE_EQUAL = {ENGINE: "engine version", SOURCE: "source hash"}
 Result = TypeVar("Result")
 
 
-def provenance() -> dict[str, str]:
-    """Return the versions, source hash and machine of this process, by tag."""
-    return dict(_provenance())
-
-
 @lru_cache(maxsize=1)
-def _provenance() -> Mapping[str, str]:
-    """Computed once per process: later changes on disk do not affect the code already loaded."""
+def provenance() -> dict[str, str]:
+    """Return the versions, source hash and machine of this process, by tag.
+
+    Computed once per process: later changes on disk do not affect the code already loaded.
+    """
     return {
         **{f"fedbandit.version.{name}": installed_version(name) for name in RECORDED},
         "fedbandit.version.mlflow": installed_version("mlflow-skinny"),  # part of MLflow, with the same version
@@ -129,11 +137,12 @@ def source_hash() -> str:
     return digest.hexdigest()
 
 
+@lru_cache(maxsize=1)
 def sweep_tags() -> dict[str, str]:
-    """Return the tags of every run of a sweep."""
+    """Return the tags of every run of a sweep: the user, and the commit when this process first asked."""
     tags = {"mlflow.user": _user(), "mlflow.source.name": "fedbandit", "mlflow.source.type": "LOCAL"}
     if commit := git_commit():
-        tags["mlflow.source.git.commit"] = commit
+        tags[COMMIT] = commit
     return tags
 
 
@@ -141,18 +150,11 @@ def git_commit() -> str:
     """Return the commit of this package's checkout, marked if files differ from it; empty if it is not a checkout."""
     folder = Path(__file__).parent
     try:
-        _git(
-            folder, "ls-files", "--error-unmatch", Path(__file__).name
-        )  # otherwise, it is the checkout of another project
+        _git(folder, "ls-files", "--error-unmatch", Path(__file__).name)  # fails in the checkout of another project
         commit = _git(folder, "rev-parse", "HEAD")
         return commit + ("-modified" if _git(folder, "status", "--porcelain", "--", "../..") else "")
     except (OSError, subprocess.SubprocessError):
         return ""
-
-
-def command_line() -> str:
-    """Return the command that this process was started with."""
-    return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -1,60 +1,94 @@
-"""Read the records of a store: directly from a SQLite file, or through MLflow."""
+"""Read the records of a store: directly from the tables of a SQLite file, or through MLflow."""
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from typing import TYPE_CHECKING, Any
 
-from benchmark.metrics import SIMULATED, curve_names, objective
-from benchmark.records import search, sqlite
-from benchmark.records.content import StoredAggregate
-from benchmark.records.record import RunRecord
-from benchmark.records.store import ARTIFACTS, FILES, Store
+from benchmark.metrics import CURVE_SUFFIX, SIMULATED, objective
+from benchmark.records import sqlite
+from benchmark.records.artifacts import files_of, local_folders
+from benchmark.records.record import RunRecord, StoredRun
+from benchmark.records.store import Store
+from benchmark.records.tags import AGGREGATE, CONTENT, ERROR, PARENT, PROFILE, RECORD
 from benchmark.records.tracking import sqlite_file
+from data_pipelines.support.secrets import without_user
 
+if TYPE_CHECKING:
+    from mlflow.entities import Run as MlflowRun
+
+AGGREGATES = ("setting", "candidate", "overview")
 SUMMARISED = (
     *(objective([SIMULATED]).name, objective(["real"]).name, "reward"),
-    *("communication", "numbers_per_client", "kernel_seconds"),
+    *("communication", "numbers_per_client", "needed", "needed_per_decision", "kernel_seconds"),
 )
 """The metrics that plans, summaries and boards need; reading all takes longer."""
 
+_with_earlier_runs: set[str] = set()
+"""The stores that were reported to have runs without a readable record."""
 
-def read(uri: str, experiments: Collection[str] | None = None) -> Iterator[RunRecord]:
+
+def stored_runs(
+    store: Store,
+    kinds: Collection[str],
+    experiments: Collection[str] | None = None,
+    status: str | None = None,
+    **wanted: Any,
+) -> list[StoredRun]:
+    """Return runs of some kinds in the order in which they ended; see `sqlite.stored_runs`.
+
+    Servers, databases other than SQLite and files of another MLflow are read with MLflow's search: all that it finds.
+    """
+    file = sqlite_file(store.uri)
+    if file is not None and sqlite.is_known(file):
+        return sqlite.stored_runs(file, kinds, experiments, status, **wanted)
+    runs = [
+        _stored(run, name)
+        for name, experiment_id in store.experiment_ids().items()
+        if experiments is None or name in experiments
+        for kind in kinds
+        for run in store.search(experiment_id, status, kind)
+    ]
+    return sorted(runs, key=lambda run: (run.ended, run.run_id))
+
+
+def _stored(run: "MlflowRun", experiment: str) -> StoredRun:
+    """Return a run with its final values: those that are not NaN and not the last point of a curve."""
+    info, values = run.info, run.data.metrics.items()
+    metrics = {name: value for name, value in values if value == value and not name.endswith(CURVE_SUFFIX)}
+    ended = int(info.end_time or info.start_time or 0)
+    return StoredRun(
+        info.run_id, experiment, info.status, ended, info.artifact_uri, info.run_name, run.data.tags, metrics
+    )
+
+
+def read(
+    uri: str, experiments: Collection[str] | None = None, *, metrics: Sequence[str] | None = None
+) -> Iterator[RunRecord]:
     """Yield the runs of these experiments, by default of all, finished or not, in the order in which they ended.
 
-    An empty or missing store has none.
+    An empty or missing store has none. `metrics` limits the metrics that are read from a file.
     """
-    file = sqlite_file(uri)
-    return search.read(Store(uri), experiments) if file is None else sqlite.read(file, experiments)
+    runs = stored_runs(Store(uri), ("run",), experiments, tags=(RECORD, ERROR, PARENT), metrics=metrics)
+    readable = [run for run in runs if RECORD in run.tags]
+    _note_earlier_runs(str(sqlite_file(uri) or without_user(uri)), len(runs) - len(readable))
+    for run in readable:
+        fields = {**vars(run)}
+        yield RunRecord.from_mlflow(fields.pop("tags"), fields.pop("metrics"), **fields)
 
 
 def read_sweeps(uri: str) -> list[tuple[str, ...]]:
     """Return experiment, profile, status, id and artifact folder of each sweep, in the order in which they ended."""
-    file = sqlite_file(uri)
-    return search.read_sweeps(Store(uri)) if file is None else sqlite.read_sweeps(file)
-
-
-def read_aggregates(store: Store, experiments: Collection[str]) -> list[StoredAggregate]:
-    """Return the runs of these experiments that summarise others: they are not results."""
-    file = sqlite_file(store.uri)
-    if file is None:
-        return search.read_aggregates(store, experiments)
-    return [aggregate for aggregate in sqlite.read_aggregates(file) if aggregate.experiment in experiments]
-
-
-def read_curves(store: Store, run_ids: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Return (run id, name of the curve, step, value) of some runs."""
-    file = sqlite_file(store.uri)
-    if file is not None:
-        return sqlite.read_curves(file, run_ids, curve_names())
     return [
-        (run_id, curve, point.step, point.value)
-        for run_id in run_ids
-        for curve in curve_names()
-        for point in store.client.get_metric_history(run_id, curve)
+        (sweep.experiment, sweep.tags.get(PROFILE, ""), sweep.status, sweep.run_id, sweep.artifact_uri)
+        for sweep in stored_runs(Store(uri), ("sweep",), tags=(PROFILE,))
     ]
+
+
+def read_aggregates(store: Store, experiments: Collection[str]) -> list[StoredRun]:
+    """Return the runs of these experiments that summarise others: they are not results."""
+    runs = stored_runs(store, AGGREGATES, experiments, tags=(AGGREGATE, CONTENT))
+    return [run for run in runs if AGGREGATE in run.tags]
 
 
 def finished_runs(store: Store, experiments: Collection[str]) -> list[RunRecord]:
@@ -63,39 +97,31 @@ def finished_runs(store: Store, experiments: Collection[str]) -> list[RunRecord]
     From a SQLite store, only the metrics `SUMMARISED` are read. The files on a server are not checked here: that takes
     one request per run, and is done when a run is copied.
     """
-    file = sqlite_file(store.uri)
-    if file is None:
-        return [run for run in search.read(store, experiments) if run.status == "FINISHED"]
-    finished = (run for run in sqlite.read(file, experiments, SUMMARISED) if run.status == "FINISHED")
-    return [run for run in finished if has_files(run, file.parent / ARTIFACTS)]
+    finished = (run for run in read(store.uri, experiments, metrics=SUMMARISED) if run.status == "FINISHED")
+    return [run for run in finished if has_files(store, run)]
 
 
-def has_files(run: RunRecord, artifacts: Path) -> bool:
+def has_files(store: Store, run: RunRecord) -> bool:
     """Return whether the files of a run exist, where they were written or where they are after the store was moved."""
-    address = urlsplit(run.artifact_uri)
-    if address.scheme not in ("", "file"):
-        return True
-    recorded_folder = Path(url2pathname(address.path))
-    moved_folder = artifacts / run.experiment / run.run_id / "artifacts"
-    return any(all(_has_content(folder / name) for name in FILES) for folder in (recorded_folder, moved_folder))
+    folders = local_folders(store.uri, run.experiment, run.run_id, run.artifact_uri)
+    places = [[folder / name for name in files_of(run.seed)] for folder in folders]
+    return not places or any(all(file.is_file() and file.stat().st_size for file in files) for files in places)
 
 
 def experiments_with_runs(store: Store) -> dict[str, int]:
     """Return the number of finished runs per experiment of a store, including experiments that are not built in."""
-    file = sqlite_file(store.uri)
-    if file is not None:
-        return sqlite.finished_counts(file)
-    return dict(Counter(run.experiment for run in search.read(store) if run.status == "FINISHED"))
+    return dict(Counter(run.experiment for run in stored_runs(store, ("run",), None, "FINISHED")))
 
 
-def something_is_running(store: Store, experiments: Collection[str]) -> bool:
-    """Return whether a store holds sweeps or runs marked RUNNING, whether their process is alive or not."""
-    file = sqlite_file(store.uri)
-    return search.something_is_running(store, experiments) if file is None else sqlite.something_is_running(file)
+def something_is_running(store: Store, experiments: Collection[str] | None = None) -> bool:
+    """Return whether sweeps or runs of these experiments are marked RUNNING, whether their process is alive or not."""
+    return bool(stored_runs(store, ("run", "sweep"), experiments, "RUNNING"))
 
 
-def _has_content(file: Path) -> bool:
-    try:
-        return file.stat().st_size > 0
-    except OSError:
-        return False
+def _note_earlier_runs(store: str, count: int) -> None:
+    """Print once per store how many runs have no record that can be read, and what to do."""
+    if count and store not in _with_earlier_runs:
+        _with_earlier_runs.add(store)
+        runs, are = ("1 run", "is") if count == 1 else (f"{count:,} runs", "are")
+        reason = f"{runs} of an earlier development version {are} left out"
+        print(f"{store}: {reason}; to have such results, run the experiments again", file=sys.stderr)

@@ -7,10 +7,9 @@ JSON with the stream, the method and the provenance, in which every value keeps 
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from algorithms.hyperparameters import number_text
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from benchmark.plan.runs import Run
 
 SIZES = ("steps", "clients", "arms", "dimension")
-COMMIT = "mlflow.source.git.commit"
 
 MAX_TAG = 8000
 """Characters: MLflow refuses longer tags, or cuts them."""
@@ -37,59 +35,29 @@ CODE_VERSION = "code version"
 """The code in a configuration; no parameter has this name, because it has a space."""
 
 
-class Configuration(Mapping[str, Any]):
-    """Everything that determines a result, except the seed: a mapping that is hashable and can be sorted."""
-
-    __slots__ = ("_hash", "_values")
+class Configuration(dict[str, Any]):
+    """Everything that determines a result, except the seed: a dictionary that never changes, and can be sorted."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = dict(sorted(values.items()))
-        self._hash = hash(tuple(self._values.items()))
+        super().__init__(sorted(values.items()))
+        self._hash = hash(tuple(self.items()))
 
-    def __getitem__(self, name: str) -> Any:
-        """Return a value."""
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names, sorted."""
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        """Return the number of values."""
-        return len(self._values)
-
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override]
         """Hash names and values."""
         return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether all names and values are equal."""
-        return self is other or (
-            isinstance(other, Configuration) and self._hash == hash(other) and self._values == other.as_dict()
-        )
 
     def __lt__(self, other: "Configuration") -> bool:
         """Sort by names and values, numbers before texts."""
         return _sort_key(self) < _sort_key(other)
 
-    def __repr__(self) -> str:
-        """Return the values as text."""
-        return f"Configuration({self._values!r})"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the values by name; comparing dictionaries is faster than comparing mappings."""
-        return self._values
-
     def without(self, *names: str) -> "Configuration":
         """Return the same configuration without some values."""
-        return Configuration({name: value for name, value in self._values.items() if name not in names})
+        return Configuration({name: value for name, value in self.items() if name not in names})
 
 
 def _sort_key(values: Mapping[str, Any]) -> list[tuple[str, bool, float, str]]:
-    return [
-        (name, not isinstance(value, int | float), value if isinstance(value, int | float) else 0.0, str(value))
-        for name, value in values.items()
-    ]
+    numbers = {name: value for name, value in values.items() if isinstance(value, int | float)}
+    return [(name, name not in numbers, numbers.get(name, 0.0), str(value)) for name, value in values.items()]
 
 
 @dataclass(frozen=True)
@@ -167,20 +135,16 @@ class MethodRecord:
         return {name: comparable(value) for name, value in self.parameters.items()}
 
     @property
-    def front_parameter(self) -> str:
-        """The hyper-parameter that its front varies, such as `gamma`; empty if there is none."""
-        return self.info.parameter
-
-    @property
     def front_value(self) -> Any:
-        """The value of the front parameter; None without one."""
-        return self.parameters.get(self.front_parameter)
+        """The value of the hyper-parameter that its front varies, such as `gamma`; None without one."""
+        return self.parameters.get(self.info.parameter)
 
     @property
     def front_number(self) -> float:
         """The front value as it is displayed and compared; NaN if it is not a number, such as one value per client."""
         value = self.front_value
-        return float(comparable(value)) if _is_number(value) else math.nan
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(comparable(value)) if is_number else math.nan
 
 
 @dataclass(frozen=True)
@@ -254,23 +218,13 @@ class RunRecord:
         parameters = {name: encoded(value, max_value) for name, value in method.parameters.items()}
         if max_value == 0:
             others = sorted((name, encoded(value)) for name, value in method.parameters.items())
-            front = {method.front_parameter: encoded(method.front_value, 100)} if method.front_parameter else {}
+            front = {method.info.parameter: encoded(method.front_value, 100)} if method.info.parameter else {}
             parameters = {**front, OTHERS: encoded(others, 0)}
+        options = {name: encoded(value, max_value) for name, value in stream.options.items()}
+        code = {"code": method.code} if method.code else {}
         parts = {
-            "method": {
-                "card": method.info.to_json(),
-                "version": method.version,
-                "parameters": parameters,
-                **({"code": method.code} if method.code else {}),
-            },
-            "stream": {
-                "name": stream.name,
-                "source": stream.source,
-                "fingerprint": stream.fingerprint,
-                "prepared": stream.prepared,
-                "options": {name: encoded(value, max_value) for name, value in stream.options.items()},
-                "sizes": dict(stream.sizes),
-            },
+            "method": {"card": method.info.to_json(), "version": method.version, "parameters": parameters, **code},
+            "stream": {**asdict(replace(stream, options={})), "options": options},
             "provenance": dict(self.provenance),
         }
         # Each part is a separate text, so that thousands of runs with the same method or stream decode it once.
@@ -291,6 +245,20 @@ class RunRecord:
             parent=tags.get(PARENT, ""),
             **about,
         )
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run in a store, of any kind: fields of a `RunRecord`, with some of its tags and final metrics."""
+
+    run_id: str
+    experiment: str
+    status: str
+    ended: int
+    artifact_uri: str
+    name: str
+    tags: Mapping[str, str]
+    metrics: Mapping[str, float]
 
 
 def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | None = None) -> RunRecord:
@@ -316,22 +284,15 @@ def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | N
 
 def encoded(value: Any, max_length: int | None = None) -> Any:
     """Return a value for JSON that `decoded` turns back; one longer than the limit becomes its hash."""
-    content = _encoded(value)
-    if max_length is None or len(text := json.dumps(content)) <= max_length:
-        return content
-    return {HASHED: hashlib.sha256(text.encode()).hexdigest()}
-
-
-def _encoded(value: Any) -> Any:
+    if max_length is not None and len(text := json.dumps(encoded(value))) > max_length:
+        return {HASHED: hashlib.sha256(text.encode()).hexdigest()}
     if hasattr(value, "tolist"):  # a NumPy array or number
         value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": str(value)}
     if value is None or isinstance(value, bool | int | str):
         return value
-    if isinstance(value, list | tuple):
-        return [_encoded(element) for element in value]
-    return {"text": str(value)}
+    return [encoded(element) for element in value] if isinstance(value, list | tuple) else {"text": str(value)}
 
 
 def decoded(content: Any) -> Any:
@@ -357,10 +318,6 @@ def _comparable_number(value: float) -> float:
     return float(f"{value:.10g}")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _json(content: Any) -> str:
     return json.dumps(content, allow_nan=False, separators=(",", ":"))
 
@@ -378,16 +335,14 @@ def _stream_of(text: str) -> StreamRecord:
     return StreamRecord(**{**fields, "options": {name: decoded(value) for name, value in fields["options"].items()}})
 
 
-@lru_cache(maxsize=256)
-def _provenance_of(text: str) -> Mapping[str, str]:
-    return MappingProxyType(json.loads(text))
+_provenance_of = lru_cache(maxsize=256)(json.loads)
 
-
-TASKS = {"-matched": "popularity-matched pools", "-rated": "rated items only", "-once": "each pair once"}
-"""Endings of the names of streams, see `stream_name`."""
-
-TASK_OPTIONS = {("negatives", "popularity"): "matched", ("pools", "rated"): "rated", ("repeats", "once"): "once"}
-"""Options of a stream that make it another task, and how they are written in its name."""
+TASKS = {
+    ("negatives", "popularity"): ("matched", "popularity-matched pools"),
+    ("pools", "rated"): ("rated", "rated items only"),
+    ("repeats", "once"): ("once", "each pair once"),
+}
+"""Options of a stream that make it another task: how they are written in its name, and for people."""
 
 
 def stream_name(stream: StreamRecord) -> str:
@@ -395,14 +350,14 @@ def stream_name(stream: StreamRecord) -> str:
 
     Streams of different names are never in one curve, one ranking or one mean.
     """
-    suffixes = (suffix for (name, value), suffix in TASK_OPTIONS.items() if stream.options.get(name) == value)
+    suffixes = (suffix for (name, value), (suffix, _) in TASKS.items() if stream.options.get(name) == value)
     return "-".join([stream.name, *suffixes])
 
 
 def dataset_label(name: str) -> str:
     """Return a readable name of a data set or of a stream, with the options that make it another task."""
     label = stream_label(name)
-    for ending, task in TASKS.items():
-        if label == name and name.endswith(ending):
-            return f"{dataset_label(name.removesuffix(ending))}, {task}"
+    for suffix, task in TASKS.values():
+        if label == name and name.endswith(f"-{suffix}"):
+            return f"{dataset_label(name.removesuffix(f'-{suffix}'))}, {task}"
     return label

@@ -1,223 +1,86 @@
-"""MLflow's tables in a SQLite store: the only module that knows them.
+"""MLflow's tables in a SQLite store, which are only read: the one module that knows them.
 
-Reading thousands of runs takes half a minute through MLflow, and less than a second from its tables; writing one takes
-a tenth of the time. Tests check that both ways read and write the same.
+Reading thousands of runs takes half a minute through MLflow, and less than a second from its tables. A store of an
+MLflow whose tables are not known here is read with its search; tests check that both ways read the same.
 """
 
-import contextlib
-import math
 import sqlite3
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import Any
 
 from benchmark.metrics import CURVE_SUFFIX
-from benchmark.records.content import StoredAggregate
-from benchmark.records.record import RunRecord
-from benchmark.records.tags import AGGREGATE, CONTENT, ERROR, KIND, PARENT, PROFILE, RECORD
-from benchmark.records.tracking import StoreError, note_earlier_runs
+from benchmark.records.record import StoredRun
+from benchmark.records.tags import KIND
+from benchmark.records.tracking import StoreError
 
-if TYPE_CHECKING:
-    from benchmark.records.content import DatasetContent, RunContent
+KNOWN_SCHEMAS = frozenset({"dc11669786a5", "f4a9b2c7d1e6"})
+"""Versions of the schema, of MLflow 3.17 and 3.18, whose tables are read here."""
 
-ACTIVE = "r.lifecycle_stage = 'active'"
 RUNS = (
-    "select r.run_uuid, e.name, r.status, coalesce(r.end_time, r.start_time, 0), r.artifact_uri, r.name "
+    "select r.run_uuid, e.name, r.status, coalesce(r.end_time, r.start_time, 0) as ended, r.artifact_uri, r.name "
     "from runs r join experiments e on e.experiment_id = r.experiment_id "
-    f"join tags t on t.run_uuid = r.run_uuid and t.key = '{KIND}' and t.value = 'run' "
-    f"where {ACTIVE} and e.lifecycle_stage = 'active'"
+    f"join tags k on k.run_uuid = r.run_uuid and k.key = '{KIND}' "
+    "where r.lifecycle_stage = 'active' and e.lifecycle_stage = 'active'"
 )
-SWEEPS = (
-    "select e.name, coalesce(p.value, ''), r.status, r.run_uuid, r.artifact_uri "
-    "from runs r join experiments e on e.experiment_id = r.experiment_id "
-    f"join tags t on t.run_uuid = r.run_uuid and t.key = '{KIND}' and t.value = 'sweep' "
-    f"left join tags p on p.run_uuid = r.run_uuid and p.key = '{PROFILE}' "
-    f"where {ACTIVE} and e.lifecycle_stage = 'active' "
-    "order by coalesce(r.end_time, r.start_time, 0), r.run_uuid"
-)
-FINISHED = (
-    "select e.name from runs r join experiments e on e.experiment_id = r.experiment_id "
-    f"join tags t on t.run_uuid = r.run_uuid and t.key = '{KIND}' and t.value = 'run' "
-    f"join tags c on c.run_uuid = r.run_uuid and c.key = '{RECORD}' "
-    f"where r.status = 'FINISHED' and {ACTIVE} and e.lifecycle_stage = 'active'"
-)
-STILL_RUNNING = (
-    f"select count(*) from runs r join tags t on t.run_uuid = r.run_uuid and t.key = '{KIND}' "
-    f"where r.status = 'RUNNING' and {ACTIVE} and t.value in ('run', 'sweep')"
-)
-AGGREGATES = (
-    "select r.run_uuid, e.name, t.key, t.value, r.status, r.artifact_uri "
-    "from runs r join experiments e on e.experiment_id = r.experiment_id "
-    f"join tags t on t.run_uuid = r.run_uuid where {ACTIVE} and e.lifecycle_stage = 'active' and r.run_uuid in "
-    f"(select run_uuid from tags where key = '{AGGREGATE}') and t.key in ('{AGGREGATE}', '{CONTENT}') "
-    "order by r.start_time, r.run_uuid"
-)
-METRICS = f"select run_uuid, key, value from latest_metrics where is_nan = 0 and key not like '%{CURVE_SUFFIX}'"
-RECORDS = f"select run_uuid, key, value from tags where key in ('{RECORD}', '{ERROR}', '{PARENT}')"
-INSERTED = {
-    "runs": (
-        *("run_uuid", "name", "source_type", "source_name", "entry_point_name", "user_id", "status", "start_time"),
-        *("end_time", "source_version", "lifecycle_stage", "artifact_uri", "experiment_id"),
-    ),
-    "tags": ("run_uuid", "key", "value"),
-    "params": ("run_uuid", "key", "value"),
-    "metrics": ("run_uuid", "key", "value", "timestamp", "step", "is_nan"),
-    "latest_metrics": ("run_uuid", "key", "value", "timestamp", "step", "is_nan"),
-}
-OWNERS = dict.fromkeys(INSERTED, "run_uuid") | {"inputs": "destination_id"}
-"""The tables with rows of a run, and the column with its id."""
+FINAL_METRICS = f"select run_uuid, key, value from latest_metrics where is_nan = 0 and key not like '%{CURVE_SUFFIX}'"
 
-MAX_IDS = 500
-"""Run ids per SQL statement: SQLite limits the number of values in one."""
-
-SECONDS_TO_WAIT_FOR_A_LOCK = 20.0
-"""The same as in MLflow."""
-
-SECONDS_TO_WAIT_FOR_A_READ = 30.0
-
+SECONDS_TO_WAIT = 30.0
 SAMPLED_ROWS = 1000
 SECONDS_TO_WAIT_FOR_STATISTICS = 2.0
 
 
-def read(
-    file: Path, experiments: Collection[str] | None = None, metrics_read: Sequence[str] | None = None
-) -> Iterator[RunRecord]:
-    """Yield the runs of these experiments, by default of all, in the order in which they ended.
-
-    `metrics_read` limits the metrics that are read, by default all.
-    """
-    rows = [row for row in _rows(file, RUNS) if experiments is None or row[1] in experiments]
-    if not rows:
-        return
-    tags = _by_run(file, RECORDS)
-    only = "" if metrics_read is None else f" and key in ({_marks(metrics_read)})"
-    metrics = _by_run(file, METRICS + only, metrics_read or ())
-    readable = [row for row in rows if RECORD in tags.get(row[0], {})]
-    note_earlier_runs(str(file), len(rows) - len(readable))
-    for run_id, experiment, status, ended, artifact_uri, name in sorted(readable, key=lambda row: (row[3], row[0])):
-        yield RunRecord.from_mlflow(
-            tags[run_id],
-            metrics.get(run_id, {}),
-            run_id=run_id,
-            experiment=experiment,
-            status=status,
-            ended=ended,
-            artifact_uri=artifact_uri,
-            name=name,
-        )
+def is_known(file: Path) -> bool:
+    """Return whether the tables of a file can be read here; a file that does not exist yet, or has none, can."""
+    return schema(file) <= KNOWN_SCHEMAS
 
 
-def read_sweeps(file: Path) -> list[tuple[str, ...]]:
-    """Return experiment, profile, status, id and artifact folder of each sweep, in the order in which they ended."""
-    return _rows(file, SWEEPS)
+def schema(file: Path) -> set[str]:
+    """Return the version of MLflow's schema in a file: one, or none without tables."""
+    return {version for (version,) in _rows(file, "select version_num from alembic_version")}
 
 
-def read_aggregates(file: Path) -> list[StoredAggregate]:
-    """Return the runs of the store that summarise others."""
-    tags: dict[str, dict[str, str]] = defaultdict(dict)
-    about: dict[str, tuple[str, str, str]] = {}
-    for run_id, experiment, key, value, status, artifact_uri in _rows(file, AGGREGATES):
-        tags[run_id][key] = value
-        about[run_id] = (experiment, status, artifact_uri)
-    return [
-        StoredAggregate(run_id, experiment, tags[run_id][AGGREGATE], tags[run_id].get(CONTENT, ""), status, uri)
-        for run_id, (experiment, status, uri) in about.items()
-    ]
-
-
-def finished_counts(file: Path) -> dict[str, int]:
-    """Return the number of finished runs per experiment."""
-    return dict(Counter(name for (name,) in _rows(file, FINISHED)))
-
-
-def something_is_running(file: Path) -> bool:
-    """Return whether sweeps or runs are marked RUNNING."""
-    try:
-        return any(count for (count,) in _rows(file, STILL_RUNNING))
-    except StoreError:
-        return False
-
-
-def read_curves(file: Path, run_ids: Sequence[str], curves: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Return (run id, name of the curve, step, value) of some runs."""
-    rows: list[tuple[Any, ...]] = []
-    for start in range(0, len(run_ids), MAX_IDS):
-        ids = run_ids[start : start + MAX_IDS]
-        query = (
-            f"select run_uuid, key, step, value from metrics where key in ({_marks(curves)}) "
-            f"and run_uuid in ({_marks(ids)})"
-        )
-        rows += _rows(file, query, (*curves, *ids))
-    return rows
-
-
-def write_runs(file: Path, runs: "Sequence[RunContent]", replaced: Collection[str] = ()) -> None:
-    """Write complete runs in one transaction, with the ids and folders that they state.
-
-    MLflow needs five transactions for a run, searches for existing values in each, and creates an object for every
-    point of a curve.
+def stored_runs(
+    file: Path,
+    kinds: Collection[str],
+    experiments: Collection[str] | None = None,
+    status: str | None = None,
+    tags: Sequence[str] = (),
+    metrics: Sequence[str] | None = (),
+) -> list[StoredRun]:
+    """Return the runs of these kinds, in the order in which they ended.
 
     Args:
         file: the store.
-        runs: their metrics are finite or NaN.
-        replaced: the ids of those that are already stored.
+        kinds: values of the tag `KIND`.
+        experiments: their names; by default all.
+        status: by default any.
+        tags: the tags that are read.
+        metrics: the metrics that are read; None means all final values.
     """
-    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in INSERTED}
-    for run in runs:
-        _add_rows(rows, run)
-    with closing(sqlite3.connect(file, timeout=SECONDS_TO_WAIT_FOR_A_LOCK)) as connection, connection:
-        for table, column in OWNERS.items():
-            connection.executemany(f"delete from {table} where {column} = ?", [(run_id,) for run_id in replaced])
-        for table, columns in INSERTED.items():
-            query = f"insert into {table} ({', '.join(columns)}) values ({_marks(columns)})"
-            connection.executemany(query, rows[table])
-        for run in runs:
-            if run.dataset is not None:
-                _insert_dataset(connection, run, run.dataset)
-        query = "insert or replace into tags (run_uuid, key, value) values (?, ?, ?)"
-        connection.executemany(query, [(child, PARENT, run.run_id) for run in runs for child in run.children])
-
-
-def _add_rows(rows: dict[str, list[tuple[Any, ...]]], run: "RunContent") -> None:
-    """Add the rows of a run to those of each table."""
-    user = run.tags.get("mlflow.user", "unknown")
-    about = (run.name, "UNKNOWN", "", "", user, run.status, run.start_time, run.end_time, "", "active")
-    rows["runs"].append((run.run_id, *about, run.artifact_uri, int(run.experiment_id)))
-    tags = {**run.tags, "mlflow.runName": run.name}
-    rows["tags"] += [(run.run_id, key, value) for key, value in tags.items()]
-    rows["params"] += [(run.run_id, key, value) for key, value in run.params.items()]
-    points = [
-        (run.run_id, name, 0.0 if math.isnan(value) else float(value), run.end_time, step, math.isnan(value))
-        for name, value, step in run.points
+    query = f"{RUNS} and k.value in ({_marks(kinds)})" + (" and r.status = ?" if status else "")
+    rows: list[Any] = _rows(file, f"{query} order by ended, r.run_uuid", [*kinds, *([status] if status else [])])
+    rows = [row for row in rows if experiments is None or row[1] in experiments]
+    if not rows:
+        return []
+    texts = _by_run(file, f"select run_uuid, key, value from tags where key in ({_marks(tags)})", tags)
+    only = "" if metrics is None else f" and key in ({_marks(metrics)})"
+    values = _by_run(file, FINAL_METRICS + only, metrics or ())
+    return [
+        StoredRun(run_id, experiment, run_status, ended, uri, name, texts.get(run_id, {}), values.get(run_id, {}))
+        for run_id, experiment, run_status, ended, uri, name in rows
     ]
-    rows["metrics"] += points
-    rows["latest_metrics"] += {point[1]: point for point in sorted(points, key=lambda point: point[4])}.values()
 
 
-def _insert_dataset(connection: sqlite3.Connection, run: "RunContent", dataset: "DatasetContent") -> None:
-    """Insert the data set that a run used, unless its experiment has it, and the link between both."""
-    identity = (int(run.experiment_id), dataset.name, dataset.digest)
-    columns = ("dataset_uuid", "experiment_id", "name", "digest")
-    further = ("dataset_source_type", "dataset_source", "dataset_profile")
-    connection.execute(
-        f"insert or ignore into datasets ({', '.join((*columns, *further))}) values ({_marks((*columns, *further))})",
-        (uuid4().hex, *identity, dataset.source_type, dataset.source, dataset.profile),
-    )
-    query = "select dataset_uuid from datasets where experiment_id = ? and name = ? and digest = ?"
-    ((dataset_id,),) = connection.execute(query, identity)
-    input_id = uuid4().hex
-    connection.execute(
-        "insert into inputs (input_uuid, source_type, source_id, destination_type, destination_id) "
-        "values (?, 'DATASET', ?, 'RUN', ?)",
-        (input_id, dataset_id, run.run_id),
-    )
-    connection.execute(
-        "insert into input_tags (input_uuid, name, value) values (?, 'mlflow.data.context', ?)",
-        (input_id, dataset.context),
-    )
+def points(file: Path, run_id: str, names: Sequence[str]) -> dict[str, list[tuple[int, float]]]:
+    """Return (step, value) of each point of some metrics of a run, in the order of steps, by metric."""
+    query = f"select key, step, value from metrics where run_uuid = ? and key in ({_marks(names)}) order by step"
+    values: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for name, step, value in _rows(file, query, (run_id, *names)):
+        values[name].append((step, value))
+    return dict(values)
 
 
 def refresh_statistics(file: Path) -> None:
@@ -225,16 +88,11 @@ def refresh_statistics(file: Path) -> None:
 
     Without these statistics, sorting 10,000 runs takes the UI seconds.
     """
-    if not file.is_file():
-        return
-    connection = sqlite3.connect(file, timeout=SECONDS_TO_WAIT_FOR_STATISTICS)
-    with contextlib.suppress(sqlite3.Error), closing(connection) as store:
-        store.execute(f"pragma analysis_limit = {SAMPLED_ROWS}")
-        store.execute("analyze")
-        store.commit()
+    with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=SECONDS_TO_WAIT_FOR_STATISTICS)) as store:
+        store.executescript(f"pragma analysis_limit = {SAMPLED_ROWS}; analyze")
 
 
-def _by_run(file: Path, query: str, names: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
+def _by_run(file: Path, query: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     values: dict[str, dict[str, Any]] = defaultdict(dict)
     for run_id, key, value in _rows(file, query, names):
         values[run_id][key] = value
@@ -254,35 +112,29 @@ def _rows(file: Path, query: str, values: Sequence[str] = ()) -> list[Any]:
 
 
 def _rows_of_file(file: Path, query: str, values: Sequence[str]) -> list[Any]:
-    """Read a file, after undoing a transaction that a killed process left unfinished."""
+    """Read a file, where a process may have been killed in mid-transaction, and whose folder may be read-only."""
     try:
-        return _read_only(file, query, values)
+        return _read(file, "mode=ro", query, values)
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
+        log = file.with_name(f"{file.name}-{'journal' if error.sqlite_errorname.endswith('ROLLBACK') else 'wal'}")
+        if error.sqlite_errorname not in ("SQLITE_READONLY_ROLLBACK", "SQLITE_CANTOPEN"):
             raise
-    _roll_back(file)
-    return _read_only(file, query, values)
+    if not log.exists() or log.stat().st_size == 0:  # a folder in which SQLite cannot create files, and nobody writes
+        return _read(file, "immutable=1", query, values)
+    try:  # SQLite recovers a file when it is first opened for writing, unless the process of the transaction is alive
+        _read(file, "mode=rw", "select count(*) from sqlite_master", ())
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"{file} was left by a killed process, and its changes in {log.name} cannot be applied or undone ({error});"
+            f" make the folder writable, or copy {file.name} and {log.name} to another one"
+        ) from None
+    return _read(file, "mode=ro", query, values)
 
 
-def _read_only(file: Path, query: str, values: Sequence[str]) -> list[Any]:
-    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=SECONDS_TO_WAIT_FOR_A_READ)) as store:
+def _read(file: Path, option: str, query: str, values: Sequence[str]) -> list[Any]:
+    with closing(sqlite3.connect(f"{file.as_uri()}?{option}", uri=True, timeout=SECONDS_TO_WAIT)) as store:
         return store.execute(query, values).fetchall()
 
 
-def _roll_back(file: Path) -> None:
-    """Let SQLite undo an unfinished transaction, which it does when the file is first read with the right to write.
-
-    SQLite's own locks prevent this while the process of the transaction is alive, whichever process asks for it.
-    """
-    try:
-        with closing(sqlite3.connect(file, timeout=SECONDS_TO_WAIT_FOR_A_READ)) as connection:
-            connection.execute("select count(*) from sqlite_master").close()
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"{file} contains an unfinished transaction of a killed process, which cannot be undone ({error}); "
-            f"make the folder writable, or copy {file.name} and {file.name}-journal to another one"
-        ) from None
-
-
-def _marks(names: Sequence[str]) -> str:
+def _marks(names: Collection[str]) -> str:
     return ", ".join("?" for _ in names)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from algorithms.hyperparameters import number_text
 from benchmark.plan.plan import Plan
@@ -74,8 +73,9 @@ def plan_of(plan: Plan, experiment: str) -> SweepPlan:
         if run.experiment == experiment:
             streams.add(run.stream.name)
             front = run.front.parameter if run.front else ""
-            values = _texts({**run.stream.settings(), **run.parameters})
-            setting = PlannedSetting(run.stream.name, run.info.name, run.threshold, front, values)
+            values = sorted({**run.stream.settings(), **run.parameters}.items())
+            texts = tuple((name, number_text(value)) for name, value in values)
+            setting = PlannedSetting(run.stream.name, run.info.name, run.threshold, front, texts)
             runs[setting, run.seed] = run.key
     skipped = {pair: reason for pair, reason in plan.skipped.items() if pair[0] in streams}
     return SweepPlan(runs, skipped, tuple(plan.missing))
@@ -91,7 +91,3 @@ def merged(plans: Iterable[SweepPlan]) -> SweepPlan:
         skipped |= plan.skipped
         absent = plan.absent
     return SweepPlan(runs, skipped, absent)
-
-
-def _texts(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, number_text(value)) for name, value in sorted(values.items()))

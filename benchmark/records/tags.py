@@ -29,6 +29,9 @@ FINGERPRINT = "fedbandit.fingerprint"
 PREPARED = "fedbandit.prepared"
 """The fingerprint of the prepared data set behind the stream; simulations have none."""
 
+COMMIT = "mlflow.source.git.commit"
+"""The commit of the code, if it is a checkout."""
+
 RECORD = "fedbandit.record"
 """The record of a run as JSON; see `records/record.py`."""
 

@@ -5,7 +5,6 @@ import logging
 import os
 import re
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -26,9 +25,16 @@ ENVIRONMENT = {
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # it would print the address of each run, including the password
 }
+# MLflow reads these when it is imported; child processes inherit them.
 TELEMETRY_OFF = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
 PATIENCE = 180.0
 """Seconds for which a write is retried when the server does not respond."""
+
+PERMANENT = (
+    *("INVALID_PARAMETER_VALUE", "RESOURCE_ALREADY_EXISTS", "RESOURCE_DOES_NOT_EXIST"),
+    *("PERMISSION_DENIED", "UNAUTHENTICATED"),
+)
+"""Errors of a server that a second attempt does not change."""
 
 SECONDS_TO_LOCK = 0.5
 CREATING = ".creating-"
@@ -40,34 +46,13 @@ ADDED_BY_SQLITE = ("-journal", "-wal", "-shm")
 Result = TypeVar("Result")
 
 
-_with_earlier_runs: set[str] = set()
-"""The stores that were reported by `note_earlier_runs`."""
-
-
 class StoreError(OSError):
     """The store cannot be reached, read or written; the message is one line."""
-
-
-def switch_off_telemetry() -> None:
-    """Set the variables that MLflow reads when it is imported; child processes inherit them."""
-    os.environ.update(TELEMETRY_OFF)
 
 
 def tracking_uri() -> str:
     """Return where records go: `MLFLOW_TRACKING_URI`, or a SQLite file in the working directory."""
     return os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
-
-
-def note_earlier_runs(store: str, count: int) -> None:
-    """Print once per store how many runs have no record that can be read, and what to do."""
-    if count and store not in _with_earlier_runs:
-        _with_earlier_runs.add(store)
-        runs = (
-            "1 run of an earlier development version is"
-            if count == 1
-            else (f"{count:,} runs of an earlier development version are")
-        )
-        print(f"{store}: {runs} left out; to have such results, run the experiments again", file=sys.stderr)
 
 
 def sqlite_file(uri: str) -> Path | None:
@@ -95,21 +80,47 @@ def make_client(uri: str) -> "MlflowClient":
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     if (file := sqlite_file(uri)) is not None and not _is_missing(file):
-        _require_writable(file)
+        # Whether it can be written is checked before MLflow is imported, which takes a second.
+        with _errors_of_writing(file), closing(sqlite3.connect(file, timeout=30)) as connection:
+            connection.execute("begin immediate").close()
+            connection.rollback()
     from mlflow.tracking import MlflowClient
 
     for name in ("mlflow", "alembic", "sqlalchemy.pool"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are also raised, and shown in one line
     if file is not None:
-        once(uri, lambda: _create_if_missing(file))
-    return once(uri, lambda: MlflowClient(absolute_uri(uri)))
+        patiently(uri, lambda: _create_if_missing(file), patience=0)
+    return patiently(uri, lambda: MlflowClient(absolute_uri(uri)), patience=0)
 
 
-def store_lock(file: Path) -> "BaseFileLock":
+def _lock(file: Path) -> "BaseFileLock":
     """Return the lock of the process that writes to a SQLite file; its owner may acquire it again."""
     from filelock import FileLock
 
     return FileLock(f"{file}.lock", timeout=SECONDS_TO_LOCK, is_singleton=True)
+
+
+@contextmanager
+def single_writer_lock(uri: str) -> Iterator[None]:
+    """Prevent a second sweep on the same SQLite file: both would execute the same runs.
+
+    At the end, the changes in its log (`-wal`) are moved into the file, so that a copy of the file alone is complete. A
+    process that is using the database may prevent it, and does it later.
+    """
+    file = sqlite_file(uri)
+    if file is None:
+        yield
+        return
+    lock = _lock(file)
+    with _errors_of_writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    try:
+        yield
+        with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=SECONDS_TO_LOCK)) as connection:
+            connection.execute("pragma wal_checkpoint(truncate)").close()
+    finally:
+        lock.release()
 
 
 def _is_missing(file: Path) -> bool:
@@ -124,7 +135,7 @@ def _create_if_missing(file: Path) -> None:
     with _errors_of_writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         while _is_missing(file):
-            with suppress(Timeout), store_lock(file):
+            with suppress(Timeout), _lock(file):
                 if _is_missing(file):
                     _create(file)
 
@@ -133,7 +144,8 @@ def _create(file: Path) -> None:
     """Create the database under another name and rename it: an interrupted creation leaves nothing that is used.
 
     MLflow creates it in many transactions, and cannot continue after the first of them. The other name is new each
-    time, because MLflow keeps connections per name.
+    time, because MLflow keeps connections per name. From the rename on, SQLite writes changes to a log first (WAL
+    mode), which takes less time, and readers and the writer do not wait for each other.
     """
     from mlflow.tracking import MlflowClient
 
@@ -141,6 +153,8 @@ def _create(file: Path) -> None:
     unfinished = file.with_name(f"{file.name}{CREATING}{uuid4().hex}")
     try:
         MlflowClient(f"sqlite:///{unfinished}")
+        with closing(sqlite3.connect(unfinished)) as connection:
+            connection.execute("pragma journal_mode = wal").close()  # where the file system does not support it, none
         for ending in ADDED_BY_SQLITE:  # of a database that was deleted: it would be applied to this one
             file.with_name(file.name + ending).unlink(missing_ok=True)
         unfinished.replace(file)
@@ -149,22 +163,17 @@ def _create(file: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def once(uri: str, call: Callable[[], Result]) -> Result:
-    """Call MLflow; errors become a `StoreError` of one line."""
-    try:
-        return call()
-    except Exception as error:
-        raise as_store_error(uri, error) from error
-
-
 def patiently(uri: str, call: Callable[[], Result], *, patience: float = PATIENCE) -> Result:
-    """Call MLflow, and retry with growing pauses while a server is unreachable or a database is locked."""
+    """Call MLflow, and retry with growing pauses while a server is unreachable or a database is locked.
+
+    Errors become a `StoreError` of one line. Without patience, nothing is retried.
+    """
     pause, deadline = 0.2, time.monotonic() + patience
     while True:
         try:
             return call()
         except Exception as error:
-            if not _is_transient(uri, error) or time.monotonic() + pause > deadline:
+            if time.monotonic() + pause > deadline or not _is_transient(uri, error):
                 raise as_store_error(uri, error) from error
             time.sleep(pause)
             pause = min(pause * 1.6, 5.0)
@@ -176,9 +185,8 @@ def _is_transient(uri: str, error: Exception) -> bool:
     from mlflow.exceptions import MlflowException
     from requests.exceptions import RequestException
 
-    permanent = ("INVALID_PARAMETER_VALUE", "RESOURCE_DOES_NOT_EXIST", "PERMISSION_DENIED", "UNAUTHENTICATED")
     code = getattr(error, "error_code", "")
-    return isinstance(error, MlflowException | RequestException) and code not in permanent
+    return isinstance(error, MlflowException | RequestException) and code not in PERMANENT
 
 
 def as_store_error(uri: str, error: Exception) -> StoreError:
@@ -201,26 +209,17 @@ def as_store_error(uri: str, error: Exception) -> StoreError:
     return StoreError(f"MLflow at {address}: {text[:300]}")
 
 
-def _require_writable(file: Path) -> None:
-    """Check immediately, without MLflow, whether the database can be written."""
-    with _errors_of_writing(file), closing(sqlite3.connect(file, timeout=30)) as connection:
-        connection.execute("begin immediate").close()
-        connection.rollback()
-
-
 @contextmanager
 def _errors_of_writing(file: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the operating system into a `StoreError`."""
+    """Turn errors of SQLite, of the lock and of the operating system into a `StoreError`."""
     try:
         yield
     except StoreError:
         raise
     except (sqlite3.Error, OSError) as error:
-        text = str(error)
-        if "not a database" in text:
-            raise StoreError(
-                f"{file} is not a SQLite database; move it elsewhere, or set MLFLOW_TRACKING_URI"
-            ) from None
-        raise StoreError(
-            f"{file} cannot be written ({text}); run from another directory, or set MLFLOW_TRACKING_URI"
-        ) from None
+        message = f"{file} cannot be written ({error}); run from another directory"
+        if isinstance(error, TimeoutError):
+            message = f"another sweep is writing to {file}; wait until it ends"
+        elif "not a database" in str(error):
+            message = f"{file} is not a SQLite database; move it elsewhere"
+        raise StoreError(f"{message}, or set MLFLOW_TRACKING_URI") from None

@@ -11,7 +11,7 @@ import pandas as pd
 from benchmark.metrics import BYTES_PER_NUMBER, Metric, metric
 from benchmark.protocol import load_protocol
 from benchmark.records.record import RunRecord
-from benchmark.results.frames import best_within
+from benchmark.results.frames import NEEDED, best_within
 from benchmark.statistics.budgets import full_transfer
 from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import no_statement
@@ -20,7 +20,10 @@ from data_pipelines.support.text import BOLD, GREEN, coloured, cut, wrapped
 
 MAX_AMOUNT = 1e15
 UNITS = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
-PATTERN = re.compile(r"\s*([-+]?[0-9.,_]*[0-9][0-9.,_]*(?:e[-+]?[0-9]+)?)\s*(/\s*client|[kmgt]?b)?\s*", re.IGNORECASE)
+NUMBER = r"[-+]?(?:[0-9]+(?:[,_][0-9]{3})*\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?"
+"""A number, with `,` or `_` between groups of three digits only."""
+
+PATTERN = re.compile(rf"\s*({NUMBER})\s*(/\s*client|[kmgt]?b)?\s*", re.IGNORECASE)
 EXAMPLES = "10/client (transfers per client), 5000 (transfers in total) or 1MB (bytes in total)"
 BUDGETS = (0.0, 10.0, 100.0, math.inf)
 """Transfers per client: the columns of a table of settings."""
@@ -28,6 +31,7 @@ BUDGETS = (0.0, 10.0, 100.0, math.inf)
 HEADER = ("none", "≤ 10", "≤ 100", "unlimited")
 LABEL_WIDTH, CELL_WIDTH = 20, 15
 CAPTION = "* best mean in its column; settings chosen on these seeds, see fedbandit board"
+NEEDED_CAPTION = "messages: those that are needed for the same choices, in full {V, b} per client"
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,10 @@ class Budget:
         if self.unit == "transfers":
             return self.amount / clients
         return self.amount / (BYTES_PER_NUMBER * full_transfer(dimension)) / clients
+
+    def per_decision(self, clients: int, steps: int, dimension: int) -> float:
+        """Return the full transfers per decision that the budget allows."""
+        return self.per_client(clients, dimension) * clients / steps
 
     def __str__(self) -> str:
         """Return the budget in words."""
@@ -75,7 +83,7 @@ def parse_budget(text: str) -> Budget:
     match = PATTERN.fullmatch(text) if len(text) <= 100 else None
     if match is None:
         raise ValueError(f"budget must be {EXAMPLES}, got {text[:100]!r}")
-    amount = _amount(match[1], text)
+    amount = float(re.sub("[,_]", "", match[1]))
     unit = (match[2] or "").lower().replace(" ", "")
     if not amount > 0:
         raise ValueError(
@@ -87,15 +95,6 @@ def parse_budget(text: str) -> Budget:
     if unit == "/client":
         return Budget(amount)
     return Budget(amount, "bytes" if unit else "transfers")
-
-
-def _amount(number: str, text: str) -> float:
-    """Read a number, with `,` or `_` between groups of three digits only."""
-    plain = re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", number)
-    try:
-        return float(plain)
-    except ValueError:
-        raise ValueError(f"budget must be {EXAMPLES}, got {text[:100]!r}") from None
 
 
 def _bytes_text(amount: float) -> str:
@@ -115,7 +114,8 @@ def budget_lines(
     """
     if settings.empty:
         return []
-    first = "transfers per client"
+    is_needed = NEEDED in settings
+    first = "messages per client" if is_needed else "transfers per client"
     lines = [coloured(first.ljust(LABEL_WIDTH) + "".join(cell.rjust(CELL_WIDTH) for cell in HEADER), BOLD)]
     for dataset, part in settings.groupby("dataset", sort=False):
         goal = metric(part["objective"].iloc[0])
@@ -126,7 +126,7 @@ def budget_lines(
         if rules is not None and not is_generated:
             lines += _rule(part, rules[rules["dataset"] == dataset], goal)
         lines += _rows(part, can_lead=not is_generated)
-    lines.append(CAPTION)
+    lines += [CAPTION, *([NEEDED_CAPTION] if is_needed else [])]
     needed = load_protocol().comparison.min_report_seeds
     few = settings.loc[settings["seeds"] < needed, "seeds"]
     return lines if few.empty else [*lines, no_statement(few, needed)]

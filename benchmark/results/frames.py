@@ -11,17 +11,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from algorithms.hyperparameters import number_text
 from benchmark.metrics import metric, metric_names, objective
 from benchmark.plan.experiment import experiment_names, load_experiment
-from benchmark.records.record import SIZES, TASK_OPTIONS, Configuration, RunRecord, stream_name
+from benchmark.plan.runs import MAX_TEXT, front_text
+from benchmark.records.record import SIZES, TASKS, Configuration, RunRecord, stream_name
 from benchmark.statistics.budgets import full_transfers, is_within
-from benchmark.statistics.intervals import mean_interval, paired_interval
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, mean_interval, paired_interval, t_quantile
+from data_pipelines.support.text import cut
 
 COST = "full_transfers_per_client"
 """The numbers moved per client, in full transfers {V, b}."""
+
+NEEDED = "needed_messages_per_client"
+"""The same for the transfers that are needed for the same choices."""
 
 FAMILY = ("experiment", "dataset", "stream", "source", "algorithm", "family")
 """Columns that are equal in runs that differ only in their seed and in the values on an axis: a curve."""
@@ -32,26 +37,13 @@ GROUP = (*FAMILY, "threshold", "global_dim")
 SETTING = ("dataset", "algorithm", "setting")
 """The same for the runs of one experiment, in the words of `setting`."""
 
-IDENTITY = (
-    *("run_id", "experiment", "key", "algorithm", "method", "setting", "configuration", "family", "variant"),
-    *("threshold", "dataset", "stream", "source", "seed", "global_dim", *SIZES),
-    *("fingerprint", "prepared", "artifact_uri", COST),
-)
-"""Columns of the table of runs that do not depend on the registry of metrics.
-
-`stream` is the name of the data set, with the options that change its task, see `stream_name`. `method` is the label of
-the algorithm, and `setting` names its hyper-parameters. `configuration` is everything but the seed. `family` is the
-configuration without the values that are on an axis or in the name of the stream. `variant` is for display only: how
-the families of an algorithm on a stream differ.
-"""
-
 SHOWN_ELSEWHERE = (
     "global_dim",
     "stream_global_dim",
     "stream_client_distribution",
     "stream_clients_drawn",
     "stream_exponent",
-    *(f"stream_{name}" for name, _ in TASK_OPTIONS),
+    *(f"stream_{name}" for name, _ in TASKS),
 )
 """Values on an axis, or in the name of the stream."""
 
@@ -61,54 +53,49 @@ EQUAL_TO_GAMMA = ("gamma_upload", "gamma_download")
 PREFIX = "stream_"
 """Prefix of stream options in configurations, so that they do not collide with hyper-parameters."""
 
-MAX_TEXT = 120
-"""Characters of the text of a setting."""
-
 Words = Mapping[str, Mapping[str, str]]
 """The words for values, as they are written in TOML, by option."""
 
 NO_WORDS: Words = {}
 
 
-def columns() -> list[str]:
-    """Return the columns of the table of runs: those that identify a run, and one for each metric."""
-    return [*IDENTITY, *metric_names()]
-
-
 def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
-    """Return one row per run, in the order of the records, with the columns `columns()`."""
-    metrics, families = metric_names(), dict[Configuration, Configuration]()
-    settings = setting_texts(records, [record.stream.name for record in records])
-    rows = []
-    for record, setting in zip(records, settings, strict=True):
-        configuration, stream = record.configuration, record.stream
-        if configuration not in families:
-            families[configuration] = family_of(record)
-        row: dict[str, object] = {
-            "run_id": record.run_id,
-            "experiment": record.experiment,
-            "key": record.key,
-            "algorithm": record.method.name,
-            "method": record.method.info.label,
-            "setting": setting,
-            "configuration": configuration,
-            "family": families[configuration],
+    """Return one row per run, in the order of the records: the columns below, and one for each metric.
+
+    `stream` is the name of the data set, with the options that change its task, see `stream_name`. `method` is the
+    label of the algorithm, and `setting` names its hyper-parameters. `configuration` is everything but the seed.
+    `family` is the configuration without the values that are on an axis or in the name of the stream. `variant` is for
+    display only: how the families of an algorithm on a stream differ.
+    """
+    of_configurations = {record.configuration: record for record in records}
+    families = {configuration: family_of(record) for configuration, record in of_configurations.items()}
+    table = pd.DataFrame(
+        {
+            "run_id": [record.run_id for record in records],
+            "experiment": [record.experiment for record in records],
+            "key": [record.key for record in records],
+            "algorithm": [record.method.name for record in records],
+            "method": [record.method.info.label for record in records],
+            "setting": setting_texts(records, [record.stream.name for record in records]),
+            "configuration": [record.configuration for record in records],
+            "family": [families[record.configuration] for record in records],
             "variant": "",
-            "threshold": record.method.front_number,
-            "dataset": stream.name,
-            "stream": stream_name(stream),
-            "source": stream.source,
-            "seed": record.seed,
-            "global_dim": _global_dim(configuration),
-            **{name: stream.sizes.get(name, 0) for name in SIZES},
-            "fingerprint": stream.fingerprint,
-            "prepared": stream.prepared,
-            "artifact_uri": record.artifact_uri,
-            COST: cost(record),
-            **{name: record.metrics.get(name, math.nan) for name in metrics},
-        }
-        rows.append(row)
-    table = pd.DataFrame(rows, columns=columns())
+            "threshold": [record.method.front_number for record in records],
+            "dataset": [record.stream.name for record in records],
+            "stream": [stream_name(record.stream) for record in records],
+            "source": [record.stream.source for record in records],
+            "seed": [record.seed for record in records],
+            "global_dim": [_global_dim(record.configuration) for record in records],
+            **{name: [record.stream.sizes.get(name, 0) for record in records] for name in SIZES},
+            "fingerprint": [record.stream.fingerprint for record in records],
+            "prepared": [record.stream.prepared for record in records],
+            "artifact_uri": [record.artifact_uri for record in records],
+            COST: [cost(record) for record in records],
+            NEEDED: [needed_cost(record) for record in records],
+            **{name: [record.metrics.get(name, math.nan) for record in records] for name in metric_names()},
+        },
+        dtype=None if records else object,
+    )
     return table.assign(variant=variants(table))
 
 
@@ -141,6 +128,13 @@ def cost(record: RunRecord) -> float:
     return full_transfers(record.metrics.get("numbers_per_client", math.nan), dimension) if dimension > 0 else math.nan
 
 
+def needed_cost(record: RunRecord) -> float:
+    """Return the needed full messages per client of a run; NaN if they were not recorded."""
+    clients = record.stream.size("clients")
+    per_decision = record.metrics.get("needed_per_decision", math.nan)
+    return per_decision * record.stream.size("steps") / clients if clients > 0 else math.nan
+
+
 def family_of(record: RunRecord) -> Configuration:
     """Return the configuration without the values that are shown on an axis or in the name of the stream.
 
@@ -148,8 +142,8 @@ def family_of(record: RunRecord) -> Configuration:
     """
     configuration, method = record.configuration, record.method
     hidden = {*SHOWN_ELSEWHERE, *_equal_to_gamma(configuration)}
-    if method.front_parameter and not math.isnan(method.front_number):
-        hidden.add(method.front_parameter)
+    if method.info.parameter and not math.isnan(method.front_number):
+        hidden.add(method.info.parameter)
     if configuration.get("gamma", 0) is None:
         hidden.add("gamma")
     return configuration.without(*hidden)
@@ -165,32 +159,9 @@ def _global_dim(configuration: Configuration) -> float:
     return next((float(value) for value in values if isinstance(value, int | float)), math.nan)
 
 
-def front_text(symbol: str, value: Any) -> str:
-    """Return a value on the front of a method with its symbol, such as γ=5; empty if there is none."""
-    text = threshold_text(value) if isinstance(value, int | float) else "" if value is None else str(value)
-    return cut(f"{symbol}={text}") if text else ""
-
-
-def threshold_text(threshold: float) -> str:
-    """Return a threshold as readable text: ∞, 6,001, 1.01, 1e20; empty if there is none."""
-    if math.isnan(threshold):
-        return ""
-    if math.isinf(threshold):
-        return "∞"
-    if threshold >= 1e6:
-        return f"{threshold:.4g}".replace("e+0", "e").replace("e+", "e")
-    rounded = round(threshold) if threshold >= 1000 or math.isclose(threshold, round(threshold)) else threshold
-    return f"{rounded:,}" if isinstance(rounded, int) else f"{rounded:.4g}"
-
-
 def setting_text(*parts: str) -> str:
     """Join the value on the front and the values that differ to the text of a setting."""
-    return cut(", ".join(filter(None, parts)))
-
-
-def cut(text: str) -> str:
-    """Shorten a long text, such as one value per client."""
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+    return cut(", ".join(filter(None, parts)), MAX_TEXT)
 
 
 def setting_texts(records: Sequence[RunRecord], streams: Sequence[str], hidden: Collection[str] = ()) -> list[str]:
@@ -218,7 +189,7 @@ def _texts_of(record: RunRecord, hidden: Collection[str]) -> dict[str, str]:
     """Return the hyper-parameters of a run without its front, and the options of its stream."""
     options = {name: value for name, value in record.stream.options.items() if name not in hidden}
     values = {**options, **record.method.parameters}
-    return {name: number_text(value) for name, value in without_front(values, record.method.front_parameter).items()}
+    return {name: number_text(value) for name, value in without_front(values, record.method.info.parameter).items()}
 
 
 def without_front(values: Mapping[str, Any], front_parameter: str) -> dict[str, Any]:
@@ -290,6 +261,19 @@ def means(values: Mapping[str, ArrayLike]) -> dict[str, float]:
     return row
 
 
+def mean_curve(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the means over seeds at each step, and the ends of their 95 % intervals, given a row of values per seed.
+
+    NaN is ignored. The ends are NaN below three seeds.
+    """
+    curves = np.ma.masked_invalid(np.asarray(values, dtype=float))
+    counts = curves.count(axis=0)
+    quantiles = {n: t_quantile(n - 1) if n >= MIN_SEEDS_FOR_INTERVAL else math.nan for n in np.unique(counts).tolist()}
+    half = [quantiles[count] for count in counts.tolist()] * curves.std(axis=0, ddof=1).filled(np.nan) / counts**0.5
+    mean = curves.mean(axis=0).filled(np.nan)
+    return mean, mean - half, mean + half
+
+
 def over_seeds(
     runs: pd.DataFrame,
     metrics: Sequence[str],
@@ -323,45 +307,51 @@ def over_seeds(
 
 
 DIFFERENCE = ["difference", "difference_low", "difference_high"]
-SETTING_COLUMNS = [*SETTING, "method", "objective", "seeds", COST, "mean", "low", "high", *DIFFERENCE, "is_reference"]
 
 
-def setting_frame(runs: pd.DataFrame, by: Sequence[str] = SETTING) -> pd.DataFrame:
+def setting_columns(cost: str = COST) -> list[str]:
+    """Return the columns of a table of settings, whose communication is in the column `cost`."""
+    return [*SETTING, "method", "objective", "seeds", cost, "mean", "low", "high", *DIFFERENCE, "is_reference"]
+
+
+def setting_frame(runs: pd.DataFrame, by: Sequence[str] = SETTING, cost: str = COST) -> pd.DataFrame:
     """Return one row per setting: means over seeds with 95 % intervals, and paired differences to a reference.
 
     The reference of a data set is the first setting without communication, or the first one if all communicate; its
     row has `is_reference`. Differences are seed by seed, over the seeds that both have. `values` is the objective by
     seed. Settings are in the order of their first runs.
     """
-    tables = [_settings_of_data_set(part, by) for _, part in runs.groupby("dataset", sort=False)]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*SETTING_COLUMNS, "values"])
+    tables = [_settings_of_data_set(part, by, cost) for _, part in runs.groupby("dataset", sort=False)]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*setting_columns(cost), "values"])
 
 
-def _settings_of_data_set(runs: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+def _settings_of_data_set(runs: pd.DataFrame, by: Sequence[str], cost: str) -> pd.DataFrame:
     goal = objective(runs["source"]).name
     shown = [name for name in (*SETTING, "method") if name not in by]
-    table = over_seeds(runs, [goal, COST], by, shown, sort=False)
+    table = over_seeds(runs, [goal, cost], by, shown, sort=False)
     table = table.rename(columns={goal: "mean", f"{goal}_low": "low", f"{goal}_high": "high"}).assign(objective=goal)
     pairs = zip(table[f"{goal}_seeds"], table["seed_list"], strict=True)
     values = [pd.Series(numbers, index=seeds, dtype=float) for numbers, seeds in pairs]
-    silent = table.index[table[COST] == 0]
+    silent = table.index[table[cost] == 0]
     reference = silent[0] if len(silent) else 0
-    table[DIFFERENCE] = np.array([_difference(each, values[reference]) for each in values], dtype=float)
+    pairs_of_seeds = [each.align(values[reference], join="inner") for each in values]
+    table[DIFFERENCE] = np.array([paired_interval(*pair) for pair in pairs_of_seeds], dtype=float)
     table["is_reference"] = table.index == reference
     table["values"] = pd.Series(values, index=table.index, dtype=object)
-    return table[[*SETTING_COLUMNS, "values"]]
+    return table[[*setting_columns(cost), "values"]]
 
 
-def _difference(first: "pd.Series[float]", second: "pd.Series[float]") -> tuple[float, float, float]:
-    seeds = first.index.intersection(second.index)
-    return paired_interval(first[seeds], second[seeds])
+def cost_column(settings: pd.DataFrame) -> str:
+    """Return the column of a table of settings that has their communication."""
+    return NEEDED if NEEDED in settings else COST
 
 
 def best_within(settings: pd.DataFrame, transfers_per_client: float) -> pd.DataFrame:
     """Return for each data set and method its best setting whose mean communication stays within a budget."""
-    is_allowed = [is_within(value, transfers_per_client) for value in settings[COST]]
+    cost = cost_column(settings)
+    is_allowed = [is_within(value, transfers_per_client) for value in settings[cost]]
     allowed = settings[is_allowed].dropna(subset=["mean"])
     signs = np.array([metric(name).sign for name in allowed["objective"]], dtype=float)
-    ranked = allowed.assign(score=signs * allowed["mean"]).sort_values(["score", COST], ascending=[False, True])
+    ranked = allowed.assign(score=signs * allowed["mean"]).sort_values(["score", cost], ascending=[False, True])
     best = ranked.drop_duplicates(["dataset", "algorithm"])
     return best.drop(columns="score")

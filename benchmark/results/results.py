@@ -2,8 +2,8 @@
 
 import html
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,14 +27,27 @@ from benchmark.charts.chart import (
 from benchmark.metrics import metric
 from benchmark.records.record import RunRecord
 from benchmark.results.budget import UNLIMITED, Budget, as_budget
-from benchmark.results.frames import COST, SETTING_COLUMNS, best_within, run_frame, setting_frame, tidy_frame
+from benchmark.results.frames import (
+    COST,
+    NEEDED,
+    best_within,
+    cost_column,
+    run_frame,
+    setting_columns,
+    setting_frame,
+    tidy_frame,
+)
 from benchmark.styles import distinct_styles
 from data_pipelines.support.messages import unknown_name
+from data_pipelines.support.text import number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FORMATS = ("csv", "json", "parquet")
+UNITS = {NEEDED: "needed messages per client", COST: "transfers per client"}
+"""What the communication of settings is counted in."""
+
 CHOSEN_HERE = "chosen on these seeds, so its value is slightly too good"
 
 
@@ -43,6 +56,7 @@ class Best:
     """The best setting within a budget.
 
     Its value is the mean of the objective over the seeds, with a 95 % interval; NaN with fewer than three seeds.
+    `transfers_per_client` are the needed ones, unless the runs have recorded all transfers only; `unit` says which.
     """
 
     method: str
@@ -57,14 +71,15 @@ class Best:
     seeds: int
     budget: Budget
     note: str = CHOSEN_HERE
+    unit: str = UNITS[NEEDED]
 
     def __str__(self) -> str:
         """Return the answer in one sentence."""
         name = f"{self.method} {self.setting}".strip()
-        seeds = f"{self.seeds} seed{'s' * (self.seeds != 1)}"
+        value = value_text(self.value, self.low, self.high)
         return (
-            f"{name}: {metric(self.objective).label} {value_text(self.value, self.low, self.high)} over {seeds}, "
-            f"{self.transfers_per_client:,.4g} transfers per client (budget: {self.budget}); {self.note}"
+            f"{name}: {metric(self.objective).label} {value} over {number_of(self.seeds, 'seed')}, "
+            f"{self.transfers_per_client:,.4g} {self.unit} (budget: {self.budget}); {self.note}"
         )
 
 
@@ -82,7 +97,7 @@ class Results:
     records: tuple[RunRecord, ...]
     budget: Budget = UNLIMITED
     notes: tuple[str, ...] = ()
-    failures: tuple[str, ...] = field(default=())
+    failures: tuple[str, ...] = ()
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -94,8 +109,11 @@ class Results:
         """One row per setting: means over seeds with 95 % intervals, and paired differences to a reference.
 
         The reference, marked by `is_reference`, is the first setting without communication, or the first setting.
+        Communication is counted in needed messages, unless a run has recorded all transfers only.
         """
-        return setting_frame(run_frame(self.records))[SETTING_COLUMNS]
+        runs = run_frame(self.records)
+        cost = COST if runs[NEEDED].isna().any() else NEEDED
+        return setting_frame(runs, cost=cost)[setting_columns(cost)]
 
     def summary(self) -> pd.DataFrame:
         """Return a copy of `settings`."""
@@ -123,23 +141,25 @@ class Results:
         limit = self.budget if budget is None else as_budget(budget)
         record = self._one_data_set()
         allowed = limit.per_client(record.stream.size("clients"), record.stream.size("dimension"))
-        settings = best_within(self.settings, allowed)
+        settings, cost = best_within(self.settings, allowed), cost_column(self.settings)
         if settings.empty:
-            least = self.settings[COST].min()
-            raise ValueError(f"no setting stays within {limit}; the lowest is {least:,.4g} transfers per client")
+            least = self.settings[cost].min()
+            raise ValueError(f"no setting stays within {limit}; the lowest is {least:,.4g} {UNITS[cost]}")
         row = settings.iloc[0]
+        is_row = (self.frame["algorithm"] == row["algorithm"]) & (self.frame["setting"] == row["setting"])
         return Best(
             method=row["method"],
             setting=row["setting"],
             algorithm=row["algorithm"],
-            parameters=self._parameters(row),
+            parameters=dict(self.records[int(np.flatnonzero(is_row)[0])].method.parameters),
             objective=row["objective"],
             value=float(row["mean"]),
             low=float(row["low"]),
             high=float(row["high"]),
-            transfers_per_client=float(row[COST]),
+            transfers_per_client=float(row[cost]),
             seeds=int(row["seeds"]),
             budget=limit,
+            unit=UNITS[cost],
         )
 
     def export(self, path: str | Path, per: str = "run") -> None:
@@ -150,7 +170,7 @@ class Results:
         Path(path).write_bytes(as_bytes(self.frame if per == "run" else self.settings, kind))
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Plot the objective against the transfers per client, one line per method; return matplotlib's axes."""
+        """Plot the objective against the messages per client, one line per method; return matplotlib's axes."""
         import matplotlib.pyplot as plt
 
         from benchmark.charts.with_matplotlib import to_matplotlib
@@ -163,13 +183,14 @@ class Results:
         """Return the means of each method with their intervals, and the budget."""
         record, items = self._one_data_set(), []
         limit = self.budget.per_client(record.stream.size("clients"), record.stream.size("dimension"))
-        amounts = [*self.settings[COST], *([limit] if np.isfinite(limit) else [])]
-        axis = replace(communication_axis(amounts, "transfers per client"), note="")
+        cost = cost_column(self.settings)
+        amounts = [*self.settings[cost], *([limit] if np.isfinite(limit) else [])]
+        axis = replace(communication_axis(amounts, UNITS[cost]), note="")
         styles = distinct_styles((each.method.name, each.method.info.style) for each in self.records)
-        for name, part in self.settings.sort_values(COST).groupby("algorithm", sort=False):
+        for name, part in self.settings.sort_values(cost).groupby("algorithm", sort=False):
             style, label = styles[str(name)], str(part["method"].iloc[0])
             ends = (numbers(part["low"]), numbers(part["high"]))
-            places = at_zero(axis, part[COST]), numbers(part["mean"])
+            places = at_zero(axis, part[cost]), numbers(part["mean"])
             size = 9.5 if style.marker == "*" else 6.0
             items.append(Series(*places, style.colour, label, style.marker, "-", size, y_interval=ends))
         levels = []
@@ -181,11 +202,10 @@ class Results:
 
     def __repr__(self) -> str:
         """Return the counts, and the notes on the data."""
-        names = (self.frame[column].nunique() for column in ("dataset", "method", "setting", "seed"))
-        nouns = ("data set", "method", "setting", "seed")
-        counts = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in zip(names, nouns, strict=True)]
-        runs = f"{len(self.records)} run{'s' * (len(self.records) != 1)}"
-        return f"<Results: {runs}; {', '.join(counts)}>" + "".join(f"\n{note}" for note in self._all_notes())
+        nouns = {"dataset": "data set", "method": "method", "setting": "setting", "seed": "seed"}
+        counts = ", ".join(number_of(self.frame[column].nunique(), noun) for column, noun in nouns.items())
+        runs = number_of(len(self.records), "run")
+        return f"<Results: {runs}; {counts}>" + "".join(f"\n{note}" for note in self._all_notes())
 
     def _repr_html_(self) -> str:
         settings = self.settings.drop(columns=["dataset"] if self.settings["dataset"].nunique() == 1 else [])
@@ -203,17 +223,6 @@ class Results:
             raise ValueError(f"results must be of one data set, got {count}")
         return self.records[0]
 
-    def _parameters(self, row: "pd.Series[Any]") -> dict[str, Any]:
-        is_row = (self.frame["algorithm"] == row["algorithm"]) & (self.frame["setting"] == row["setting"])
-        return dict(self.records[int(np.flatnonzero(is_row)[0])].method.parameters)
-
-
-def results_of(records: Sequence[RunRecord], budget: Any = None, notes: Sequence[str] = ()) -> Results:
-    """Return the results of records: the finished ones, and one line per run that failed."""
-    finished = tuple(record for record in records if record.status == "FINISHED")
-    failed = tuple(f"{record.name}: {record.error}" for record in records if record.status == "FAILED")
-    return Results(finished, as_budget(budget), tuple(notes), failed)
-
 
 def value_text(mean: float, low: float, high: float) -> str:
     """Write a mean with its interval, if there is one."""
@@ -228,18 +237,13 @@ def as_bytes(table: pd.DataFrame, kind: str) -> bytes:
         return plain.to_csv(index=False).encode()
     if kind == "json":
         return (plain.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode()
+    # Columns with texts and numbers, such as alpha (0.3 or theory), become texts: in Parquet, each has one type.
+    objects = [name for name in plain.columns if plain[name].dtype == object]
+    mixed = [name for name in objects if len({*map(type, plain[name].dropna())}) > 1]
     buffer = io.BytesIO()
-    _one_type_per_column(plain).to_parquet(buffer, index=False)
+    plain.astype(dict.fromkeys(mixed, str)).to_parquet(buffer, index=False)
     return buffer.getvalue()
 
 
 def _plain(value: object) -> object:
     return value if value is None or isinstance(value, str | bool | int | float) else str(value)
-
-
-def _one_type_per_column(table: pd.DataFrame) -> pd.DataFrame:
-    """Turn columns with texts and numbers, such as alpha (0.3 or theory), into texts: Parquet has one type each."""
-    mixed = [
-        name for name in table.columns if table[name].dtype == object and len({*map(type, table[name].dropna())}) > 1
-    ]
-    return table.astype(dict.fromkeys(mixed, str))

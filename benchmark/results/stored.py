@@ -2,8 +2,9 @@
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -19,11 +20,18 @@ from benchmark.records.data_identity import (
 )
 from benchmark.records.reader import experiments_with_runs, read
 from benchmark.records.record import RunRecord
-from benchmark.records.store import Store, single_writer_lock
-from benchmark.records.tags import KIND, RECORD
-from benchmark.records.tracking import StoreError, absolute_uri, patiently, sqlite_file, tracking_uri
+from benchmark.records.store import Store
+from benchmark.records.tags import RECORD
+from benchmark.records.tracking import (
+    StoreError,
+    absolute_uri,
+    patiently,
+    single_writer_lock,
+    sqlite_file,
+    tracking_uri,
+)
 from benchmark.results.frames import latest_runs
-from benchmark.results.results import Results, results_of
+from benchmark.results.results import Results
 from data_pipelines.data_label import data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_manifest
 from data_pipelines.support.messages import matching_names, unknown_name
@@ -46,7 +54,7 @@ def results(experiment: str, store: str | None = None, folder: Path | None = Non
     if not records:
         raise unknown_name("experiment with finished runs", experiment, experiments_with_runs(Store(uri)))
     records, notes = shown_records(records, folder)
-    return results_of(records, notes=notes)
+    return Results(tuple(records), notes=tuple(notes))
 
 
 def shown_records(records: Iterable[RunRecord], folder: Path | None = None) -> tuple[list[RunRecord], list[str]]:
@@ -84,7 +92,10 @@ def _manifest(folder: Path, source: str) -> dict[str, object] | None:
 def exported(names: Sequence[str], per: str = "run", store: str | None = None) -> tuple[pd.DataFrame, list[str]]:
     """Return the table of some experiments, by default all, and sentences on runs that are left out."""
     uri = store or tracking_uri()
-    experiments = experiments_named(names, sorted(experiments_with_runs(Store(uri))))
+    known = sorted(experiments_with_runs(Store(uri)))
+    if not known:
+        raise ValueError("there are no finished runs yet; start with `fedbandit run`")
+    experiments = matching_names("experiment with finished runs", names, known)
     records = [record for record in read(uri, experiments) if record.status == "FINISHED"]
     records, notes = shown_records(records)
     parts = []
@@ -95,77 +106,49 @@ def exported(names: Sequence[str], per: str = "run", store: str | None = None) -
     return table[["experiment", *(name for name in table.columns if name != "experiment")]], notes
 
 
-def experiments_named(names: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the experiments with runs that have these names or match these patterns; all without names."""
-    if not known:
-        raise ValueError("there are no finished runs yet; start with `fedbandit run`")
-    return matching_names("experiment with finished runs", names, known)
-
-
-@dataclass(frozen=True)
-class Filters:
-    """Which runs to select: names or patterns; None selects all."""
-
-    experiment: str | None = None
-    dataset: str | None = None
-    method: str | None = None
-    older_data: bool = False
-    failed: bool = False
-
-
 def select_runs(
-    filters: Filters, *, archived: bool = False, store: Store | None = None, folder: Path | None = None
+    experiment: str = "*",
+    dataset: str = "*",
+    method: str = "*",
+    *,
+    older_data: bool = False,
+    failed: bool = False,
+    archived: bool = False,
 ) -> list[RunRecord]:
-    """Return the runs that match, archived or not; a run that is still running is never selected."""
-    store = store or Store()
+    """Return the runs that match names or patterns; a run that is still running is never selected."""
+    store = Store()
     records = _archived(store) if archived else list(read(store.uri))
-    if filters.older_data:
-        prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
+    if older_data:
+        prepared = fingerprints_prepared_now(data_sets_of(records), data_folder())
         records = split_by_data(records, prepared)[1]
-    return [record for record in records if _matches(record, filters) and record.status != "RUNNING"]
+    return [
+        record
+        for record in records
+        if fnmatchcase(record.experiment, experiment)
+        and fnmatchcase(record.stream.name, dataset)
+        and fnmatchcase(record.method.name, method)
+        and record.status in (("FAILED",) if failed else ("FINISHED", "FAILED", "KILLED"))
+    ]
 
 
-def archive_runs(records: Sequence[RunRecord], store: Store | None = None) -> None:
-    """Mark runs as deleted in MLflow; their files stay."""
-    store = store or Store()
-    for record in records:
-        patiently(store.uri, lambda record=record: store.client.delete_run(record.run_id))  # type: ignore[misc]
-    _update_pages(store, records)
+def archive_runs(records: Sequence[RunRecord], *, restore: bool = False) -> None:
+    """Mark runs as deleted in MLflow, or remove the mark again; their files stay.
 
-
-def restore_runs(records: Sequence[RunRecord], store: Store | None = None) -> None:
-    """Remove the mark again."""
-    store = store or Store()
-    for record in records:
-        patiently(store.uri, lambda record=record: store.client.restore_run(record.run_id))  # type: ignore[misc]
-    _update_pages(store, records)
-
-
-def _update_pages(store: Store, records: Sequence[RunRecord]) -> None:
-    """Recompute the means that MLflow's pages show; if a sweep is writing, it does so when it ends."""
+    The means that MLflow's pages show are computed again; if a sweep is writing, it does so when it ends.
+    """
     from benchmark.ui.pages import update_pages
 
-    try:
-        with single_writer_lock(store):
-            update_pages(store, {record.experiment for record in records})
-    except StoreError:
-        return
+    store = Store()
+    mark = store.client.restore_run if restore else store.client.delete_run
+    for record in records:
+        patiently(store.uri, partial(mark, record.run_id))
+    with suppress(StoreError), single_writer_lock(store.uri):
+        update_pages(store, {record.experiment for record in records})
 
 
-def gc_command(store: Store | None = None) -> str:
+def gc_command() -> str:
     """Return the command of MLflow that permanently removes archived runs and their files."""
-    uri = (store or Store()).uri
-    return f"mlflow gc --backend-store-uri {shlex.quote(without_user(absolute_uri(uri)))}"
-
-
-def _matches(record: RunRecord, filters: Filters) -> bool:
-    pairs = (
-        (record.experiment, filters.experiment),
-        (record.stream.name, filters.dataset),
-        (record.method.name, filters.method),
-    )
-    is_named = all(pattern is None or fnmatchcase(name, pattern) for name, pattern in pairs)
-    return is_named and (not filters.failed or record.status == "FAILED")
+    return f"mlflow gc --backend-store-uri {shlex.quote(without_user(absolute_uri(tracking_uri())))}"
 
 
 def _archived(store: Store) -> list[RunRecord]:
@@ -177,18 +160,8 @@ def _archived(store: Store) -> list[RunRecord]:
 
     records = []
     for name, experiment_id in store.experiment_ids().items():
-        token: str | None = None
-        while True:
-            page = patiently(
-                store.uri,
-                lambda experiment_id=experiment_id, token=token: store.client.search_runs(  # type: ignore[misc]
-                    [experiment_id], f"tags.`{KIND}` = 'run'", ViewType.DELETED_ONLY, 1000, page_token=token
-                ),
-            )
-            for run in (run for run in page if RECORD in run.data.tags):
-                about = {"run_id": run.info.run_id, "experiment": name, "status": run.info.status}
+        for run in store.search(experiment_id, None, "run", ViewType.DELETED_ONLY):
+            about = {"run_id": run.info.run_id, "experiment": name, "status": run.info.status}
+            if RECORD in run.data.tags:
                 records.append(RunRecord.from_mlflow(run.data.tags, run.data.metrics, **about))
-            token = page.token
-            if not token:
-                break
     return records

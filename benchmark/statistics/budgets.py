@@ -1,7 +1,7 @@
 """Communication: budgets and the scores of methods within them; what two methods need for equal regret.
 
-A budget is given in full transfers per client: a full {V, b} has d(d+1)/2 + d numbers. Runs are measured in numbers
-moved per client, up and down.
+Budgets and the communication of runs are in full messages per decision: needed numbers, up and down, in units of a
+full {V, b}, which has d(d+1)/2 + d numbers.
 """
 
 import math
@@ -27,41 +27,27 @@ Choices = Mapping[str, Mapping[float, str | None]]
 
 def full_transfer(dimension: int) -> int:
     """Return the numbers in a full transfer of {V, b}: the symmetric half of V, and b."""
-    if dimension < 1:
-        raise ValueError(f"dimension must be at least 1, got {dimension}")
     return dimension * (dimension + 1) // 2 + dimension
 
 
-def numbers_per_client(full_transfers: float, dimension: int) -> float:
-    """Convert full transfers per client into numbers per client."""
-    return full_transfers * full_transfer(dimension)
-
-
 def full_transfers(numbers: float, dimension: int) -> float:
-    """Convert numbers per client into full transfers per client."""
+    """Convert numbers into full transfers."""
     return numbers / full_transfer(dimension)
 
 
-def limits(dimension: int, budgets: Iterable[float]) -> dict[float, float]:
-    """Return the numbers per client that each budget allows."""
-    return {budget: numbers_per_client(budget, dimension) for budget in budgets}
-
-
-def is_within(numbers: float, limit: float) -> bool:
-    """Whether a mean over seeds stays within a limit; both in numbers per client."""
-    return numbers <= limit * (1 + TOLERANCE)
+def is_within(communication: float, limit: float) -> bool:
+    """Whether a mean over seeds stays within a limit."""
+    return communication <= limit * (1 + TOLERANCE)
 
 
 def random_score(scale: Scale) -> float:
-    """Return the score of a random choice, which also is that of a method without a configuration within a budget."""
+    """Return the score of a random choice."""
     return 1.0 if scale == "reward" else 0.0
 
 
 def regret_score(regret: float, random_regret: float) -> float:
-    """Return the score of a simulated run: 1 − regret / regret of a random choice on the same stream."""
-    if not random_regret > 0:
-        raise ValueError(f"the regret of a random choice must be above 0, got {random_regret}")
-    return 1 - regret / random_regret
+    """Return the score of a simulated run: 1 − regret / regret of a random choice on the same stream, or NaN."""
+    return 1 - regret / random_regret if random_regret > 0 else math.nan
 
 
 @dataclass(frozen=True)
@@ -72,36 +58,39 @@ class Overruns:
     factor: float | None
 
 
-def overruns(numbers_by_seed: Mapping[int, float], limit: float) -> Overruns:
-    """Find the overruns of a configuration; numbers and limit per client."""
-    seeds = tuple(sorted(seed for seed, numbers in numbers_by_seed.items() if not is_within(numbers, limit)))
-    mean = float(np.mean(list(numbers_by_seed.values()))) if numbers_by_seed else 0.0
-    return Overruns(seeds, None if is_within(mean, limit) else mean / limit if limit else math.inf)
+def overruns(communication_by_seed: Mapping[int, float], budget: float) -> Overruns:
+    """Find the overruns of a configuration."""
+    seeds = tuple(sorted(seed for seed, amount in communication_by_seed.items() if not is_within(amount, budget)))
+    mean = float(np.mean(list(communication_by_seed.values()))) if communication_by_seed else 0.0
+    return Overruns(seeds, None if is_within(mean, budget) else mean / budget if budget else math.inf)
 
 
 @dataclass(frozen=True)
 class Scores:
     """Scores on the report seeds: `values` is methods × budgets × seeds.
 
-    A missing or failed run is NaN. `configurations` has one entry per method and budget; None stands for no
-    configuration within the budget, scored as a random choice.
+    A missing or failed run is NaN.
     """
 
-    methods: tuple[str, ...]
-    budgets: tuple[float, ...]
+    choices: Choices
     seeds: tuple[int, ...]
     values: Floats
-    configurations: tuple[tuple[str | None, ...], ...]
     scale: Scale
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The names of the methods."""
+        return tuple(self.choices)
+
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        """The budgets, which are the same for all methods."""
+        return tuple(next(iter(self.choices.values())))
 
     def of(self, method: str) -> Floats:
         """Return the scores of one method, budgets × seeds."""
         result: Floats = self.values[self.methods.index(method)]
         return result
-
-    def configurations_of(self, method: str) -> tuple[str | None, ...]:
-        """Return the configuration of one method at each budget."""
-        return self.configurations[self.methods.index(method)]
 
 
 def require_reporting(seeds: Iterable[int], choosing: Collection[int]) -> None:
@@ -117,27 +106,20 @@ def require_reporting(seeds: Iterable[int], choosing: Collection[int]) -> None:
 def report_scores(
     runs: pd.DataFrame, choices: Choices, seeds: Sequence[int], scale: Scale, *, choosing: Collection[int]
 ) -> Scores:
-    """Look up the score of each method within each budget on the report seeds.
+    """Look up the score of each method within each budget on the report seeds; without a choice it is NaN.
 
     `runs` has the columns configuration, seed and score; a configuration's name is unique over all methods. Runs on
     other seeds or of other configurations are not used. Raises ValueError for a report seed that is for choosing.
     """
     require_reporting(seeds, choosing)
     by_configuration = score_table(runs[runs["seed"].isin(list(seeds))])
-    if not choices:
-        raise ValueError("expected choices of at least one method, got none")
-    budgets, *others = (tuple(chosen) for chosen in choices.values())
-    if different := [names for names in others if names != budgets]:
-        raise ValueError(f"every method must have the same budgets, got {budgets} and {different[0]}")
-    values = np.full((len(choices), len(budgets), len(seeds)), random_score(scale))
-    for row, chosen in enumerate(choices.values()):
-        for column, budget in enumerate(budgets):
-            if (configuration := chosen[budget]) is not None:
-                scores = by_configuration.get(configuration, {})
-                values[row, column] = [scores.get(seed, math.nan) for seed in seeds]
+
+    def scores_of(configuration: str | None) -> list[float]:
+        return [by_configuration.get(configuration or "", {}).get(seed, math.nan) for seed in seeds]
+
+    values = np.array([[scores_of(each) for each in chosen.values()] for chosen in choices.values()])
     values[~np.isfinite(values)] = math.nan
-    configurations = tuple(tuple(chosen[budget] for budget in budgets) for chosen in choices.values())
-    return Scores(tuple(choices), budgets, tuple(seeds), values, configurations, scale)
+    return Scores(choices, tuple(seeds), values, scale)
 
 
 def score_table(runs: pd.DataFrame) -> dict[str, dict[int, float]]:
@@ -197,22 +179,15 @@ class EqualRegret:
 
 def at_equal_regret(first: Sequence[Front], second: Sequence[Front], above: Sequence[float]) -> list[EqualRegret]:
     """Compare the communication of two methods at given shares above the least regret; one front per seed each."""
-    if len(first) != len(second):
-        raise ValueError(f"both methods must have a front for every seed, got {len(first)} and {len(second)}")
     shares = 1 + np.asarray(above, dtype=float)
     sides: list[tuple[Floats, Floats]] = []
     for one, other in zip(first, second, strict=True):
-        levels = least_regret(one, other) * shares
+        levels = min(np.min(regret) for _, regret in (one, other)) * shares
         sides.append((communication_at(*one, levels), communication_at(*other, levels)))
     return [
         EqualRegret(share, *(np.array([side[method][index] for side in sides]) for method in (0, 1)))
         for index, share in enumerate(above)
     ]
-
-
-def least_regret(*fronts: Front) -> float:
-    """Return the least regret of all settings."""
-    return float(min(np.min(np.asarray(regret, dtype=float)) for _, regret in fronts))
 
 
 def communication_at(communication: ArrayLike, regret: ArrayLike, levels: ArrayLike) -> Floats:

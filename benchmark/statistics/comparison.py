@@ -1,7 +1,7 @@
-"""All comparisons on one task: every pair of methods at every budget and at the primary endpoint, with verdicts."""
+"""All comparisons on one task, with verdicts, at every budget and at the primary endpoint; the ranks of methods."""
 
-import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchmark.statistics.budgets import Choices, Scores
 from benchmark.statistics.intervals import Floats, mean_interval, simultaneous_bands
-from benchmark.statistics.verdicts import Rank, Verdict, equivalence_margin, ranks_over_budgets, verdict
+from benchmark.statistics.verdicts import Rank, Verdict, equivalence_margin, ranks_in_column, verdict
 
 PRIMARY = "primary"
 """In the column `budget`: the mean of the score over the primary budgets."""
@@ -18,7 +18,12 @@ PRIMARY = "primary"
 NO_COMMUNICATION = "no communication"
 """The reference: the reference method's choice at budget 0, at every budget."""
 
+Column = float | str
+"""A budget, or the primary endpoint."""
+
 Pair = tuple[str, str]
+Cell = tuple[str, str, Column]
+"""Two methods that are compared in a column."""
 
 
 @dataclass(frozen=True)
@@ -39,55 +44,87 @@ def own_end(method: str) -> str:
 
 
 def with_ends(choices: Choices, reference: str) -> dict[str, Mapping[float, str | None]]:
-    """Add tuned "no communication", and the own no-communication end of every method but the reference."""
-    if reference not in choices:
-        raise ValueError(f"reference must be one of {', '.join(choices)}, got {reference}")
-    if without := [method for method, chosen in choices.items() if 0.0 not in chosen]:
-        raise ValueError(f"budgets must include 0, got {tuple(choices[without[0]])} for {without[0]}")
-    ends = {NO_COMMUNICATION if method == reference else own_end(method): method for method in choices}
-    constant = {name: dict.fromkeys(choices[method], choices[method][0.0]) for name, method in ends.items()}
-    return {**choices, **constant}
+    """Add tuned "no communication", and the own no-communication end of every other method that has one.
 
-
-def board_pairs(methods: Sequence[str], reference: str) -> list[Pair]:
-    """Return every two methods, each method with "no communication", and each with its own end."""
-    to_reference = [(method, NO_COMMUNICATION) for method in methods]
-    to_own_end = [(method, own_end(method)) for method in methods if method != reference]
-    return [*itertools.combinations(methods, 2), *to_reference, *to_own_end]
-
-
-def compare(scores: Scores, pairs: Sequence[Pair], rules: Rules) -> pd.DataFrame:
-    """Compare pairs of methods at every budget and at the primary endpoint, by one bootstrap for all of them.
-
-    Returns one row per pair and budget: first, second, budget (a number or "primary"), seeds (those with both
-    scores), difference (mean of first − second), low and high (simultaneous band; NaN with too few seeds),
-    student_low and student_high (interval of this row alone), verdict. All numbers are NaN, and there is no verdict,
-    if a run is missing. The scores must include "no communication", which determines the margin.
+    A method without a configuration within a budget is scored as tuned "no communication" there.
     """
-    if NO_COMMUNICATION not in scores.methods:
-        raise ValueError(f"scores must include {NO_COMMUNICATION!r}, got {', '.join(scores.methods)}")
+    alone = choices[reference][0.0]
+    filled = {
+        method: {budget: configuration or alone for budget, configuration in chosen.items()}
+        for method, chosen in choices.items()
+    }
+    ends = {NO_COMMUNICATION: alone}
+    ends |= {own_end(method): chosen[0.0] for method, chosen in choices.items() if method != reference and chosen[0.0]}
+    return {**filled, **{name: dict.fromkeys(choices[reference], end) for name, end in ends.items()}}
+
+
+def columns_of(scores: Scores) -> list[Column]:
+    """Return the budgets and the primary endpoint."""
+    return [*scores.budgets, PRIMARY]
+
+
+def column_means(scores: Scores, methods: Sequence[str], rules: Rules) -> dict[Column, dict[str, float]]:
+    """Return the mean score of each method in each column; NaN if a run is missing, as a mean would be biased."""
+    means = {method: with_primary(scores, method, rules.primary_budgets).mean(axis=1) for method in methods}
+    columns = columns_of(scores)
+    return {column: {name: float(of[index]) for name, of in means.items()} for index, column in enumerate(columns)}
+
+
+def leaders(means: Mapping[Column, Mapping[str, float]]) -> dict[Column, str]:
+    """Return the method with the highest mean of each column, the first of equal ones; none where no mean is known."""
+    known = {
+        column: {name: mean for name, mean in row.items() if not math.isnan(mean)} for column, row in means.items()
+    }
+    return {column: max(row, key=lambda name: row[name]) for column, row in known.items() if row}
+
+
+def in_all_columns(scores: Scores, pairs: Iterable[Pair]) -> list[Cell]:
+    """Return pairs of methods, each in every column."""
+    return [(*pair, column) for pair in pairs for column in columns_of(scores)]
+
+
+def family_of_comparisons(scores: Scores, methods: Sequence[str], leader: Mapping[Column, str]) -> list[Cell]:
+    """Return the comparisons of a task: each method with "no communication", its own end, and each column's leader."""
+    to_ends = [(method, NO_COMMUNICATION) for method in methods]
+    to_ends += [(method, own_end(method)) for method in methods if own_end(method) in scores.methods]
+    to_leader: list[Cell] = [
+        (method, leader[column], column)
+        for method in methods
+        for column in columns_of(scores)
+        if column in leader and method != leader[column]
+    ]
+    return [*in_all_columns(scores, to_ends), *to_leader]
+
+
+def compare(scores: Scores, cells: Sequence[Cell], rules: Rules) -> pd.DataFrame:
+    """Compare pairs of methods, each at a budget or at the primary endpoint, by one bootstrap for all of them.
+
+    Returns one row per cell: first, second, budget (a number or "primary"), seeds (those with both scores), difference
+    (mean of first − second), low and high (simultaneous band; NaN with too few seeds), student_low and student_high
+    (interval of this row alone), verdict. All numbers are NaN, and there is no verdict, if a run is missing. The scores
+    must include "no communication", which determines the margin.
+    """
     margin = equivalence_margin(float(scores.of(NO_COMMUNICATION).mean()), scores.scale, rules.margin_share)
     values = {method: with_primary(scores, method, rules.primary_budgets) for method in scores.methods}
-    differences = np.stack([values[first] - values[second] for first, second in pairs])
+    columns = columns_of(scores)
+    places = [columns.index(column) for *_, column in cells]
+    differences = np.stack(
+        [values[first][place] - values[second][place] for (first, second, _), place in zip(cells, places, strict=True)]
+    )
     low, high = band_ends(differences, rules)
-    budgets: list[float | str] = [*scores.budgets, PRIMARY]
     rows = []
-    for index, pair in enumerate(pairs):
-        for column, budget in enumerate(budgets):
-            band = float(low[index, column]), float(high[index, column])
-            compared = rules.primary_budgets if isinstance(budget, str) else (budget,)
-            first, second = (dict(zip(scores.budgets, scores.configurations_of(each), strict=True)) for each in pair)
-            same = all(first[number] == second[number] for number in compared)
-            judged = verdict(*band, margin, same_configuration=same, seeds=len(scores.seeds), min_seeds=rules.min_seeds)
-            names = {"first": pair[0], "second": pair[1], "budget": budget}
-            rows.append(names | _numbers(differences[index, column], band) | {"verdict": judged})
+    for index, (first, second, column) in enumerate(cells):
+        band = float(low[index]), float(high[index])
+        compared = rules.primary_budgets if isinstance(column, str) else (column,)
+        same = all(scores.choices[first][each] == scores.choices[second][each] for each in compared)
+        judged = verdict(*band, margin, same_configuration=same, seeds=len(scores.seeds), min_seeds=rules.min_seeds)
+        names = {"first": first, "second": second, "budget": column}
+        rows.append(names | _numbers(differences[index], band) | {"verdict": judged})
     return pd.DataFrame(rows)
 
 
 def with_primary(scores: Scores, method: str, primary_budgets: Sequence[float]) -> Floats:
     """Return the scores of a method at each budget, and in the last row at the primary endpoint; rows × seeds."""
-    if missing := sorted(set(primary_budgets) - set(scores.budgets)):
-        raise ValueError(f"budgets must include the primary budget {missing[0]:g}, got {scores.budgets}")
     columns = [scores.budgets.index(budget) for budget in primary_budgets]
     by_budget = scores.of(method)
     return np.vstack([by_budget, by_budget[columns].mean(axis=0)])
@@ -102,17 +139,21 @@ def band_ends(differences: Floats, rules: Rules) -> tuple[Floats, Floats]:
     return bands.low, bands.high
 
 
-def ranks_from(comparisons: pd.DataFrame, methods: Sequence[str]) -> dict[str, Rank | None]:
-    """Return the rank of each method as an interval; None where it depends on the budget.
+def ranks_from(
+    comparisons: pd.DataFrame, means: Mapping[Column, Mapping[str, float]], leader: Mapping[Column, str]
+) -> dict[Column, dict[str, Rank]]:
+    """Return the ranks of the methods in each column; empty if there are no verdicts.
 
-    `comparisons` are those that `compare` returns; pairs with other names, such as references, are not used.
+    `comparisons` are those that `compare` returns of `family_of_comparisons`; those with other methods than the leaders
+    are not used.
     """
-    among = comparisons[comparisons["first"].isin(methods) & comparisons["second"].isin(methods)]
-    by_budget: dict[float | str, dict[Pair, Verdict]] = {}
-    for first, second, budget, judged in among[["first", "second", "budget", "verdict"]].itertuples(index=False):
-        by_budget.setdefault(budget, {})[first, second] = Verdict(judged)  # pandas stores plain strings
-    primary = by_budget.pop(PRIMARY, {})
-    return ranks_over_budgets(methods, primary, by_budget.values())
+    is_judged = bool((comparisons["verdict"] != Verdict.NONE).any())
+    ranks: dict[Column, dict[str, Rank]] = {}
+    for column, name in leader.items() if is_judged else ():
+        rows = comparisons[(comparisons["budget"] == column) & (comparisons["second"] == name)]
+        verdicts = {first: Verdict(judged) for first, judged in zip(rows["first"], rows["verdict"], strict=True)}
+        ranks[column] = ranks_in_column(means[column], verdicts)
+    return ranks
 
 
 def _numbers(differences: Floats, band: tuple[float, float]) -> dict[str, Any]:

@@ -2,17 +2,18 @@
 
 Bands are a studentised bootstrap over seeds of the largest |t|. Each resample of the seeds gives every cell (a pair of
 methods at a budget) t* = (mean* − mean) / (s* / √n). The quantile c of the largest |t*| over all cells gives the bands
-mean ± c s / √n, which hold for all cells at once.
+mean ± c s / √n, which hold for all cells at once. Where Bonferroni's t for all cells is smaller, c is that: with many
+cells and few seeds, the bootstrap's is much too large (470 cells, ten seeds: 12 to 18 instead of 6.5).
 
-With 20 seeds and normal differences the 95 % bands of three methods at six budgets cover all true values in 96 % of the
-tasks; with fewer seeds or many more cells they are wider than necessary (10 seeds, 56 cells: 99 %).
+With normal differences the 95 % bands of three methods (49 cells) cover all true values in 96 % of simulated tasks with
+20 seeds and in 97 % with 10; those of 23 methods (469 cells) in 94 % and 98 %.
 
 Cells that cannot be studentised:
 
 - A cell without spread (the same difference on every seed) has the band [mean, mean], and is not resampled.
 - A cell in which most seeds have the same difference has resamples without spread, and an infinite t* in them. Where
   more than one resample in a hundred is expected to be so, the cell would make all bands useless. It is not
-  resampled; its band is Student's with Bonferroni's correction for all cells, and at least as wide as with c.
+  resampled; its band is Student's with Bonferroni's correction for all cells.
 - A cell with a missing value has no band (NaN).
 """
 
@@ -117,7 +118,7 @@ def number_of_seeds(counts: Iterable[int]) -> str:
 
 @dataclass(frozen=True)
 class Bands:
-    """Mean differences with simultaneous bands, one entry per cell; `critical` is the quantile of the largest |t|."""
+    """Mean differences with simultaneous bands, one entry per cell; `critical` is the factor of the standard errors."""
 
     mean: Floats
     low: Floats
@@ -128,8 +129,6 @@ class Bands:
 def simultaneous_bands(differences: Floats, *, confidence: float, repetitions: int, seed: int) -> Bands:
     """Return simultaneous bands of paired differences; the last axis of `differences` is over seeds."""
     seeds = differences.shape[-1]
-    if seeds < 2:
-        raise ValueError(f"bands need at least 2 seeds, got {seeds}")
     cells = differences.reshape(-1, seeds)
     mean = cells.mean(axis=1)
     error = cells.std(axis=1, ddof=1) / seeds**0.5
@@ -139,9 +138,9 @@ def simultaneous_bands(differences: Floats, *, confidence: float, repetitions: i
     if has_spread.any():
         standardised = (cells[has_spread] - mean[has_spread, None]) / (error[has_spread, None] * seeds**0.5)
         is_resampled = shares_without_spread(standardised) <= MAX_SHARE_WITHOUT_SPREAD
-        critical = _critical(standardised[is_resampled], confidence, repetitions, seed)
         bonferroni = t_quantile(seeds - 1, 1 - (1 - confidence) / len(standardised))
-        factor[has_spread] = np.where(is_resampled, critical, max(bonferroni, critical))
+        critical = min(_critical(standardised[is_resampled], confidence, repetitions, seed), bonferroni)
+        factor[has_spread] = np.where(is_resampled, critical, bonferroni)
     half = factor * error
     shape = differences.shape[:-1]
     return Bands(mean.reshape(shape), (mean - half).reshape(shape), (mean + half).reshape(shape), critical)

@@ -20,15 +20,15 @@ from benchmark.statistics.budgets import is_within, refuse_duplicates
 
 @dataclass(frozen=True)
 class Result:
-    """The score of a run and the numbers that it moved per client. A failed run has the score NaN."""
+    """The score of a run and its communication. A failed run has the score NaN."""
 
     score: float
-    numbers: float
+    communication: float
 
     @property
     def is_valid(self) -> bool:
         """Whether the run has a score and a communication that can be compared."""
-        return math.isfinite(self.score) and math.isfinite(self.numbers) and self.numbers >= 0
+        return math.isfinite(self.score) and math.isfinite(self.communication) and self.communication >= 0
 
 
 ResultsBySeed = Mapping[int, Mapping[str, Result]]
@@ -52,7 +52,7 @@ class Choice:
 
     configuration: str
     score: float
-    numbers: float
+    communication: float
     same_as: tuple[str, ...] = ()
 
 
@@ -77,12 +77,12 @@ class Selection:
 
 
 def results_by_seed(runs: pd.DataFrame) -> dict[int, dict[str, Result]]:
-    """Convert a table of one method's runs, with columns configuration, seed, score and numbers_per_client."""
+    """Convert a table of one method's runs, with columns configuration, seed, score and communication."""
     refuse_duplicates(runs)
     results: dict[int, dict[str, Result]] = {}
-    columns = (runs[name] for name in ("configuration", "seed", "score", "numbers_per_client"))
-    for configuration, seed, score, numbers in zip(*columns, strict=True):
-        results.setdefault(int(seed), {})[str(configuration)] = Result(float(score), float(numbers))
+    columns = (runs[name] for name in ("configuration", "seed", "score", "communication"))
+    for configuration, seed, score, communication in zip(*columns, strict=True):
+        results.setdefault(int(seed), {})[str(configuration)] = Result(float(score), float(communication))
     return results
 
 
@@ -95,7 +95,7 @@ def select(
     """Go through the passes as far as there are results.
 
     Call it, execute the pending runs, add the results, and call it again until nothing is pending. `limits` are the
-    numbers per client that each budget allows. Raises ValueError for results on any seed that no pass has.
+    mean communication that each budget allows. Raises ValueError for results on any seed that no pass has.
     """
     choosing = [seed for current in passes for seed in current.seeds]
     if others := [seed for seed in results if seed not in choosing]:
@@ -103,7 +103,7 @@ def select(
             f"seeds for choosing must be from {min(choosing)} to {max(choosing)}, got {others[0]}; "
             "a configuration must not be chosen on seeds that are reported"
         )
-    survivors = _distinct(configurations)
+    survivors = tuple(configurations)
     seeds: tuple[int, ...] = ()
     played: tuple[tuple[str, ...], ...] = ()
     failed: tuple[tuple[str, int], ...] = ()
@@ -119,7 +119,7 @@ def select(
         valid = [name for name in survivors if name not in dict(failures)]
         candidates = merge_equal({name: [results[seed][name] for seed in seeds] for name in valid}, same_as)
         same_as |= {candidate.configuration: candidate.same_as for candidate in candidates}
-        best = {budget: best_within(candidates, limit, current.keep) for budget, limit in limits.items()}
+        best = {budget: best_choices(candidates, limit, current.keep) for budget, limit in limits.items()}
         kept = {candidate.configuration for candidates in best.values() for candidate in candidates}
         survivors = tuple(name for name in survivors if name in kept)
     choices = {budget: candidates[0] if candidates else None for budget, candidates in best.items()}
@@ -141,17 +141,17 @@ def merge_equal(
         Choice(
             names[0],
             score=float(np.mean([result.score for result in values])),
-            numbers=float(np.mean([result.numbers for result in values])),
+            communication=float(np.mean([result.communication for result in values])),
             same_as=(*names[1:], *(other for name in names for other in earlier.get(name, ()))),
         )
         for values, names in names_by_results.items()
     ]
 
 
-def best_within(candidates: Iterable[Choice], limit: float, keep: int) -> list[Choice]:
+def best_choices(candidates: Iterable[Choice], limit: float, keep: int) -> list[Choice]:
     """Return the best candidates whose mean communication stays within a limit, the best first."""
-    within = [candidate for candidate in candidates if is_within(candidate.numbers, limit)]
-    return sorted(within, key=lambda candidate: (-candidate.score, candidate.numbers))[:keep]
+    within = [candidate for candidate in candidates if is_within(candidate.communication, limit)]
+    return sorted(within, key=lambda candidate: (-candidate.score, candidate.communication))[:keep]
 
 
 def edges(
@@ -168,13 +168,3 @@ def edges(
         for parameter, grid in grids.items()
         if len(set(grid)) > 1 and all(values[name][parameter] in (min(grid), max(grid)) for name in equal)
     )
-
-
-def _distinct(configurations: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(configurations)
-    if not names:
-        raise ValueError("expected at least one configuration, got none")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"configurations must be distinct, got {twice} more than once")
-    return names

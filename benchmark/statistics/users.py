@@ -43,7 +43,8 @@ def bootstrap_over_users(
     `by_chance` is the expected reward of a random choice, per user or per seed and user; it is 0 for a user whose pools
     have no reward. Without `resample_seeds` the interval is over users alone, for these seeds.
     """
-    differences, expected = _checked(first, second, by_chance)
+    differences = np.subtract(first, second, dtype=float)
+    expected = np.broadcast_to(np.asarray(by_chance, dtype=float), differences.shape)
     seeds, users = differences.shape
     generator = np.random.default_rng(seed)
     values: list[Floats] = []
@@ -68,13 +69,7 @@ def shares_by_group(
 
     `groups` is the label of each user's group; `order` lists the groups, by default as they first occur.
     """
-    with_method, without = _matrix("method", method), _matrix("alone", alone)
-    if with_method.shape != without.shape or with_method.shape[1] != len(groups):
-        raise ValueError(
-            "rewards of both methods and groups must be of the same users, "
-            f"got {with_method.shape}, {without.shape} and {len(groups)} groups"
-        )
-    differences, labels = (with_method - without).mean(axis=0), np.asarray(groups)
+    differences, labels = np.subtract(method, alone, dtype=float).mean(axis=0), np.asarray(groups)
     names = order if order is not None else list(dict.fromkeys(groups))
     return [_shares(name, differences[labels == name]) for name in names]
 
@@ -97,24 +92,3 @@ def _normalised(differences: Floats, expected: Floats, user_counts: Floats, seed
 
 def _counts(generator: np.random.Generator, size: int, repetitions: int) -> Floats:
     return generator.multinomial(size, np.full(size, 1 / size), size=repetitions).astype(float)
-
-
-def _checked(first: ArrayLike, second: ArrayLike, by_chance: ArrayLike) -> tuple[Floats, Floats]:
-    one, other = _matrix("first", first), _matrix("second", second)
-    if one.shape != other.shape:
-        raise ValueError(f"rewards must be of the same seeds and users, got {one.shape} and {other.shape}")
-    expected = np.broadcast_to(np.asarray(by_chance, dtype=float), one.shape)
-    if not (expected >= 0).all():
-        raise ValueError(f"the reward by chance must not be negative for any user, got {expected.min()}")
-    if not (expected.sum(axis=1) > 0).all():
-        raise ValueError("the reward by chance must be above 0 for some user of every seed, got 0 for all")
-    return one - other, np.asarray(expected)
-
-
-def _matrix(name: str, values: ArrayLike) -> Floats:
-    matrix = np.asarray(values, dtype=float)
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"{name} must have one row per seed and one column per user, got shape {matrix.shape}")
-    if not np.isfinite(matrix).all():
-        raise ValueError(f"{name} must be finite, got a missing or infinite reward")
-    return matrix

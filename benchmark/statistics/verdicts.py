@@ -32,11 +32,6 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
     NONE = "no verdict"
 
-    @property
-    def reversed(self) -> "Verdict":
-        """The verdict on the second method, compared with the first."""
-        return {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}.get(self, self)
-
 
 class ClaimVerdict(StrEnum):
     """The verdict on a claim of the paper."""
@@ -82,19 +77,18 @@ def verdict(low: float, high: float, margin: float, *, same_configuration: bool,
     return Verdict.WORSE if high < 0 else Verdict.UNDECIDED
 
 
-PairVerdicts = Mapping[tuple[str, str], Verdict]
-"""Verdicts on pairs, each pair in one order."""
-
-
 @dataclass(frozen=True)
 class Rank:
-    """The best and the worst rank that the verdicts allow a method; 1 is the best method."""
+    """The rank of a method: 1 for the one with the highest mean and for all that are not worse than it.
 
-    best: int
-    worst: int
+    The others are ordered by their means, without a claim.
+    """
+
+    place: int
+    is_shared: bool = False
 
     def __str__(self) -> str:
-        return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
+        return f"{self.place}, shared" if self.is_shared else str(self.place)
 
 
 def rank_text(rank: Rank | None) -> str:
@@ -102,46 +96,31 @@ def rank_text(rank: Rank | None) -> str:
     return DEPENDS_ON_BUDGET if rank is None else str(rank)
 
 
-def rank_intervals(methods: Sequence[str], verdicts: PairVerdicts) -> dict[str, Rank]:
-    """Return the rank of each method as an interval.
+def ranks_in_column(means: Mapping[str, float], against_leader: Mapping[str, Verdict]) -> dict[str, Rank]:
+    """Return the ranks of the methods at a budget.
 
-    The best rank counts the methods that are better; the worst rank also counts those that may be. Equivalent and
-    identical methods do not count against each other, so they share a rank.
+    Args:
+        means: the mean score of each method; one without a mean (NaN) has no rank.
+        against_leader: the verdict on each other method, compared with the one with the highest mean.
     """
-    ranks = {}
-    for method in methods:
-        against = [verdict_on(method, other, verdicts) for other in methods if other != method]
-        worse = against.count(Verdict.WORSE)
-        open_pairs = sum(verdict in (Verdict.UNDECIDED, Verdict.NONE) for verdict in against)
-        ranks[method] = Rank(1 + worse, 1 + worse + open_pairs)
-    return ranks
+    known = [name for name, mean in means.items() if not math.isnan(mean)]
+    ordered = sorted(known, key=lambda name: -means[name])
+    first = [name for name in ordered if against_leader.get(name) is not Verdict.WORSE]
+    behind = [name for name in ordered if name not in first]
+    ranks = {name: Rank(1, is_shared=len(first) > 1) for name in first}
+    return ranks | {name: Rank(place) for place, name in enumerate(behind, start=len(first) + 1)}
 
 
-def verdict_on(method: str, other: str, verdicts: PairVerdicts) -> Verdict:
-    """Return the verdict on a method, compared with another, in whichever order the pair is listed."""
-    if (method, other) in verdicts:
-        return verdicts[method, other]
-    return verdicts[other, method].reversed
+def depending_on_budget(ranks_by_budget: Iterable[Mapping[str, Rank]]) -> set[str]:
+    """Return the methods whose ranks contradict each other.
 
-
-def contradict(verdicts: Iterable[Verdict]) -> bool:
-    """Whether verdicts on one pair at different budgets contradict each other: better at one, worse at another."""
-    return {Verdict.BETTER, Verdict.WORSE} <= set(verdicts)
-
-
-def ranks_over_budgets(
-    methods: Sequence[str], primary: PairVerdicts, by_budget: Iterable[PairVerdicts]
-) -> dict[str, Rank | None]:
-    """Return the rank of each method at the primary endpoint; None where it depends on the budget.
-
-    That is so for both methods of a pair whose verdicts at different budgets contradict each other.
+    Of two such methods, one is first at some budget and the other is not, and at another budget it is the reverse.
     """
-    budgets = list(by_budget)
-    contradicting = {
-        method for pair in primary if contradict(verdicts[pair] for verdicts in budgets) for method in pair
-    }
-    ranks = rank_intervals(methods, primary)
-    return {method: None if method in contradicting else rank for method, rank in ranks.items()}
+    ahead = set[tuple[str, str]]()
+    for ranks in ranks_by_budget:
+        is_first = {name: rank.place == 1 for name, rank in ranks.items()}
+        ahead |= {(one, other) for one in ranks for other in ranks if is_first[one] and not is_first[other]}
+    return {name for pair in ahead if pair[::-1] in ahead for name in pair}
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -194,8 +173,6 @@ def verdict_on_number(
     It is reproduced if the interval with `inside_confidence` lies within the margin, and different if the one with
     `outside_confidence` lies outside it. Only a stated zero that is zero on each of our seeds is mechanical.
     """
-    if not math.isfinite(stated) or not margin >= 0:
-        raise ValueError(f"the stated value must be finite and its margin at least 0, got {stated} and {margin}")
     values = without_nan(ours)
     if stated == 0 and len(values) and not values.any():
         return ClaimVerdict.MECHANICAL

@@ -8,7 +8,6 @@ requests that write artifacts. Artifacts are only read from one folder, whatever
 
 import json
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,42 +18,26 @@ from mlflow.store.artifact.artifact_repository_registry import (
     get_registered_artifact_repositories,
 )
 from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ROOT_VARIABLE = "FEDBANDIT_UI_ARTIFACTS"
 """The environment variable that names the folder from which artifacts are served."""
 
 INTERFACES = ("/ajax-api/2.0/mlflow/", "/api/2.0/mlflow/")
-READING = frozenset(
-    {
-        "artifacts/list",
-        "experiments/get",
-        "experiments/get-by-name",
-        "experiments/search",
-        "experiments/search-datasets",
-        "logged-models/search",
-        "metrics/get-history",
-        "metrics/get-history-bulk",
-        "metrics/get-history-bulk-interval",
-        "model-versions/search",
-        "registered-models/search",
-        "runs/get",
-        "runs/search",
-    }
-)
-CHANGING = frozenset(
-    {
-        "experiments/delete",
-        "experiments/delete-experiment-tag",
-        "experiments/restore",
-        "experiments/set-experiment-tag",
-        "experiments/update",
-        "runs/delete",
-        "runs/delete-tag",
-        "runs/restore",
-        "runs/set-tag",
-        "runs/update",
-    }
-)
+READING = {
+    "artifacts": {"list"},
+    "experiments": {"get", "get-by-name", "search", "search-datasets"},
+    "logged-models": {"search"},
+    "metrics": {"get-history", "get-history-bulk", "get-history-bulk-interval"},
+    "model-versions": {"search"},
+    "registered-models": {"search"},
+    "runs": {"get", "search"},
+}
+CHANGING = {
+    "experiments": {"delete", "delete-experiment-tag", "restore", "set-experiment-tag", "update"},
+    "runs": {"delete", "delete-tag", "restore", "set-tag", "update"},
+}
 """Changes that the UI makes: names, descriptions, tags, saved views; a deleted run can be restored."""
 
 PAGES = frozenset(
@@ -81,13 +64,7 @@ SCRIPT = f"""<head><script>
 for (const [name, value] of Object.entries({json.dumps(DEFAULTS)}))
   if (localStorage.getItem(name) === null) localStorage.setItem(name, JSON.stringify(value));
 </script>""".encode()
-REFUSAL = json.dumps(
-    {"error_code": "PERMISSION_DENIED", "message": "fedbandit ui does not allow this request"}
-).encode()
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+REFUSAL = {"error_code": "PERMISSION_DENIED", "message": "fedbandit ui does not allow this request"}
 
 
 def is_served(method: str, path: str) -> bool:
@@ -99,42 +76,37 @@ def is_served(method: str, path: str) -> bool:
     if path.startswith(FILES_OF_PAGES):
         return method != "POST"
     name = next((path.removeprefix(prefix) for prefix in INTERFACES if path.startswith(prefix)), "")
-    return name in READING or (name in CHANGING and method == "POST")
+    subject, _, action = name.partition("/")
+    return action in READING.get(subject, ()) or (action in CHANGING.get(subject, ()) and method == "POST")
 
 
-class OnlyPages:
-    """Refuses every request that is not served."""
+def limited(application: ASGIApp) -> ASGIApp:
+    """Return an application that refuses every request that is not served."""
 
-    def __init__(self, application: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
-        self._application = application
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request, or refuse it."""
-        if scope["type"] == "http" and scope["path"] == "/" and is_served(scope["method"], "/"):
-            await self._application(scope, receive, WithDefaults(send))
-        elif scope["type"] == "lifespan" or (scope["type"] == "http" and is_served(scope["method"], scope["path"])):
-            await self._application(scope, receive, send)
-        elif scope["type"] == "http":
-            headers = [(b"content-type", b"application/json")]
-            await send({"type": "http.response.start", "status": 403, "headers": headers})
-            await send({"type": "http.response.body", "body": REFUSAL})
-        else:
+    async def forward_or_refuse(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await application(scope, receive, send)
+        elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
+        elif not is_served(scope["method"], scope["path"]):
+            await JSONResponse(REFUSAL, 403)(scope, receive, send)
+        else:
+            await application(scope, receive, with_defaults(send) if scope["path"] == "/" else send)
+
+    return forward_or_refuse
 
 
-class WithDefaults:
-    """Adds a script to the first page that sets the initial values in the browser."""
+def with_defaults(send: Send) -> Send:
+    """Add a script to the first page that sets the initial values in the browser."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
-
-    async def __call__(self, message: MutableMapping[str, Any]) -> None:
-        """Forward a part of the response. The script changes its length, so the header with the length is removed."""
-        if message["type"] == "http.response.start":
+    async def forward(message: Message) -> None:
+        if message["type"] == "http.response.start":  # the script changes the length
             message["headers"] = [header for header in message["headers"] if header[0].lower() != b"content-length"]
         elif message["type"] == "http.response.body":
             message["body"] = message.get("body", b"").replace(b"<head>", SCRIPT, 1)
-        await self._send(message)
+        await send(message)
+
+    return forward
 
 
 class ArtifactsBelowRoot(LocalArtifactRepository):
@@ -164,11 +136,11 @@ def _refuse(*arguments: Any, **options: Any) -> NoReturn:
     raise MlflowException("fedbandit ui only serves artifacts from its own folder", PERMISSION_DENIED)
 
 
-def create_app() -> OnlyPages:
+def create_app() -> ASGIApp:
     """Return the application: MLflow finds it by its entry point in the group `mlflow.app`."""
     from mlflow.server.fastapi_app import app
 
     for scheme in get_registered_artifact_repositories():
         repository = ArtifactsBelowRoot if scheme in ("", "file") else _refuse
         _artifact_repository_registry.register(scheme, repository)  # type: ignore[no-untyped-call]
-    return OnlyPages(app)
+    return limited(app)

@@ -10,12 +10,12 @@ names, among them the logarithm of the communication, and the colour of their me
 
 import json
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from benchmark.metrics import Metric, objective
-from benchmark.records.search import ONLY_RUNS, sources_of
 from benchmark.records.tags import KIND
 from benchmark.ui.settings import (
     COMMUNICATION,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 TAG_PREFIX = "mlflow.sharedViewState."
 VIEW_KEY = "fedbandit-communication"
+ONLY_RUNS = f"tags.`{KIND}` = 'run'"
 ONLY_SETTINGS = f"tags.`{KIND}` = 'setting'"
 MAX_VIEWS = 12
 """Saved views per experiment, one per stream."""
@@ -42,24 +43,18 @@ NEWEST_FIRST = "attributes.start_time"
 def save_chart_views(client: "MlflowClient", experiment: "Experiment", settings: Sequence[Setting]) -> None:
     """Save or update the views of an experiment: one per stream, the first with the key that links use.
 
-    `settings` are those to show. An experiment without any, from an older version, has one view of its runs.
+    `settings` are those to show. An experiment without any, because all its runs failed, has a table of its runs.
     """
-    streams = dict.fromkeys(setting.data for setting in sorted(settings, key=_by_size(settings)))
+    counts = Counter(setting.data for setting in settings)
+    streams = sorted(counts, key=lambda data: (-counts[data], data))
     if not streams:
-        metric = objective(sources_of(client, experiment.experiment_id))
-        _save(client, experiment, VIEW_KEY, _title(metric.label), runs_view(metric))
-    for number, data in enumerate(list(streams)[:MAX_VIEWS]):
+        columns = [f"params.`{name}`" for name in ("algorithm", "threshold", "dataset", "seed")]
+        state = _state(ONLY_RUNS, NEWEST_FIRST, is_ascending=False, columns=columns)
+        _save(client, experiment, VIEW_KEY, "All runs", state)
+    for number, data in enumerate(streams[:MAX_VIEWS]):
         goal = objective([setting.first.stream.source for setting in settings if setting.data == data])
         key = VIEW_KEY if number == 0 else f"{VIEW_KEY}-{number + 1}"
-        _save(client, experiment, key, f"{data}: {_title(goal.label).lower()}", settings_view(goal, data))
-
-
-def _by_size(settings: Sequence[Setting]) -> Any:
-    """Return a key that sorts streams with many settings first."""
-    counts: dict[str, int] = {}
-    for setting in settings:
-        counts[setting.data] = counts.get(setting.data, 0) + 1
-    return lambda setting: (-counts[setting.data], setting.data)
+        _save(client, experiment, key, f"{data}: {goal.label.lower()} against communication", settings_view(goal, data))
 
 
 def save_overview_view(client: "MlflowClient", experiment_id: str) -> None:
@@ -71,18 +66,17 @@ def save_overview_view(client: "MlflowClient", experiment_id: str) -> None:
         *(f"metrics.`best {metric_name(objective([source]))}`" for source in ("real", "simulated")),
         f"metrics.`{PER_CLIENT} of the best`",
     ]
-    state = _state("", "attributes.start_time", is_ascending=False, columns=columns)
+    state = _state("", NEWEST_FIRST, is_ascending=False, columns=columns)
     _save(client, experiment, VIEW_KEY, "All experiments", state)
-
-
-def _title(label: str) -> str:
-    return f"{label.capitalize()} against communication"
 
 
 def _save(client: "MlflowClient", experiment: "Experiment", key: str, name: str, state: dict[str, Any]) -> None:
     """Save a view, unless it is saved already."""
     text = json.dumps(state, sort_keys=True)
-    previous = _saved_view(experiment, key)
+    try:
+        previous = json.loads(experiment.tags.get(TAG_PREFIX + key, "{}"))
+    except ValueError:
+        previous = {}
     if (previous.get("name"), previous.get("state")) != (name, text):
         now = int(time.time() * 1000)
         view = {"name": name, "createdAt": previous.get("createdAt", now), "updatedAt": now, "state": text}
@@ -117,18 +111,22 @@ def settings_view(metric: Metric, data: str) -> dict[str, Any]:
         ],
     )
     title = f"{data}: {goal} against communication (log10 of 1 + C_T), one point per setting"
-    return state | _charts(title, LOG_COMMUNICATION, goal) | _groups("tag", "Method")
-
-
-def runs_view(metric: Metric) -> dict[str, Any]:
-    """Return the same for an experiment of an older version: a scatter chart of its runs."""
-    # The page loads 100 runs at first: sorted by seed, complete seeds; sorted by reward, only the best runs.
-    # In every order except by time, it also leaves out the sweeps above the runs.
-    columns = [*(f"params.`{name}`" for name in ("algorithm", "threshold", "dataset", "seed"))]
-    columns += [f"metrics.`{name}`" for name in (metric.name, "communication")]
-    state = _state(ONLY_RUNS, "params.`seed`", is_ascending=True, columns=columns)
-    title = f"{_title(metric.label)} (log10 of 1 + C_T)"
-    return state | _charts(title, "log10_communication", metric.name) | _groups("param", "algorithm")
+    groups = {"aggregateFunction": "average", "groupByKeys": [{"mode": "tag", "groupByData": "Method"}]}
+    scatter = {
+        "uuid": "fedbandit-scatter",
+        "type": "SCATTER",
+        "runsCountToCompare": 1000,
+        "metricSectionId": "fedbandit-comparison",
+        "deleted": False,
+        "isGenerated": False,
+        "xaxis": {"key": LOG_COMMUNICATION, "type": "METRIC"},
+        "yaxis": {"key": goal, "type": "METRIC"},
+    }
+    sections = [
+        _section("fedbandit-comparison", title, is_open=True),
+        _section("fedbandit-metrics", "Model metrics", is_open=False),
+    ]
+    return state | {"compareRunCharts": [scatter], "compareRunSections": sections, "groupBy": groups}
 
 
 def _state(search: str, order: str, *, is_ascending: bool, columns: Sequence[str]) -> dict[str, Any]:
@@ -149,36 +147,6 @@ def _state(search: str, order: str, *, is_ascending: bool, columns: Sequence[str
     }
 
 
-def _groups(mode: str, name: str) -> dict[str, Any]:
-    return {"groupBy": {"aggregateFunction": "average", "groupByKeys": [{"mode": mode, "groupByData": name}]}}
-
-
-def _charts(title: str, horizontal: str, vertical: str) -> dict[str, Any]:
-    scatter = {
-        "uuid": "fedbandit-scatter",
-        "type": "SCATTER",
-        "runsCountToCompare": 1000,
-        "metricSectionId": "fedbandit-comparison",
-        "deleted": False,
-        "isGenerated": False,
-        "xaxis": {"key": horizontal, "type": "METRIC"},
-        "yaxis": {"key": vertical, "type": "METRIC"},
-    }
-    sections = [
-        _section("fedbandit-comparison", title, is_open=True),
-        _section("fedbandit-metrics", "Model metrics", is_open=False),
-    ]
-    return {"compareRunCharts": [scatter], "compareRunSections": sections}
-
-
 def _section(key: str, name: str, *, is_open: bool) -> dict[str, Any]:
     size = {"columns": 1, "cardHeight": 400} if is_open else {}
     return {"uuid": key, "name": name, "display": is_open, "isReordered": is_open, "deleted": False, **size}
-
-
-def _saved_view(experiment: "Experiment", key: str) -> dict[str, Any]:
-    try:
-        view = json.loads(experiment.tags.get(TAG_PREFIX + key, "{}"))
-    except ValueError:
-        return {}
-    return view if isinstance(view, dict) else {}

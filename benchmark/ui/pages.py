@@ -8,47 +8,40 @@ import io
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from algorithms.hyperparameters import number_text
 from benchmark.metrics import CURVE_SUFFIX, curve_names, curves_to_show, metric
 from benchmark.plan.experiment import ExperimentInfo
-from benchmark.records.content import RunContent, StoredAggregate
+from benchmark.records.artifacts import read_curves
 from benchmark.records.data_identity import earlier_code_sentences, split_by_code
 from benchmark.records.provenance import sweep_tags
-from benchmark.records.reader import finished_runs, read_aggregates, read_curves
-from benchmark.records.record import RunRecord
-from benchmark.records.store import MAX_PARAMETER, Store, storable_texts
+from benchmark.records.reader import finished_runs, read_aggregates
+from benchmark.records.record import RunRecord, StoredRun
+from benchmark.records.store import MAX_PARAMETER, RunContent, Store, storable_texts
 from benchmark.records.tags import AGGREGATE, CONTENT, KIND, SOURCE
-from benchmark.records.tracking import patiently, sqlite_file
-from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, t_quantile
+from benchmark.records.tracking import sqlite_file
+from benchmark.results.frames import mean_curve
 from benchmark.styles import style
 from benchmark.ui.chart_views import chart_fragment, save_chart_views, save_overview_view
-from benchmark.ui.settings import Line, Setting, settings_of
+from benchmark.ui.settings import NOTE, Setting, digest_of, line_of, metric_name, settings_of
 from data_pipelines.support.messages import storable
 
 OVERVIEW = "overview"
-TITLE = "All experiments, one line each"
 DESCRIPTION = (
     "Open a line to read what the experiment is, and to follow the link to its chart. The numbers are means over seeds."
 )
+OVERVIEW_INFO = ExperimentInfo(OVERVIEW, "All experiments, one line each", DESCRIPTION)
+"""The experiment whose runs are the lines."""
 
-FORMAT = 1
-"""Increased when the content of the pages changes: then all are rewritten once."""
-
-COLOUR_TAG = "mlflow.runColor"
-NOTE = "mlflow.note.content"
 MAX_NAME, MAX_TEXT = 250, 5000
 """Characters of a name and of a tag: databases refuse longer ones."""
-
-BATCH = 1000
-"""Runs whose curves are in memory at a time; their settings are written in one transaction."""
 
 TABLE, PICTURE = "curve.csv", "curve.png"
 SIZE, DOTS_PER_INCH = (8.0, 3.2), 80
@@ -58,13 +51,6 @@ Curve = NDArray[np.float64]
 
 Curves = Mapping[str, Curve]
 """The curves of a run, by name."""
-
-Bands = dict[str, tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]
-"""Steps, means, and the ends of the 95 % intervals, by metric."""
-
-
-OVERVIEW_INFO = ExperimentInfo(OVERVIEW, TITLE, DESCRIPTION)
-"""The experiment whose runs are the lines."""
 
 
 def update_pages(
@@ -85,17 +71,18 @@ def update_pages(
     names = [name for name in dict.fromkeys(experiments) if name in ids and name != OVERVIEW]
     if not names:
         return 0
-    by_experiment: dict[str, list[RunRecord]] = {name: [] for name in names}
-    for record in finished_runs(store, names) if records is None else records:
-        if record.experiment in by_experiment:
-            by_experiment[record.experiment].append(record)
-    stored = _stored(store, [*names, OVERVIEW])
-    written, lines = 0, []
-    for name, runs in by_experiment.items():
+    records = finished_runs(store, names) if records is None else records
+    stored, written = _stored(store, [*names, OVERVIEW]), 0
+    for name in names:
+        runs = [record for record in records if record.experiment == name]
         settings = settings_of(runs)
-        written += _write_settings(store, ids[name], settings, stored.pop(name, {}), curves or {})
-        lines.append(_publish(store, name, ids[name], settings, runs))
-    _write_overview(store, lines, stored.get(OVERVIEW, {}))
+        for setting in settings:
+            content = partial(_setting_content, store, ids[name], setting, curves or {})
+            written += _write(store, stored.pop((name, setting.key), []), setting.digest, content)
+        for unused in [run for (experiment, _), same in stored.items() if experiment == name for run in same]:
+            store.call(store.client.delete_run, unused.run_id)
+        reported = [setting for setting in settings if setting.is_reported]
+        _publish(store, name, reported, runs, stored.get((OVERVIEW, name), []))
     if "Default" in ids:
         _remove_if_empty(store, ids["Default"])
     return written
@@ -104,194 +91,124 @@ def update_pages(
 def are_current(store: Store, experiments: Iterable[str], records: Sequence[RunRecord]) -> bool:
     """Return whether the settings of these experiments are up to date, given their finished runs."""
     names = [*dict.fromkeys(experiments)]
-    stored = _stored(store, names)
-    for name in names:
-        settings = settings_of([record for record in records if record.experiment == name])
-        current = {setting.key: setting.digest(FORMAT) for setting in settings}
-        found = {key: [each.content for each in same] for key, same in stored.get(name, {}).items()}
-        if found != {key: [content] for key, content in current.items()}:
-            return False
-    return True
+    stored = {key: [run.tags.get(CONTENT) for run in same] for key, same in _stored(store, names).items()}
+    settings = {name: settings_of([record for record in records if record.experiment == name]) for name in names}
+    return stored == {(name, setting.key): [setting.digest] for name in names for setting in settings[name]}
 
 
-def _stored(store: Store, names: Sequence[str]) -> dict[str, dict[str, list[StoredAggregate]]]:
+def _stored(store: Store, names: Sequence[str]) -> dict[tuple[str, str], list[StoredRun]]:
     """Return the aggregated runs by experiment and by what they summarise."""
-    stored: dict[str, dict[str, list[StoredAggregate]]] = defaultdict(lambda: defaultdict(list))
-    for aggregate in read_aggregates(store, names):
-        stored[aggregate.experiment][aggregate.key].append(aggregate)
+    stored: dict[tuple[str, str], list[StoredRun]] = defaultdict(list)
+    for run in read_aggregates(store, names):
+        stored[run.experiment, run.tags[AGGREGATE]].append(run)
     return stored
 
 
-def _write_settings(
-    store: Store,
+def _write(
+    store: Store, stored: Sequence[StoredRun], digest: str, content: Callable[[StoredRun | None], RunContent]
+) -> bool:
+    """Write a run that summarises others, unless it is stored already; return whether it was written.
+
+    Only the first of several stored ones is kept. It is replaced if it was made from something else.
+    """
+    for twin in stored[1:]:
+        store.call(store.client.delete_run, twin.run_id)
+    if stored and stored[0].tags.get(CONTENT) == digest and stored[0].status == "FINISHED":
+        return False
+    store.write(content(stored[0] if stored else None))
+    return True
+
+
+def _content(
     experiment_id: str,
-    settings: Sequence[Setting],
-    stored: Mapping[str, Sequence[StoredAggregate]],
-    curves: Mapping[str, Curves],
-) -> int:
-    """Write the settings that changed, and delete those without runs."""
-    changed = [setting for setting in settings if not _is_current(stored.get(setting.key, ()), setting.digest(FORMAT))]
-    is_file = sqlite_file(store.uri) is not None
-    for part in _batches(changed):
-        known = _curves(store, part, curves)
-        contents = []
-        for setting in part:
-            same = stored.get(setting.key, ())
-            content = _setting_content(experiment_id, setting, same[0] if same else None, known)
-            contents.append(content if is_file else _with_gaps(content, setting))
-        store.write(contents)
-    keys = {setting.key for setting in settings}
-    for key, same in stored.items():
-        _delete(store, same[1:] if key in keys else same)
-    return len(changed)
-
-
-def _batches(settings: Sequence[Setting]) -> Iterator[list[Setting]]:
-    """Yield settings with not many more than a thousand runs at a time."""
-    batch: list[Setting] = []
-    for setting in settings:
-        batch.append(setting)
-        if sum(len(each.runs) for each in batch) >= BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _is_current(stored: Sequence[StoredAggregate], content: str) -> bool:
-    return bool(stored) and stored[0].content == content and stored[0].status == "FINISHED"
-
-
-def _delete(store: Store, aggregates: Sequence[StoredAggregate]) -> None:
-    for aggregate in aggregates:
-        patiently(store.uri, lambda aggregate=aggregate: store.client.delete_run(aggregate.run_id))  # type: ignore[misc]
-
-
-def _curves(store: Store, settings: Sequence[Setting], known: Mapping[str, Curves]) -> dict[str, Curves]:
-    """Return the curves of the runs of settings, by run id."""
-    run_ids = [run.run_id for setting in settings if setting.is_reported for run in setting.runs]
-    points: dict[str, dict[str, list[tuple[int, float]]]] = defaultdict(lambda: defaultdict(list))
-    for run_id, name, step, value in read_curves(store, [each for each in run_ids if each not in known]):
-        points[run_id][name].append((step, value))
-    return {**known, **{run_id: as_curves(curves) for run_id, curves in points.items()}}
+    name: str,
+    tags: Mapping[str, str],
+    values: Mapping[str, float],
+    stored: StoredRun | None,
+    **more: Any,
+) -> RunContent:
+    """Return a run that summarises others, as every store accepts it; `stored` is the run that it replaces."""
+    now, texts = int(time.time() * 1000), storable_texts({**tags, **sweep_tags()})
+    return RunContent(
+        experiment_id=experiment_id,
+        name=storable(name)[:MAX_NAME],
+        start_time=now,
+        end_time=now,
+        tags={name: text[:MAX_TEXT] or "–" for name, text in texts.items()},
+        points=[(name, value, 0) for name, value in values.items()],
+        run_id=stored.run_id if stored else "",
+        artifact_uri=stored.artifact_uri if stored else "",
+        **more,
+    )
 
 
 def _setting_content(
-    experiment_id: str, setting: Setting, stored: StoredAggregate | None, curves: Mapping[str, Curves]
+    store: Store, experiment_id: str, setting: Setting, known: Mapping[str, Curves], stored: StoredRun | None
 ) -> RunContent:
     """Return the run that shows a setting."""
-    first, now = setting.first, int(time.time() * 1000)
+    first = setting.first
     colour = style(first.method.info.style).colour
     tags = {
-        "Method": setting.method,
+        "Method": first.method.info.label,
         "Setting": setting.text or "–",
         "Data": setting.data,
         "Seeds": ", ".join(str(run.seed) for run in setting.runs),
         NOTE: setting.description(),
-        COLOUR_TAG: colour,
+        "mlflow.runColor": colour,
         KIND: "setting" if setting.is_reported else "candidate",
         AGGREGATE: setting.key,
-        CONTENT: setting.digest(FORMAT),
+        CONTENT: setting.digest,
         SOURCE: first.stream.source,
-        **sweep_tags(),
     }
-    values = setting.values()
-    with_curves = [curves[run.run_id] for run in setting.runs if run.run_id in curves]
-    nested = {run.run_id for run in setting.runs if stored is not None and run.parent == stored.run_id}
-    return RunContent(
-        experiment_id=experiment_id,
-        name=storable(setting.name)[:MAX_NAME],
-        status="FINISHED",
-        start_time=now,
-        end_time=now,
-        tags=_tags(tags),
+    # A run that is replaced may have had an interval: MLflow's client cannot delete metrics.
+    goal = metric_name(setting.objective)
+    gaps = dict.fromkeys((f"{goal} low", f"{goal} high"), math.nan) if stored else {}
+    files = {}
+    if setting.is_reported:
+        curves = [known.get(run.run_id) or _read_curves(store, run) for run in setting.runs]
+        files = curve_files([each for each in curves if each], setting.name, colour)
+    nested = {run.run_id for run in setting.runs if stored and run.parent == stored.run_id}
+    return _content(
+        experiment_id,
+        setting.name,
+        tags,
+        gaps | setting.values,
+        stored,
         params={name: text[:MAX_PARAMETER] for name, text in storable_texts(_params(first)).items()},
-        points=[(name, value, 0) for name, value in values.items()],
-        files=curve_files(with_curves, setting.name, colour) if setting.is_reported else {},
-        run_id=stored.run_id if stored else "",
-        artifact_uri=stored.artifact_uri if stored else "",
+        files=files,
         children=[run_id for run_id in setting.run_ids if run_id not in nested],
     )
 
 
-def _with_gaps(content: RunContent, setting: Setting) -> RunContent:
-    """Add NaN for an interval that a stored setting may have had before: MLflow's client cannot delete metrics."""
-    names = {name for name, *_ in content.points}
-    gaps = [(name, math.nan, 0) for name in setting.interval_names() if content.run_id and name not in names]
-    return replace(content, points=[*content.points, *gaps])
-
-
-def _tags(texts: Mapping[str, str]) -> dict[str, str]:
-    """Return tags as every store accepts them."""
-    return {name: text[:MAX_TEXT] or "–" for name, text in storable_texts(texts).items()}
+def _read_curves(store: Store, run: RunRecord) -> Curves:
+    return as_curves(read_curves(store, run.stream.source, run.experiment, run.run_id, run.artifact_uri))
 
 
 def _params(run: RunRecord) -> dict[str, str]:
     """Return the parameters of a setting: those that all its runs share, without any that have no value."""
     texts = {name: number_text(value) for name, value in run.method.parameters.items() if value is not None}
     front = run.method.front_value
-    return {
-        **texts,
-        "algorithm": run.method.name,
-        "threshold": "" if front is None else number_text(front),
-        "dataset": run.stream.name,
-    }
+    threshold = "" if front is None else number_text(front)
+    return {**texts, "algorithm": run.method.name, "threshold": threshold, "dataset": run.stream.name}
 
 
 def _publish(
-    store: Store, name: str, experiment_id: str, settings: Sequence[Setting], runs: Sequence[RunRecord]
-) -> Line:
-    """Update the charts and the description of an experiment, and return its line of the overview."""
+    store: Store, name: str, settings: Sequence[Setting], runs: Sequence[RunRecord], stored: Sequence[StoredRun]
+) -> None:
+    """Update the charts of an experiment, and its line in the overview, unless somebody deleted the overview."""
     experiment: Any = store.find(name)
-    about = plain(experiment.tags.get(NOTE, ""))
-    if about != experiment.tags.get(NOTE, ""):
-        patiently(store.uri, lambda: store.client.set_experiment_tag(experiment_id, NOTE, about))
-    shown = [setting for setting in settings if setting.is_reported]
-    patiently(store.uri, lambda: save_chart_views(store.client, experiment, shown))
-    left_out = earlier_code_sentences(split_by_code(runs)[1])
-    return Line(name, about, shown, len(runs), chart_fragment(experiment_id), left_out)
-
-
-def plain(description: str) -> str:
-    """Return a description without the marks of earlier versions, which lists of experiments show as they are."""
-    title, mark, text = description.removeprefix("**").partition("**\n\n")
-    return f"{title}. {text}".strip() if description.startswith("**") and mark else description
-
-
-def _write_overview(store: Store, lines: Sequence[Line], stored: Mapping[str, Sequence[StoredAggregate]]) -> None:
-    """Write the lines that changed."""
-    now, contents = int(time.time() * 1000), []
-    changed = [line for line in lines if not _is_current(stored.get(line.experiment, ()), line.digest(FORMAT))]
-    found = store.find(OVERVIEW)
-    if not changed or (found is not None and found.lifecycle_stage != "active"):  # somebody deleted it
+    store.call(save_chart_views, store.client, experiment, settings)
+    overview = store.find(OVERVIEW)
+    if overview is not None and overview.lifecycle_stage != "active":
         return
-    experiment_id = store.experiment_id(OVERVIEW_INFO)
-    for line in changed:
-        same = stored.get(line.experiment, ())
-        tags = {
-            **line.tags(),
-            NOTE: line.description(),
-            KIND: "overview",
-            AGGREGATE: line.experiment,
-            CONTENT: line.digest(FORMAT),
-            **sweep_tags(),
-        }
-        contents.append(
-            RunContent(
-                experiment_id,
-                storable(line.name)[:MAX_NAME],
-                "FINISHED",
-                now,
-                now,
-                _tags(tags),
-                points=[(name, value, 0) for name, value in line.values().items()],
-                run_id=same[0].run_id if same else "",
-                artifact_uri=same[0].artifact_uri if same else "",
-            )
-        )
-        _delete(store, same[1:])
-    store.write(contents)
-    patiently(store.uri, lambda: save_overview_view(store.client, experiment_id))
+    left_out = earlier_code_sentences(split_by_code(runs)[1])
+    link = chart_fragment(experiment.experiment_id)
+    line = line_of(name, experiment.tags.get(NOTE, ""), settings, len(runs), link, left_out)
+    title, texts, values = line
+    experiment_id, digest = store.experiment_id(OVERVIEW_INFO), digest_of(line)
+    tags = {**texts, KIND: "overview", AGGREGATE: name, CONTENT: digest}
+    if _write(store, stored, digest, partial(_content, experiment_id, title, tags, values)):
+        store.call(save_overview_view, store.client, experiment_id)
 
 
 def _remove_if_empty(store: Store, experiment_id: str) -> None:
@@ -304,7 +221,7 @@ def _remove_if_empty(store: Store, experiment_id: str) -> None:
     from mlflow.entities import ViewType
 
     if not store.client.search_runs([experiment_id], run_view_type=ViewType.ALL, max_results=1):
-        patiently(store.uri, lambda: store.client.delete_experiment(experiment_id))
+        store.call(store.client.delete_experiment, experiment_id)
 
 
 def as_curves(points: Mapping[str, Sequence[tuple[int, float]]]) -> Curves:
@@ -312,55 +229,41 @@ def as_curves(points: Mapping[str, Sequence[tuple[int, float]]]) -> Curves:
     return {name: np.array(sorted(curve), dtype=np.float64).reshape(-1, 2).T for name, curve in points.items()}
 
 
-def mean_curves(runs: Sequence[Curves]) -> Bands:
-    """Average the curves of runs at the steps that all of them have; a curve that a run lacks is left out."""
-    bands: Bands = {}
-    for name in [name for name in curve_names() if runs and all(name in run for run in runs)]:
-        curves = [run[name] for run in runs]
-        steps = curves[0][0]
-        for curve in curves[1:]:
-            steps = np.intersect1d(steps, curve[0])
-        values = np.array([curve[1][np.isin(curve[0], steps)] for curve in curves])
-        mean = values.mean(axis=0)
-        half = np.full(len(steps), np.nan)
-        if len(runs) >= MIN_SEEDS_FOR_INTERVAL:
-            half = t_quantile(len(runs) - 1) * values.std(axis=0, ddof=1) / len(runs) ** 0.5
-        bands[name.removesuffix(CURVE_SUFFIX)] = (steps, mean, mean - half, mean + half)
-    return bands
-
-
 def curve_files(runs: Sequence[Curves], title: str, colour: str) -> dict[str, bytes]:
-    """Return the table and the picture of a setting; nothing without curves."""
-    bands = {name: band for name, band in mean_curves(runs).items() if len(band[0])}
+    """Return the table and the picture of a setting; nothing without curves.
+
+    The table has one row per step: means, and the ends of their intervals (empty with fewer than three seeds). A curve
+    that a run lacks is left out.
+    """
+    names = [name for name in curve_names() if runs and all(name in run for run in runs)]
+    bands = {name: _band(name.removesuffix(CURVE_SUFFIX), [run[name] for run in runs]) for name in names}
+    bands = {name: band for name, band in bands.items() if len(band)}
     if not bands:
         return {}
-    names = [name.removesuffix(CURVE_SUFFIX) for name in curves_to_show([name + CURVE_SUFFIX for name in bands])]
-    drawn = {name: bands[name] for name in names}
-    return {TABLE: table(bands).encode(), PICTURE: picture(drawn, title, colour)}
+    table: str = pd.concat(bands.values(), axis=1).to_csv(lineterminator="\n", float_format="%.10g")
+    drawn = {name.removesuffix(CURVE_SUFFIX): bands[name] for name in curves_to_show([*bands])}
+    return {TABLE: table.encode(), PICTURE: picture(drawn, title, colour)}
 
 
-def table(bands: Bands) -> str:
-    """Return CSV with one row per step: means, and the ends of their intervals (empty with fewer than three seeds)."""
-    import pandas as pd
-
-    columns = []
-    for name, (steps, *series) in bands.items():
-        named = zip((name, f"{name}_low", f"{name}_high"), series, strict=True)
-        columns.append(pd.DataFrame(dict(named), index=pd.Index(steps.astype(np.int64), name="step")))
-    text: str = pd.concat(columns, axis=1).to_csv(lineterminator="\n", float_format="%.10g")
-    return text
+def _band(name: str, curves: Sequence[Curve]) -> pd.DataFrame:
+    """Return the mean of curves at the steps that all of them have, and the ends of its 95 % intervals."""
+    columns = [pd.Series(values, pd.Index(steps.astype(np.int64), name="step")) for steps, values in curves]
+    values = pd.concat(columns, axis=1, join="inner")
+    names = (name, f"{name}_low", f"{name}_high")
+    return pd.DataFrame(dict(zip(names, mean_curve(values.to_numpy().T), strict=True)), values.index)
 
 
-def picture(bands: Bands, title: str, colour: str) -> bytes:
+def picture(bands: Mapping[str, pd.DataFrame], title: str, colour: str) -> bytes:
     """Draw each curve with its band."""
     figure = _figure(tuple(bands))
     figure.texts[0].set_text(title)
-    for axes, (steps, mean, low, high) in zip(figure.axes, bands.values(), strict=True):
+    for axes, band in zip(figure.axes, bands.values(), strict=True):
         for artist in (*axes.lines, *axes.collections):
             artist.remove()
-        axes.plot(steps, mean, color=colour)
+        mean, low, high = band.to_numpy().T
+        axes.plot(band.index, mean, color=colour)
         if np.isfinite(low).all():
-            axes.fill_between(steps, low, high, color=colour, alpha=0.25, linewidth=0)
+            axes.fill_between(band.index, low, high, color=colour, alpha=0.25, linewidth=0)
         axes.relim()
         axes.autoscale()
     buffer = io.BytesIO()

@@ -1,6 +1,7 @@
 """The MLflow UI on this machine: on loopback by default, opened on the chart view of an experiment."""
 
 import ipaddress
+import itertools
 import os
 import re
 import signal
@@ -8,20 +9,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import requests
 from mlflow import MlflowClient
 from mlflow.entities import Experiment
 
+from benchmark.records.artifacts import ARTIFACTS
 from benchmark.records.reader import experiments_with_runs
-from benchmark.records.search import newest_sweeps
-from benchmark.records.store import ARTIFACTS, Store, single_writer_lock
-from benchmark.records.tracking import TELEMETRY_OFF, StoreError, absolute_uri, sqlite_file
+from benchmark.records.store import Store
+from benchmark.records.tracking import TELEMETRY_OFF, StoreError, absolute_uri, single_writer_lock, sqlite_file
 from benchmark.ui.app import ROOT_VARIABLE
 from benchmark.ui.chart_views import chart_link
 from benchmark.ui.pages import OVERVIEW, update_pages
@@ -29,7 +29,7 @@ from data_pipelines.support.messages import unknown_name
 from data_pipelines.support.secrets import without_secrets, without_user
 
 LOOPBACK = "127.0.0.1"
-NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
+NAME_OR_ADDRESS = re.compile(r"[A-Za-z0-9.:%-]+")
 WARNING = """\
 warning: --host {host}: anyone who can reach this machine can read, change and delete all runs without a password.
   To require passwords, use MLflow's own server: pip install 'mlflow[auth]'; set MLFLOW_FLASK_SERVER_SECRET_KEY
@@ -58,31 +58,19 @@ def is_server(store: str) -> bool:
 
 
 def find_experiment(store: str, name: str | None) -> Experiment:
-    """Return the experiment of this name; without a name, the overview, or in an older store the latest experiment."""
-    _refuse_missing_database(store)
+    """Return the experiment of this name; without a name, the overview, or if it was deleted the newest one."""
+    file = sqlite_file(store)
+    if file is not None and not file.is_file():  # MLflow would create it
+        raise ValueError(f"no results yet ({file} does not exist); run `fedbandit run` first")
     client = MlflowClient(absolute_uri(store))
     experiments = {each.name: each for each in client.search_experiments() if each.name != "Default"}
     if not experiments:
         raise ValueError(f"no experiments in {without_user(store)} yet; run `fedbandit run` first")
     if name is None:
-        return experiments.get(OVERVIEW) or _latest(client, [*experiments.values()])
+        return experiments.get(OVERVIEW) or next(iter(experiments.values()))
     if name not in experiments:
         raise unknown_name("experiment", name, experiments)
     return experiments[name]
-
-
-def _latest(client: MlflowClient, experiments: Sequence[Experiment]) -> Experiment:
-    """Return the experiment of the latest sweep."""
-    by_id = {experiment.experiment_id: experiment for experiment in experiments}
-    sweeps = newest_sweeps(client, [*by_id])
-    return by_id[sweeps[0].info.experiment_id] if sweeps else experiments[0]
-
-
-def _refuse_missing_database(store: str) -> None:
-    """Raise a ValueError for a missing database, which MLflow would otherwise create."""
-    file = sqlite_file(store)
-    if file is not None and not file.is_file():
-        raise ValueError(f"no results yet ({file} does not exist); run `fedbandit run` first")
 
 
 def landing_link(experiment: Experiment, base_url: str) -> str:
@@ -92,33 +80,27 @@ def landing_link(experiment: Experiment, base_url: str) -> str:
 
 def prepare_pages(uri: str) -> None:
     """Bring the pages of a SQLite file up to date, as after a sweep, unless a sweep is writing to it now."""
-    store = Store(uri)
-    if sqlite_file(uri) is None:
-        return
-    names = [*experiments_with_runs(store)]
-    try:
-        with single_writer_lock(store):
+    if sqlite_file(uri) is not None:
+        store = Store(uri)
+        names = [*experiments_with_runs(store)]
+        with suppress(StoreError), single_writer_lock(uri):  # a sweep that is writing updates them when it ends
             update_pages(store, names)
-    except StoreError:  # another sweep is writing: it updates the pages when it ends
-        return
 
 
 def check_host(host: str) -> None:
     """Raise a ValueError unless `host` is an address of this machine."""
     try:
-        if not (NAME.fullmatch(host) or _address(host)):
+        if not NAME_OR_ADDRESS.fullmatch(host):  # the C library may resolve others, such as * to loopback
             raise ValueError
-        family, kind, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.bind(address)
+        with _socket(host) as probe:
+            probe.bind((host, 0))
     except (OSError, ValueError):
         raise ValueError(f"--host must be an address of this machine, such as 127.0.0.1, got {host!r}") from None
 
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach a host."""
-    address = _address(host)
-    return host == "localhost" if address is None else address.is_loopback
+    return _address(host).is_loopback
 
 
 def allowed_hosts(host: str, port: int) -> str:
@@ -130,8 +112,7 @@ def allowed_hosts(host: str, port: int) -> str:
     names = {"localhost", LOOPBACK, _bracketed(host)}
     if not is_loopback(host):
         names |= {socket.gethostname(), socket.getfqdn()}
-    address = _address(host)
-    if address is not None and address.is_unspecified:
+    if _address(host).is_unspecified:
         import psutil
 
         entries = [entry for entries in psutil.net_if_addrs().values() for entry in entries]
@@ -145,16 +126,17 @@ def allowed_hosts(host: str, port: int) -> str:
 def address_to_open(host: str, port: int) -> str:
     """Return the URL of the UI on this machine."""
     address = _address(host)
-    if address is not None and address.is_unspecified:
+    if address.is_unspecified:
         host = LOOPBACK if address.version == 4 else "::1"
     return f"http://{_bracketed(host)}:{port}"
 
 
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    return ipaddress.ip_address(socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][4][0])
+
+
+def _socket(host: str) -> socket.socket:
+    return socket.socket(socket.AF_INET if _address(host).version == 4 else socket.AF_INET6)
 
 
 def _bracketed(host: str) -> str:
@@ -165,7 +147,7 @@ def free_port(first: int = FIRST_PORT, host: str = LOOPBACK) -> int:
     """Return the first free port, starting at `first`."""
     last = min(first + PORTS_TRIED, 65_536) - 1
     for port in range(first, last + 1):
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        with _socket(host) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
@@ -173,25 +155,6 @@ def free_port(first: int = FIRST_PORT, host: str = LOOPBACK) -> int:
                 continue
             return port
     raise ValueError(f"no free port from {first} to {last}")
-
-
-def artifact_root(store: str) -> Path:
-    """Return the folder of the artifacts that the UI serves: next to a SQLite file, or in the working directory."""
-    file = sqlite_file(store)
-    return (Path.cwd() if file is None else file.parent) / ARTIFACTS
-
-
-def server_command(port: int, root: Path, host: str = LOOPBACK) -> list[str]:
-    """Return the command that starts MLflow's server, which refuses requests for other hosts."""
-    options = {
-        "--app-name": APPLICATION,
-        "--artifacts-destination": str(root),
-        "--host": host,
-        "--port": str(port),
-        "--workers": "1",
-        "--allowed-hosts": allowed_hosts(host, port),
-    }
-    return [sys.executable, "-m", "mlflow", "server", *(part for pair in options.items() for part in pair)]
 
 
 @dataclass(frozen=True)
@@ -230,16 +193,28 @@ class Server:
 
 @contextmanager
 def running_server(store: str, port: int, log: Path, host: str = LOOPBACK) -> Iterator[Server]:
-    """Run MLflow's server until the block ends, and yield it once it is ready."""
+    """Run MLflow's server until the block ends, and yield it once it is ready.
+
+    It refuses requests for other hosts, and serves artifacts from next to a SQLite file, or the working directory.
+    """
+    file = sqlite_file(store)
+    root = str((Path.cwd() if file is None else file.parent) / ARTIFACTS)
+    options = {
+        "--app-name": APPLICATION,
+        "--artifacts-destination": root,
+        "--host": host,
+        "--port": str(port),
+        "--workers": "1",
+        "--allowed-hosts": allowed_hosts(host, port),
+    }
+    environment = {name: value for name, value in os.environ.items() if name not in UNSAFE_VARIABLES}
     with _signals_as_interrupts(), log.open("wb") as output:
         # The server gets its own session: Ctrl-C only reaches this process, which then ends all of the server's
         # processes. The store is not on the command line, because every user of this machine can read command lines,
         # and its address may contain a password.
-        root = artifact_root(store)
-        environment = {name: value for name, value in os.environ.items() if name not in UNSAFE_VARIABLES}
         process = subprocess.Popen(
-            server_command(port, root, host),
-            env={**environment, **ENVIRONMENT, "MLFLOW_BACKEND_STORE_URI": store, ROOT_VARIABLE: str(root)},
+            [sys.executable, "-m", "mlflow", "server", *itertools.chain(*options.items())],
+            env={**environment, **ENVIRONMENT, "MLFLOW_BACKEND_STORE_URI": store, ROOT_VARIABLE: root},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -255,26 +230,17 @@ def running_server(store: str, port: int, log: Path, host: str = LOOPBACK) -> It
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
     """End all processes of the server's session, first with SIGTERM, then with SIGKILL."""
-    for number, seconds in ((signal.SIGTERM, SECONDS_TO_STOP), (signal.SIGKILL, None)):
-        try:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(process.pid, number)
-        except ProcessLookupError:
-            break
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait()
+            process.wait(SECONDS_TO_STOP)
 
 
 @contextmanager
 def _signals_as_interrupts() -> Iterator[None]:
     """Treat SIGTERM and SIGHUP like Ctrl-C, so that the server is stopped as well."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    previous = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    previous = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     try:
         yield
     finally:

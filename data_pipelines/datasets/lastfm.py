@@ -10,38 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data_pipelines.data_set import (
-    UNKNOWN_TIME,
-    Contents,
-    Counts,
-    DataSet,
-    Package,
-    PackageMember,
-    Parameters,
-    distinct_pairs,
-    rows_of,
-)
+from data_pipelines.data_set import UNKNOWN_TIME, Contents, Counts, DataSet, Package, PackageMember, Parameters
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.prepare.features import count_words
-from data_pipelines.stand_ins import StandIn, World
-from data_pipelines.tables.number_tables import read_numbers, read_parquet_numbers
-from data_pipelines.tables.tag_events import TagAssignments, event_contents, half_of_users, words_as_typed
-from data_pipelines.tables.text_tables import read_ids, read_texts
+from data_pipelines.fetch.tables import read_ids, read_numbers, read_parquet_numbers, read_texts, rows_of
+from data_pipelines.prepare.features import split_into_words
+from data_pipelines.stand_ins import Integers, Size, World, sized
+from data_pipelines.tag_events import TagAssignments, event_contents, half_of_users, words_as_typed
+
+Split = Callable[[str], list[str]]
 
 ARTISTS, TAGS = "artists.dat", "tags.dat"
 LISTENED, TAGGED = "user_artists.dat", "user_taggedartists.dat"
 TAGGED_TIMES = "user_taggedartists-timestamps.dat"
 ARTIST_COLUMNS = ("id", "name", "url", "pictureURL")
-TAG_COLUMNS = ("tagID", "tagValue")
-LISTENED_COLUMNS = ("userID", "artistID", "weight")
-TAGGED_COLUMNS = ("userID", "artistID", "tagID", "day", "month", "year")
-TAGGED_TIMES_COLUMNS = ("userID", "artistID", "tagID", "timestamp")
+TAGGED_COLUMNS = {
+    TAGGED: ("userID", "artistID", "tagID", "day", "month", "year"),
+    TAGGED_TIMES: ("userID", "artistID", "tagID", "timestamp"),
+}
 
 PACKAGE_FOLDER = "graphdatascience/resources/lastfm"
 PACKAGE_LISTENED = f"{PACKAGE_FOLDER}/user_listen_artist_rels.parquet.gzip"
 PACKAGE_TAGGED = f"{PACKAGE_FOLDER}/user_tag_artist_rels.parquet.gzip"
-PACKAGE_LISTENED_COLUMNS = ("sourceNodeId", "targetNodeId")
-PACKAGE_TAGGED_COLUMNS = ("sourceNodeId", "targetNodeId", "tagID", "timestamp")
 PACKAGE_FIRST_ARTIST = 10_000
 """The package adds this to the ids of artists, so that they differ from those of users."""
 
@@ -49,21 +38,16 @@ PACKAGE_FIRST_ARTIST = 10_000
 def read(archive: Archive, parameters: Parameters) -> Contents:
     """Read listening relations, and the tag assignments of each artist as its words."""
     item_ids = read_ids(archive, ARTISTS, ARTIST_COLUMNS, free_text="name")
-    tag_ids, words_of_tags = read_texts(archive, TAGS, TAG_COLUMNS)
-    listened = read_numbers(archive, LISTENED, LISTENED_COLUMNS)
-    tagged = read_numbers(archive, TAGGED, TAGGED_COLUMNS)
+    listened = read_numbers(archive, LISTENED, ("userID", "artistID", "weight"))
     items = rows_of(listened["artistID"], item_ids, member=LISTENED, column="artistID", listed_in=ARTISTS)
-    tag_rows = rows_of(tagged["tagID"], tag_ids, member=TAGGED, column="tagID", listed_in=TAGS)
-    rows = {ARTISTS: len(item_ids), TAGS: len(tag_ids), LISTENED: len(items), TAGGED: len(tag_rows)}
-    assignments = TagAssignments(
-        tagged["userID"], tagged["artistID"], tag_rows, _unknown(tag_rows), words_of_tags, rows
-    )
-    return _listening(item_ids, listened["userID"], items, assignments, f"that are not in {ARTISTS}")
+    tagged = assignments(archive, TAGGED, split_into_words)
+    rows = {ARTISTS: len(item_ids), LISTENED: len(items), **tagged.rows}
+    return _listening(item_ids, listened["userID"], items, replace(tagged, rows=rows), f"that are not in {ARTISTS}")
 
 
 def read_package(archive: Archive, parameters: Parameters) -> Contents:
     """Read the same relations from the package; it has no texts of tags, so each tag is one word, its number."""
-    listened = read_parquet_numbers(archive, PACKAGE_LISTENED, PACKAGE_LISTENED_COLUMNS)
+    listened = read_parquet_numbers(archive, PACKAGE_LISTENED, ("sourceNodeId", "targetNodeId"))
     item_ids, items = np.unique(_artist_ids(listened["targetNodeId"], PACKAGE_LISTENED), return_inverse=True)
     tagged = package_assignments(archive)
     tagged = replace(tagged, rows={PACKAGE_LISTENED: len(items), **tagged.rows})
@@ -78,42 +62,29 @@ def _listening(
     unlisted: str,
 ) -> Contents:
     """Return listening relations; tagged artists without a listener in the sample have no row and are ignored."""
-    is_listed = np.isin(tagged.item_ids, item_ids)
-    words = count_words(
-        np.searchsorted(item_ids, tagged.item_ids[is_listed]),
-        tagged.tag_rows[is_listed],
-        item_count=len(item_ids),
-        words_of_tags=tagged.words_of_tags,
-    )
-    users, item_rows, times = distinct_pairs(listeners, items, _unknown(items))  # there are no times
-    ignored = int(np.count_nonzero(~is_listed))
+    ignored = int(np.count_nonzero(~np.isin(tagged.item_ids, item_ids)))
     notes = (f"{ignored:,} tag assignments name artists {unlisted}; ignored",) if ignored else ()
-    return Contents(
-        users=users, items=item_rows, times=times, item_ids=item_ids, words=words, rows=tagged.rows, notes=notes
-    )
+    words = tagged.words(item_ids)
+    return Contents.of_pairs(listeners, items, None, item_ids=item_ids, words=words, rows=tagged.rows, notes=notes)
 
 
-def _unknown(rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    return np.full(len(rows), UNKNOWN_TIME, dtype=np.int64)
-
-
-def assignments(archive: Archive) -> TagAssignments:
-    """Read the tag assignments with their time stamps; artists that are not in `artists.dat` are included."""
-    tag_ids, words_of_tags = read_texts(archive, TAGS, TAG_COLUMNS, split=words_as_typed)
-    tagged = read_numbers(archive, TAGGED_TIMES, TAGGED_TIMES_COLUMNS, may_be_negative=("timestamp",))
+def assignments(archive: Archive, member: str = TAGGED_TIMES, split: Split = words_as_typed) -> TagAssignments:
+    """Read the tag assignments; artists that are not in `artists.dat` are included."""
+    tag_ids, words_of_tags = read_texts(archive, TAGS, ("tagID", "tagValue"), split=split)
+    tagged = read_numbers(archive, member, TAGGED_COLUMNS[member], may_be_negative=("timestamp",))
     return TagAssignments(
         tagged["userID"],
         tagged["artistID"],
-        rows_of(tagged["tagID"], tag_ids, member=TAGGED_TIMES, column="tagID", listed_in=TAGS),
-        tagged["timestamp"],
+        rows_of(tagged["tagID"], tag_ids, member=member, column="tagID", listed_in=TAGS),
+        tagged.get("timestamp", np.full(len(tagged["userID"]), UNKNOWN_TIME)),
         words_of_tags,
-        {TAGS: len(tag_ids), TAGGED_TIMES: len(tagged["userID"])},
+        {TAGS: len(tag_ids), member: len(tagged["userID"])},
     )
 
 
 def package_assignments(archive: Archive) -> TagAssignments:
     """Read the tag assignments from the package; each tag is one word, its number."""
-    tagged = read_parquet_numbers(archive, PACKAGE_TAGGED, PACKAGE_TAGGED_COLUMNS)
+    tagged = read_parquet_numbers(archive, PACKAGE_TAGGED, ("sourceNodeId", "targetNodeId", "tagID", "timestamp"))
     tag_ids, tag_rows = np.unique(tagged["tagID"], return_inverse=True)
     return TagAssignments(
         tagged["sourceNodeId"],
@@ -132,31 +103,31 @@ def _artist_ids(node_ids: NDArray[np.int64], member: str) -> NDArray[np.int64]:
     return node_ids - PACKAGE_FIRST_ARTIST
 
 
-def generate(stand_in: StandIn) -> None:
-    """Generate an archive of the same format and size."""
-    users, artists, tags = stand_in.count(1_892), stand_in.count(17_632), stand_in.count(11_946)
-    world = World(users=users, items=artists, tags=tags)
-    user, artist = world.interactions(stand_in.count(92_834), minimum=1)
-    tagger, tagged_artist, tag = world.tag_assignments(stand_in.count(186_479), user, artist)
-    numbers = np.arange(1, artists + 1)
-    stand_in.write_rows(
-        ARTISTS,
-        ARTIST_COLUMNS,
-        (f'{n}\tArtist "{n}"\thttp://example.org/{n}\thttp://example.org/{n}.jpg' for n in numbers),
-    )
-    stand_in.write_rows(TAGS, TAG_COLUMNS, (f"{n + 1}\t{text}" for n, text in enumerate(world.tag_texts(" "))))
-    weight = world.random.integers(1, 10_000, size=len(user))
-    stand_in.write_numbers(LISTENED, LISTENED_COLUMNS, [(user + 1, artist + 1, weight)])
-    day = np.ones_like(tag)
-    month, year = (
-        world.random.integers(1, 13, size=len(tag)),
-        world.random.integers(2006, 2012, size=len(tag)),
-    )
-    stand_in.write_numbers(TAGGED, TAGGED_COLUMNS, [(tagger + 1, tagged_artist + 1, tag + 1, day, month, year)])
-    months = np.datetime64("1970-01", "M") + (12 * (year - 1970) + month - 1)
-    time = months.astype("datetime64[ms]").astype(np.int64)
-    stand_in.write_numbers(TAGGED_TIMES, TAGGED_TIMES_COLUMNS, [(tagger + 1, tagged_artist + 1, tag + 1, time)])
+def _generated(size: Size, member: str, split: Split) -> tuple[Integers, Integers, TagAssignments]:
+    """Return listeners, the artists they listened to, by position, and tag assignments."""
+    tag_count = sized(size, 11_946)
+    world = World(users=sized(size, 1_892), items=sized(size, 17_632), tags=tag_count)
+    users, artists = world.interactions(sized(size, 92_834), minimum=1)
+    taggers, tagged_artists, tags = world.tag_assignments(sized(size, 186_479), users, artists)
+    words_of_tags = [split(text) for text in world.tag_texts(" ")]
+    months = np.datetime64("2006-01", "M") + world.random.integers(72, size=len(tags))
+    times = months.astype("datetime64[ms]").astype(np.int64)
+    rows = {TAGS: tag_count, member: len(tags)}
+    return users + 1, artists, TagAssignments(taggers + 1, tagged_artists + 1, tags, times, words_of_tags, rows)
 
+
+def generate(size: Size, parameters: Parameters) -> Contents:
+    """Generate listening relations and tag assignments of the same size."""
+    users, artists, tagged = _generated(size, TAGGED, split_into_words)
+    item_ids = np.arange(1, sized(size, 17_632) + 1)
+    rows = {ARTISTS: len(item_ids), LISTENED: len(users), **tagged.rows}
+    return _listening(item_ids, users, artists, replace(tagged, rows=rows), "")
+
+
+HETREC = (
+    "I. Cantador, P. Brusilovsky, T. Kuflik: 2nd Workshop on Information Heterogeneity and Fusion in "
+    "Recommender Systems (HetRec 2011). Proceedings of RecSys 2011, ACM."
+)
 
 PACKAGE = Package(
     name="graphdatascience",
@@ -181,11 +152,7 @@ DATA_SET = DataSet(
     packages=(PACKAGE,),
     limits={ARTISTS: 20_000_000, TAGS: 5_000_000, LISTENED: 20_000_000, TAGGED: 50_000_000},
     licence="Non-commercial use only; for commercial use ask Last.fm, http://www.lastfm.com/about/contact.",
-    citation=(
-        "Last.fm website, http://www.lastfm.com. "
-        "I. Cantador, P. Brusilovsky, T. Kuflik: 2nd Workshop on Information Heterogeneity and Fusion in "
-        "Recommender Systems (HetRec 2011). Proceedings of RecSys 2011, ACM."
-    ),
+    citation=f"Last.fm website, http://www.lastfm.com. {HETREC}",
     published=Counts(users=1_892, items=17_632, interactions=92_834),
     published_rows={ARTISTS: 17_632, TAGS: 11_946, LISTENED: 92_834, TAGGED: 186_479},
     remarks=(
@@ -212,21 +179,11 @@ def _of_events(name: str, label: str, contents: Callable[[TagAssignments], Conte
         limits={TAGS: 5_000_000, TAGGED_TIMES: 50_000_000},
         published_rows={TAGS: 11_946, TAGGED_TIMES: 186_479},
         read=lambda archive, parameters: contents(assignments(archive)),
+        stand_in=lambda size, parameters: contents(_generated(size, TAGGED_TIMES, words_as_typed)[2]),
         reduction="svd",
         stream_defaults={"order": "shuffled", "scaling": "pca"},
         **{"remarks": (), **about},
     )
-
-
-def _events_of_half(tagged: TagAssignments) -> Contents:
-    """Return the events of half the users, with the words of all."""
-    return event_contents(tagged, is_player=half_of_users(tagged.users))
-
-
-def _events_with_other_words(tagged: TagAssignments) -> Contents:
-    """Return the events of half the users, with the words of the other half."""
-    is_player = half_of_users(tagged.users)
-    return event_contents(tagged, is_player=is_player, gives_words=~is_player)
 
 
 TAGGING_EVENTS = _of_events(
@@ -243,7 +200,7 @@ HALF = Counts(users=946, items=9_629, interactions=49_573)
 OWN_WORDS = _of_events(
     "lastfm-tagged-own-words",
     "LastFM, half of the users, their own words included",
-    _events_of_half,
+    lambda tagged: event_contents(tagged, is_player=half_of_users(tagged.users)),
     published=HALF,
     leak=(
         "Half of the users take part, always the same half. An artist's words are the tags of all users: a leak. "
@@ -254,7 +211,9 @@ OWN_WORDS = _of_events(
 OTHER_WORDS = _of_events(
     "lastfm-tagged-other-words",
     "LastFM, half of the users, words of the others only",
-    _events_with_other_words,
+    lambda tagged: event_contents(
+        tagged, is_player=half_of_users(tagged.users), gives_words=~half_of_users(tagged.users)
+    ),
     published=HALF,
     remarks=(
         "Half of the users take part, always the same half. An artist's words are the tags of the other half: no leak. "

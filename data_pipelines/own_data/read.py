@@ -1,45 +1,42 @@
 """From the user's tables to `Contents`, the same structure as that of an archive, and a profile."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from data_pipelines.data_set import UNKNOWN_TIME, Contents, rows_in_order
+from data_pipelines.data_set import UNKNOWN_TIME, Contents
 from data_pipelines.own_data import item_features
 from data_pipelines.own_data.options import (
     ID,
     ITEM,
+    RATING,
     TIME,
     USER,
     WORDS,
     Features,
     ImportOptions,
-    Role,
     find_column,
     require_column,
 )
-from data_pipelines.own_data.profile import Profile, describe_times, profile_contents
+from data_pipelines.own_data.profile import Profile, describe_ratings, describe_times
 from data_pipelines.own_data.table import (
     BadRowsError,
     Column,
-    Header,
     OptionNeededError,
     Problem,
     Table,
-    find_problem,
     read_columns,
     read_header,
-    with_lines,
 )
-from data_pipelines.own_data.values import ISO, NUMBER, Times, id_problems, parse_numbers, parse_times, stored_ids
+from data_pipelines.own_data.values import ISO, NUMBER, Times, bad_ids, is_blank, parse_numbers, parse_times, stored_ids
 from data_pipelines.prepare.features import WordCounts, split_into_words, words_of_items
 from data_pipelines.support.text import number_of
-
-RATING = Role("rating", "--rating-column", "rating", frozenset())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,48 +70,41 @@ class _Columns:
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Items:
-    """The catalogue: sorted ids as texts and their rows in the table of items."""
-
-    texts: list[str]
-    rows: NDArray[np.int64]
-
-
 class _Reader:
     """Reads the tables step by step, and collects the problems of both before it refuses them."""
 
     def __init__(self, interactions: Path, options: ImportOptions) -> None:
         self._options = options
-        self._path = interactions
-        self._header = self._read_header(interactions)
-        self._item_header = None if options.items is None else self._read_header(options.items)
-        self._columns = self._find_columns()
-        self._problems: list[Problem] = []
+        read = partial(read_header, encoding=options.encoding, separator=options.separator)
+        self._header = read(interactions)
+        self._item_header = None if options.items is None else read(options.items)
+        self._columns = columns = self._find_columns()
+        self._features: Features = options.features or ("words" if columns.words else "co-occurrence")
+        names = [name for name in (columns.user, columns.item, columns.time, columns.rating) if name]
+        self._item_table: Table | None = None
+        if self._item_header is None:
+            names += columns.words
+        else:
+            self._item_table = read_columns(self._item_header, [str(columns.id), *columns.words])
+        self._table = read_columns(self._header, names)
+        self._times: Times | None = None
         self._decimal = options.decimal or "."
 
-    def _read_header(self, path: Path) -> Header:
-        return read_header(path, encoding=self._options.encoding, separator=self._options.separator)
-
     def _find_columns(self) -> _Columns:
-        options, names = self._options, self._header.names
-        user = require_column(self._path, names, USER, options.user_column)
-        item = require_column(self._path, names, ITEM, options.item_column)
-        time = find_column(self._path, names, TIME, options.time_column)
-        rating = options.rating_column and require_column(self._path, names, RATING, options.rating_column)
+        options, path, names = self._options, self._header.path, self._header.names
+        user = require_column(path, names, USER, options.user_column)
+        item = require_column(path, names, ITEM, options.item_column)
+        time = find_column(path, names, TIME, options.time_column)
+        rating = options.rating_column and require_column(path, names, RATING, options.rating_column)
         used = [name for name in (user, item, time, rating) if name]
         if len(set(used)) < len(used):
             raise ValueError(f"user, item, time and rating must be different columns, got {', '.join(used)}")
-        return _Columns(user, item, time, rating, self._find_id(item), self._find_words())
-
-    def _find_id(self, item: str) -> str | None:
-        header = self._item_header
-        if header is None:
-            return None
-        given = self._options.id_column
-        if given is None and ID.default not in header.names and item in header.names:
-            return item
-        return require_column(header.path, header.names, ID, given)
+        identifier, items = None, self._item_header
+        if items is not None:
+            is_same = ID.default not in items.names and item in items.names
+            given = options.id_column or (item if is_same else None)
+            identifier = require_column(items.path, items.names, ID, given)
+        return _Columns(user, item, time, rating, identifier, self._find_words())
 
     def _find_words(self) -> tuple[str, ...]:
         """Return the columns with words: of the items, if there is such a table, else of the interactions."""
@@ -128,172 +118,148 @@ class _Reader:
         name = find_column(header.path, header.names, WORDS, None)
         return () if name is None else (name,)
 
-    @cached_property
-    def _features(self) -> Features:
-        return self._options.features or ("words" if self._columns.words else "co-occurrence")
+    @property
+    def _problems(self) -> list[Problem]:
+        return self._table.problems + ([] if self._item_table is None else self._item_table.problems)
 
     def read(self) -> OwnData:
-        """Read everything."""
-        table, item_table = self._read_tables()
-        is_bad = _is_malformed(table)
-        self._problems += table.problems
+        """Check all values, refuse bad rows or leave them out, and sort the others into `Contents`."""
+        table, options = self._table, self._options
         users, items = table.columns[self._columns.user], table.columns[self._columns.item]
-        is_bad |= self._bad_ids(table, users) | self._bad_ids(table, items)
-        catalogue = self._catalogue(item_table)
+        _reject_bad_ids(table, users)
+        bad_items = _reject_bad_ids(table, items)
+        catalogue = None if self._item_table is None else self._catalogue(self._item_table)
         if catalogue is not None:
-            is_bad |= self._unknown_items(table, items, catalogue)
-        times, bad_times = self._times(table)
-        ratings, bad_ratings = self._ratings(table)
-        is_bad |= bad_times | bad_ratings
-        if self._problems and not self._options.skip_bad_rows:
-            raise BadRowsError(self._with_lines())
-        self._problems = self._with_lines()
-        rows = np.flatnonzero(~is_bad)
+            is_unknown = (_positions(items.values, catalogue) < 0) & ~bad_items
+            table.reject(items, f"be an item of {options.items}", is_unknown[items.codes])
+        times, ratings = self._parse_times(), self._parse_ratings()
+        if self._problems and not options.skip_bad_rows:
+            raise BadRowsError(self._problems)
+        rows = np.flatnonzero(~table.is_bad)
         if not len(rows):
-            raise ValueError(f"{self._path} has no usable row: {self._problems[0].line()}")
-        return self._assemble(table, item_table, catalogue or _items_of(items, rows), rows, times, ratings)
+            raise ValueError(f"{table.header.path} has no usable row: {self._problems[0].line()}")
+        item_texts = _used_texts(items, rows) if catalogue is None else catalogue
+        return self._assemble(rows, item_texts, times[rows], None if ratings is None else ratings[rows])
 
-    def _with_lines(self) -> list[Problem]:
-        headers = {header.path: header for header in (self._header, self._item_header) if header is not None}
-        return [with_lines(problem, headers[problem.path]) for problem in self._problems]
-
-    def _read_tables(self) -> tuple[Table, Table | None]:
-        columns, item_header = self._columns, self._item_header
-        names = [name for name in (columns.user, columns.item, columns.time, columns.rating) if name]
-        if item_header is None:
-            return read_columns(self._header, [*names, *columns.words]), None
-        return read_columns(self._header, names), read_columns(item_header, [str(columns.id), *columns.words])
-
-    def _bad_ids(self, table: Table, column: Column) -> NDArray[np.bool_]:
-        is_bad = np.zeros(table.row_count, dtype=bool)
-        for bad_rows, problem in id_problems(table.path, column, _is_malformed(table)):
-            is_bad |= bad_rows
-            self._problems.append(problem)
-        return is_bad
-
-    def _catalogue(self, table: Table | None) -> _Items | None:
-        """Return the items of the table of items; a repeated id is a problem, and only its first row is used."""
-        if table is None:
-            return None
+    def _catalogue(self, table: Table) -> Any:
+        """Return the ids of the table of items; a repeated id is a problem, and only its first row is used."""
         column = table.columns[str(self._columns.id)]
-        self._problems += table.problems
-        is_good = ~(_is_malformed(table) | self._bad_ids(table, column))
-        good_rows = np.flatnonzero(is_good)
+        _reject_bad_ids(table, column)
+        good_rows = np.flatnonzero(~table.is_bad)
         _, first = np.unique(column.codes[good_rows], return_index=True)
-        is_again = is_good.copy()
+        is_again = ~table.is_bad
         is_again[good_rows[first]] = False
-        requirement = f"{column.name} must not be an item of an earlier row"
-        if problem := find_problem(table.path, requirement, is_again, column.values, column.codes):
-            self._problems.append(problem)
+        table.reject(column, "not be an item of an earlier row", is_again)
         if not len(first):
-            raise BadRowsError(self._with_lines())
-        return _items_of(column, good_rows[first])
+            raise BadRowsError(self._problems)
+        return column.values.take(column.codes[~table.is_bad])
 
-    def _unknown_items(self, table: Table, column: Column, catalogue: _Items) -> NDArray[np.bool_]:
-        known_items = set(catalogue.texts)
-        is_id = np.ones(table.row_count, dtype=bool)
-        for bad_rows, _ in id_problems(table.path, column, _is_malformed(table)):
-            is_id &= ~bad_rows
-        unknown_values = np.array([value not in known_items for value in column.values], dtype=bool)
-        is_unknown = unknown_values[column.codes] & is_id & ~_is_malformed(table)
-        requirement = f"{column.name} must be an item of {self._options.items}"
-        if problem := find_problem(table.path, requirement, is_unknown, column.values, column.codes):
-            self._problems.append(problem)
-        return is_unknown
-
-    def _times(self, table: Table) -> tuple["_RowTimes", NDArray[np.bool_]]:
+    def _parse_times(self) -> NDArray[np.int64]:
+        """Return the time of each row; a text that is not a time is a problem."""
         if self._columns.time is None:
-            unknown_times = np.full(table.row_count, UNKNOWN_TIME, dtype=np.int64)
-            return _RowTimes(unknown_times, None), np.zeros(table.row_count, dtype=bool)
-        column = table.columns[self._columns.time]
-        try:
+            return np.full(len(self._table.is_bad), UNKNOWN_TIME, dtype=np.int64)
+        column = self._table.columns[self._columns.time]
+        with self._naming(column):
             times = parse_times(column.values, self._options.date_format, self._options.decimal)
-        except ValueError as error:
-            raise OptionNeededError(f"{table.path} column {column.name!r}: {error}") from None
-        is_bad = times.is_invalid[column.codes]
-        requirement = f"{column.name} must be {_time_requirement(times)}"
-        if problem := find_problem(table.path, requirement, is_bad, column.values, column.codes):
-            self._problems.append(problem)
-        return _RowTimes(times.values[column.codes], times), is_bad
+        self._table.reject(column, f"be {times.requirement}", times.is_invalid[column.codes])
+        self._times = times
+        return times.values[column.codes]
 
-    def _ratings(self, table: Table) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
+    def _parse_ratings(self) -> NDArray[np.float64] | None:
         """Return the rating of each row, NaN where it is empty; a text that is not a finite number is a problem."""
         if self._columns.rating is None:
-            return None, np.zeros(table.row_count, dtype=bool)
-        column = table.columns[self._columns.rating]
+            return None
+        column = self._table.columns[self._columns.rating]
+        with self._naming(column):
+            numbers, self._decimal = parse_numbers(column.values, self._options.decimal)
+        is_bad = ~np.isfinite(numbers) & ~is_blank(column.values)
+        self._table.reject(column, "be a number", is_bad[column.codes])
+        return numbers[column.codes]
+
+    @contextmanager
+    def _naming(self, column: Column) -> Iterator[None]:
+        """Name file and column in an error about all values of the column."""
         try:
-            numbers = parse_numbers(column.values, self._options.decimal)
+            yield
         except ValueError as error:
-            raise OptionNeededError(f"{table.path} column {column.name!r}: {error}") from None
-        self._decimal = numbers.decimal
-        is_blank = np.array([not value.strip() for value in column.values], dtype=bool)
-        is_bad = (~np.isfinite(numbers.values) & ~is_blank)[column.codes]
-        requirement = f"{column.name} must be a number"
-        if problem := find_problem(table.path, requirement, is_bad, column.values, column.codes):
-            self._problems.append(problem)
-        return np.where(is_blank, np.nan, numbers.values)[column.codes], is_bad
+            raise OptionNeededError(f"{self._header.path} column {column.name!r}: {error}") from None
 
     def _assemble(
         self,
-        table: Table,
-        item_table: Table | None,
-        catalogue: _Items,
         rows: NDArray[np.int64],
-        times: "_RowTimes",
+        item_texts: Any,
+        times: NDArray[np.int64],
         ratings: NDArray[np.float64] | None,
     ) -> OwnData:
-        """Sort the usable rows into `Contents`."""
-        item_ids, item_rows = _sorted_ids(table.columns[self._columns.item], rows, catalogue)
-        labels, user_rows = _sorted_ids(table.columns[self._columns.user], rows, None)
+        """Sort the usable rows into `Contents`; `times` and `ratings` are those of these rows."""
+        user_column, item_column = (self._table.columns[name] for name in (self._columns.user, self._columns.item))
+        labels, user_texts = _sorted_ids(_used_texts(user_column, rows))
+        item_ids, item_texts = _sorted_ids(item_texts)
+        user_rows = _positions(user_column.values, user_texts)[user_column.codes[rows]]
+        items = _positions(item_column.values, item_texts)[item_column.codes[rows]]
         are_numbers = labels.dtype.kind == "i"
         users = labels[user_rows] if are_numbers else user_rows
-        order = rows_in_order(users, item_rows, times.values[rows], once=self._options.repeats == "once")
-        distinct = rows_in_order(users, item_rows, times.values[rows], once=True)
-        repeats = len(rows) - len(distinct)
-        words = self._words(table, item_table, catalogue, rows, item_rows, user_rows, item_ids, labels)
+        words = self._words(rows, item_texts, items, user_rows, user_texts)
+        order = np.lexsort((times, times == UNKNOWN_TIME, items, users))
+        is_repeat = np.append(False, (np.diff(users[order]) == 0) & (np.diff(items[order]) == 0))
+        repeats = int(np.count_nonzero(is_repeat))
+        if self._options.repeats == "once":
+            order = order[~is_repeat]
+        tables = {"interactions": self._table, "items": self._item_table}
         contents = Contents(
             users=users[order],
-            items=item_rows[order].astype(np.int32),
-            times=times.values[rows][order],
+            items=items[order].astype(np.int32),
+            times=times[order],
             item_ids=item_ids,
             words=words,
-            rows={"interactions": table.row_count} | ({} if item_table is None else {"items": item_table.row_count}),
-            notes=tuple(self._notes(times.values[rows], repeats)),
+            rows={name: table.row_count for name, table in tables.items() if table is not None},
+            notes=tuple(self._notes(times, repeats)),
             user_labels=None if are_numbers else labels,
-            ratings=None if ratings is None else ratings[rows][order],
+            ratings=None if ratings is None else ratings[order],
+        )
+        headers = [header for header in (self._header, self._item_header) if header is not None]
+        profile = Profile.of(
+            contents,
+            files=tuple(f"{header.path.name}: {header}" for header in headers),
+            columns=tuple(self._column_texts()),
+            rows=self._table.row_count,
+            bad_rows=self._table.row_count - len(rows),
+            repeats=repeats,
+            repeats_are_kept=self._options.repeats == "keep",
+            times=describe_times(contents.times, self._times),
+            ratings=describe_ratings(contents.ratings, self._options.positive_from, self._decimal),
+            features=item_features.KINDS[self._features].profile,
+            problems=tuple(self._problems),
         )
         return OwnData(
             contents=contents,
-            profile=self._profile(contents, table, len(rows), repeats, times),
+            profile=profile,
             features=self._features,
             columns=self._column_parameters(),
-            formats=self._formats(times),
+            formats=self._formats(),
         )
 
     def _words(
         self,
-        table: Table,
-        item_table: Table | None,
-        catalogue: _Items,
         rows: NDArray[np.int64],
-        item_rows: NDArray[np.int64],
+        item_texts: Any,
+        items: NDArray[np.int64],
         user_rows: NDArray[np.int64],
-        item_ids: NDArray[Any],
-        labels: NDArray[Any],
+        user_texts: Any,
     ) -> WordCounts:
         if self._features == "one-hot":
-            return item_features.one_hot_words(item_ids)
+            return item_features.one_hot_words(item_texts.to_pylist())
         if self._features == "co-occurrence":
-            names = [str(label) for label in labels.tolist()]
-            return item_features.words_of_users(item_rows, user_rows, item_count=len(item_ids), labels=names)
-        columns = [(item_table or table).columns[name] for name in self._columns.words]
-        if item_table is None:
-            texts = item_features.frequent_texts(columns, rows, item_rows, len(item_ids))
+            names = user_texts.to_pylist()
+            return item_features.words_of_users(items, user_rows, item_count=len(item_texts), labels=names)
+        if self._item_table is None:
+            columns = [self._table.columns[name] for name in self._columns.words]
+            texts = [item_features.frequent_text(column, rows, items, len(item_texts)) for column in columns]
         else:
-            order = np.argsort(stored_ids(catalogue.texts), kind="stable")
-            parts = [[column.values[column.codes[row]] for row in catalogue.rows[order]] for column in columns]
-            texts = [" ".join(values) for values in zip(*parts, strict=True)]
-        return words_of_items([split_into_words(text) for text in texts])
+            columns = [self._item_table.columns[name] for name in (str(self._columns.id), *self._columns.words)]
+            ids, *parts = (column.values.take(column.codes[~self._item_table.is_bad]) for column in columns)
+            texts = [part.take(_positions(item_texts, ids)).to_pylist() for part in parts]
+        return words_of_items([split_into_words(" ".join(parts)) for parts in zip(*texts, strict=True)])
 
     def _notes(self, times: NDArray[np.int64], repeats: int) -> list[str]:
         notes = [f"{number_of(problem.count, 'bad row')} left out: {problem.requirement}" for problem in self._problems]
@@ -307,105 +273,59 @@ class _Reader:
             notes.append(f"{number_of(repeats, 'repeated interaction')} (same user and item): {fate}")
         return notes
 
-    def _profile(self, contents: Contents, table: Table, good_rows: int, repeats: int, times: "_RowTimes") -> Profile:
-        headers = [self._header, *([] if self._item_header is None else [self._item_header])]
-        return profile_contents(
-            contents,
-            files=[f"{header.path.name}: {header}" for header in headers],
-            columns=self._column_texts(),
-            rows=table.row_count,
-            bad_rows=table.row_count - good_rows,
-            repeats=repeats,
-            repeats_are_kept=self._options.repeats == "keep",
-            times=times.description(contents.times),
-            positive_from=self._options.positive_from,
-            features=item_features.KINDS[self._features].profile,
-            decimal=self._decimal,
-            problems=self._problems,
-        )
-
     def _column_texts(self) -> list[str]:
-        options, columns = self._options, self._columns
-        given = {
-            "user": (columns.user, options.user_column),
-            "item": (columns.item, options.item_column),
-            "time": (columns.time, options.time_column),
-            "rating": (columns.rating, options.rating_column),
-            "id": (columns.id, options.id_column),
-            "words": (" and ".join(columns.words), options.words_column),
-        }
-        texts: dict[bool, list[str]] = {is_given: [] for is_given in (True, False)}
-        for role, (name, option) in given.items():
+        """Return the columns that were given, and those that were recognised."""
+        texts: dict[bool, list[str]] = {True: [], False: []}
+        for role, value in vars(self._columns).items():
+            name = " and ".join(value) if role == "words" else value
             if name:
-                texts[option is not None].append(f"{role} {name}")
-        recognised = [f"{', '.join(texts[False])} (recognised by name)"] if texts[False] else []
-        return [*([", ".join(texts[True])] if texts[True] else []), *recognised]
+                texts[getattr(self._options, f"{role}_column") is not None].append(f"{role} {name}")
+        given, recognised = ", ".join(texts[True]), ", ".join(texts[False])
+        return [*([given] if given else []), *([f"{recognised} (recognised by name)"] if recognised else [])]
 
     def _column_parameters(self) -> dict[str, str | list[str] | None]:
-        columns = self._columns
-        is_default_time = self._options.time_column is None and columns.time == TIME.default
-        parameters: dict[str, str | list[str] | None] = {
-            "user": columns.user,
-            "item": columns.item,
-            "time": None if is_default_time else columns.time,  # recorded as if not given: the data are the same
-            "id": columns.id,
-            "words": list(columns.words),
-        }
-        return parameters if columns.rating is None else {**parameters, "rating": columns.rating}
+        parameters = {**vars(self._columns), "words": list(self._columns.words)}
+        if self._options.time_column is None and self._columns.time == TIME.default:
+            parameters["time"] = None  # recorded as if not given: the data are the same
+        if self._columns.rating is None:
+            del parameters["rating"]
+        return parameters
 
-    def _formats(self, times: "_RowTimes") -> dict[str, dict[str, str]]:
+    def _formats(self) -> dict[str, dict[str, str]]:
         formats: dict[str, dict[str, str]] = {}
         for name, header in (("interactions", self._header), ("items", self._item_header)):
-            if header is not None and header.text_format is not None and header.text_format.changes:
-                formats[name] = header.text_format.changes
-        if times.parsed is not None and times.parsed.date_format not in (NUMBER, ISO):
-            formats["times"] = {"date_format": times.parsed.date_format}
+            if header is not None and header.changes:
+                formats[name] = header.changes
+        if self._times is not None and self._times.date_format not in (NUMBER, ISO):
+            formats["times"] = {"date_format": self._times.date_format}
         if self._decimal != ".":
             formats["numbers"] = {"decimal": self._decimal}
         return formats
 
 
-@dataclass(frozen=True)
-class _RowTimes:
-    """The time of each row, and how it was parsed."""
-
-    values: NDArray[np.int64]
-    parsed: Times | None
-
-    def description(self, stored_times: NDArray[np.int64]) -> str:
-        """Return the format and range of the times that are stored."""
-        if self.parsed is None:
-            return "no time column: interactions are put in random order"
-        return describe_times(stored_times, self.parsed.date_format, self.parsed.description)
+def _reject_bad_ids(table: Table, column: Column) -> NDArray[np.bool_]:
+    """Mark rows without a proper id as bad; return which of the distinct values are not ids."""
+    is_bad = np.zeros(len(column.values), dtype=bool)
+    for requirement, is_bad_value in bad_ids(column.values).items():
+        table.reject(column, f"be {requirement}", is_bad_value[column.codes])
+        is_bad |= is_bad_value
+    return is_bad
 
 
-def _is_malformed(table: Table) -> NDArray[np.bool_]:
-    is_malformed = np.zeros(table.row_count, dtype=bool)
-    is_malformed[table.malformed] = True
-    return is_malformed
+def _used_texts(column: Column, rows: NDArray[np.int64]) -> Any:
+    """Return the distinct texts of some rows."""
+    return column.values.take(np.flatnonzero(np.bincount(column.codes[rows])))
 
 
-def _items_of(column: Column, rows: NDArray[np.int64]) -> _Items:
-    """Return the distinct ids of some rows, and the first row of each."""
-    codes, first = np.unique(column.codes[rows], return_index=True)
-    return _Items([column.values[code] for code in codes], rows[first])
-
-
-def _sorted_ids(
-    column: Column, rows: NDArray[np.int64], catalogue: _Items | None
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the sorted ids of a catalogue, or of the rows, and for each row the position of its id among them."""
-    texts = (catalogue or _items_of(column, rows)).texts
+def _sorted_ids(texts: Any) -> tuple[NDArray[Any], Any]:
+    """Return ids in increasing order, and their texts in the same order."""
     ids = stored_ids(texts)
     order = np.argsort(ids, kind="stable")
-    position_of = {texts[number]: position for position, number in enumerate(order.tolist())}
-    positions = np.array([position_of.get(value, -1) for value in column.values], dtype=np.int64)
-    return ids[order], positions[column.codes[rows]]
+    return ids[order], texts.take(order)
 
 
-def _time_requirement(times: Times) -> str:
-    if times.date_format == NUMBER:
-        return "a number below 9e12"
-    if times.date_format == ISO:
-        return "a number or a date such as 2024-05-31T12:00:00"
-    return f"like the other {times.description}"
+def _positions(texts: Any, catalogue: Any) -> NDArray[np.int64]:
+    """Return the position of each text in a catalogue of distinct texts, -1 where it is unknown."""
+    from pyarrow import compute
+
+    return np.asarray(compute.index_in(texts, value_set=catalogue).fill_null(-1)).astype(np.int64)

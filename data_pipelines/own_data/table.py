@@ -4,8 +4,8 @@ import codecs
 import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -75,17 +75,6 @@ def shown(value: str) -> str:
     return repr(value) if len(value) <= MAX_SHOWN else f"{value[:MAX_SHOWN]!r}, {len(value):,} characters"
 
 
-def find_problem(
-    path: Path, requirement: str, is_bad: NDArray[np.bool_], values: Sequence[str], codes: NDArray[np.int32]
-) -> Problem | None:
-    """Return the problem of the rows for which `is_bad` is true, or None; `values[codes]` are their values."""
-    rows = np.flatnonzero(is_bad)
-    if not len(rows):
-        return None
-    examples = tuple((int(row) + 1, shown(values[codes[row]])) for row in rows[:EXAMPLES])
-    return Problem(path, requirement, len(rows), examples)
-
-
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 SEPARATOR_NAMES = {name.replace(" ", "-"): separator for separator, name in SEPARATORS.items()}
 MARKS = (
@@ -107,32 +96,6 @@ ENCODING_NAMES = {
 }
 SAMPLE_BYTES = 1 << 16
 SAMPLE_ROWS = 200
-BLOCK = 1 << 20
-
-
-@dataclass(frozen=True)
-class TextFormat:
-    """How the bytes of a CSV file become fields."""
-
-    encoding: str
-    separator: str
-
-    def __str__(self) -> str:
-        encoding = ENCODING_NAMES.get(self.encoding, self.encoding)
-        shown = "tab" if self.separator == "\t" else repr(self.separator)
-        return f"separator {shown}, encoding {encoding}"
-
-    @property
-    def changes(self) -> dict[str, str]:
-        """The parts that differ from a plain CSV file, for the manifest; UTF-8 is plain, with or without a mark."""
-        plain = {"encoding": ("utf-8", "utf-8-sig"), "separator": (",",)}
-        return {key: getattr(self, key) for key, values in plain.items() if getattr(self, key) not in values}
-
-
-def detect_format(path: Path, *, encoding: str | None, separator: str | None) -> TextFormat:
-    """Return the format of a text file; parts that are given are not detected."""
-    encoding = checked_encoding(encoding) if encoding else detect_encoding(path)
-    return TextFormat(encoding, parse_separator(separator) if separator else detect_separator(_sample(path, encoding)))
 
 
 def checked_encoding(name: str) -> str:
@@ -164,41 +127,22 @@ def detect_encoding(path: Path) -> str:
     if (zeros := start.count(0)) and zeros >= len(start) // 4:
         return "utf-16-le" if start[1::2].count(0) >= start[::2].count(0) else "utf-16-be"
     for encoding in ("utf-8", "cp1252"):
-        if _can_decode(path, encoding):
+        with suppress(UnicodeDecodeError):
+            for _ in _blocks(path, encoding):
+                pass
             return encoding
     raise OptionNeededError("it is not text in UTF-8, UTF-16 or Windows-1252; give its encoding with --encoding")
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            yield block
-
-
-def _can_decode(path: Path, encoding: str) -> bool:
-    decoder = codecs.getincrementaldecoder(encoding)()
-    try:
-        for block in _blocks(path):
-            decoder.decode(block)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _sample(path: Path, encoding: str) -> str:
-    """Return the first complete lines of a file."""
-    with path.open(encoding=encoding, newline="") as file:
-        text = file.read(SAMPLE_BYTES)
-        is_complete = not file.read(1)
-    return text if is_complete else text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
 
 
 def detect_separator(sample: str) -> str:
     """Return the separator with which most rows are as long as the header; if several, the one with most columns."""
 
     def merit(separator: str) -> tuple[float, int]:
-        lengths = _row_lengths(sample, separator)
+        lengths = []
+        with suppress(csv.Error):  # for example a field of 100 kB; only the rows before it are used
+            rows = filter(None, csv.reader(StringIO(sample, newline=""), delimiter=separator))
+            for row in islice(rows, SAMPLE_ROWS):
+                lengths.append(len(row))
         if not lengths or lengths[0] < 2:
             return 0.0, 0
         return lengths.count(lengths[0]) / len(lengths), lengths[0]
@@ -206,26 +150,37 @@ def detect_separator(sample: str) -> str:
     return max(SEPARATORS, key=merit)
 
 
-def _row_lengths(sample: str, separator: str) -> list[int]:
-    lengths: list[int] = []
-    try:
-        for row in csv.reader(StringIO(sample, newline=""), delimiter=separator):
-            if row:
-                lengths.append(len(row))
-            if len(lengths) == SAMPLE_ROWS:
-                break
-    except csv.Error:  # for example a field of 100 kB; only the rows before it are used
-        pass
-    return lengths
-
-
 PARQUET_SUFFIXES = (".parquet", ".pq")
 PARQUET_MARK = b"PAR1"
 ZIP_MARK = b"PK\x03\x04"
 MAX_ROWS = 10_000_000
 """A file with this many rows and as many distinct times takes about 3 GB of memory."""
+MAX_BYTES = 1 << 32
+"""The columns of a Parquet file must be smaller than this when decompressed: a small file can contain much."""
 MAX_LINE = 1 << 20
-BATCH_ROWS = 1 << 16
+BLOCK_BYTES = 1 << 22
+
+
+@dataclass(frozen=True)
+class Header:
+    """The column names of a file, and the encoding and separator of a CSV file (None: Parquet)."""
+
+    path: Path
+    names: list[str]
+    encoding: str | None = None
+    separator: str | None = None
+
+    def __str__(self) -> str:
+        if self.encoding is None:
+            return "Parquet"
+        separator = "tab" if self.separator == "\t" else repr(self.separator)
+        return f"CSV, separator {separator}, encoding {ENCODING_NAMES.get(self.encoding, self.encoding)}"
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """How a file differs from a plain CSV file, for the manifest; UTF-8 is plain, with or without a mark."""
+        plain = {"encoding": (None, "utf-8", "utf-8-sig"), "separator": (None, ",")}
+        return {key: getattr(self, key) for key, values in plain.items() if getattr(self, key) not in values}
 
 
 @dataclass(frozen=True)
@@ -233,89 +188,92 @@ class Column:
     """The texts of a column: row r has the text `values[codes[r]]`. An empty text is a missing value."""
 
     name: str
-    values: list[str]
+    values: Any
+    """The distinct texts, an array of pyarrow."""
     codes: NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Header:
-    """The column names of a file, and the format of a CSV file (None: Parquet)."""
-
-    path: Path
-    names: list[str]
-    text_format: TextFormat | None
-
-    def __str__(self) -> str:
-        return "Parquet" if self.text_format is None else f"CSV, {self.text_format}"
-
-
-@dataclass(frozen=True)
 class Table:
-    """Some columns of a file; malformed rows, whose texts are all empty, have a different length than the header."""
+    """Some columns of a file, without rows whose length differs from that of the header, and the problems of its rows.
 
-    path: Path
-    row_count: int
-    columns: Mapping[str, Column]
-    malformed: NDArray[np.int64]
-    problems: tuple[Problem, ...]
+    `row_count` are all rows of the file; `is_bad` tells which rows of the columns cannot be used.
+    """
+
+    def __init__(self, header: Header, columns: Mapping[str, Column], malformed: Sequence[tuple[int, int]]) -> None:
+        self.header, self.columns = header, columns
+        self._malformed = np.array([row for row, _ in malformed], dtype=np.int64)
+        self.is_bad = np.zeros(len(next(iter(columns.values())).codes), dtype=bool)
+        self.row_count = len(self.is_bad) + len(malformed)
+        self.problems: list[Problem] = []
+        if malformed:
+            requirement = f"a row must have {number_of(len(header.names), 'field')}, as many as the header"
+            examples = [(row, number_of(fields, "field")) for row, fields in malformed[:EXAMPLES]]
+            self._add_problem(requirement, len(malformed), examples)
+
+    def reject(self, column: Column, requirement: str, is_bad: NDArray[np.bool_]) -> None:
+        """Mark rows as bad, because of their value in a column."""
+        rows = np.flatnonzero(is_bad)
+        if len(rows):
+            self.is_bad |= is_bad
+            numbers = np.delete(np.arange(self.row_count), self._malformed)
+            examples = [(int(numbers[row]), shown(column.values[column.codes[row]].as_py())) for row in rows[:EXAMPLES]]
+            self._add_problem(f"{column.name} must {requirement}", len(rows), examples)
+
+    def _add_problem(self, requirement: str, count: int, examples: Sequence[tuple[int, str]]) -> None:
+        """Add a problem; the examples have rows from 0.
+
+        Those of a CSV file are shown with their lines, as an editor shows them. A field can contain line breaks, and
+        there may be empty lines; so the file is read again up to the last example.
+        """
+        unit: Literal["row", "line"] = "row"
+        lines = {row: row + 1 for row, _ in examples}
+        if self.header.encoding is not None:
+            unit = "line"
+            with _one_line_errors(self.header.path):
+                rows = islice(_csv_rows(self.header), max(lines) + 2)
+                lines = {row: line for row, (line, _) in enumerate(rows, start=-1)}  # the first row is the header
+        numbered = tuple((lines[row], value) for row, value in examples)
+        self.problems.append(Problem(self.header.path, requirement, count, numbered, unit))
 
 
 def read_header(path: Path, *, encoding: str | None = None, separator: str | None = None) -> Header:
     """Read the column names; the error for a file that is not a table is one line."""
-    _check_file(path)
-    with _one_line_errors(path):
-        if _is_parquet(path):
-            names, text_format = _parquet_names(path), None
-        else:
-            text_format = detect_format(path, encoding=encoding, separator=separator)
-            names = next(_csv_rows(path, text_format), [])
-        _check_names(names)
-    return Header(path, names, text_format)
-
-
-def read_columns(header: Header, names: Sequence[str]) -> Table:
-    """Read some columns; more than `MAX_ROWS` rows are refused."""
-    with _one_line_errors(header.path):
-        if header.text_format is None:
-            table = _read_parquet(header.path, list(dict.fromkeys(names)))
-        else:
-            table = _read_csv(header, list(dict.fromkeys(names)))
-    if not table.row_count:
-        raise ValueError(f"{header.path} has no rows; expected at least one")
-    return table
-
-
-def with_lines(problem: Problem, header: Header) -> Problem:
-    """Return a problem of a CSV file with the lines of its examples, as an editor shows them, instead of the rows.
-
-    A field can contain line breaks, and there may be empty lines; so the file is read again up to the last example.
-    """
-    if header.text_format is None or problem.unit == "line":
-        return problem
-    numbers = [row for row, _ in problem.examples]
-    first_lines = _first_lines(header.path, header.text_format)
-    lines = dict(enumerate(islice(first_lines, max(numbers) + 1)))  # row 0 is the header
-    examples = tuple((lines[row], value) for row, value in problem.examples)
-    return replace(problem, examples=examples, unit="line")
-
-
-def _first_lines(path: Path, text_format: TextFormat) -> Iterator[int]:
-    """Yield the number of the first line of each row of a CSV file, without empty lines."""
-    reader = csv.reader(_lines(path, text_format.encoding), delimiter=text_format.separator, strict=True)
-    first_line = 1
-    for row in reader:
-        if row:
-            yield first_line
-        first_line = reader.line_num + 1
-
-
-def _check_file(path: Path) -> None:
     if path.is_dir():
         raise ValueError(one_line(f"{path} is a folder; expected a CSV or Parquet file"))
     if not path.is_file():
         raise ValueError(one_line(f"{path} does not exist; expected a CSV or Parquet file"))
     if not path.stat().st_size:
         raise ValueError(one_line(f"{path} is empty; expected a header and at least one row"))
+    with _one_line_errors(path):
+        with path.open("rb") as file:
+            start = file.read(4)
+        if start == ZIP_MARK:
+            raise ValueError("it is an Excel or ZIP file; save it as CSV")
+        if start == PARQUET_MARK or path.suffix.lower() in PARQUET_SUFFIXES:
+            header = Header(path, _parquet_names(path))
+        else:
+            encoding = checked_encoding(encoding) if encoding else detect_encoding(path)
+            sample = next(_blocks(path, encoding, SAMPLE_BYTES), "")
+            separator = parse_separator(separator) if separator else detect_separator(sample)
+            _, names = next(_csv_rows(Header(path, [], encoding, separator)), (1, []))
+            header = Header(path, names, encoding, separator)
+        if repeated := [name for name, count in Counter(header.names).items() if count > 1]:
+            raise ValueError(f"it contains the column {repeated[0]!r} more than once")
+        if any(not name.isprintable() for name in header.names):
+            raise ValueError(
+                "the first line must be a header of column names, got unprintable characters (a binary file?)"
+            )
+    return header
+
+
+def read_columns(header: Header, names: Sequence[str]) -> Table:
+    """Read some columns; more than `MAX_ROWS` rows are refused."""
+    names = list(dict.fromkeys(names))
+    with _one_line_errors(header.path):
+        table = _read_parquet(header, names) if header.encoding is None else _read_csv(header, names)
+    if not table.row_count:
+        raise ValueError(f"{header.path} has no rows; expected at least one")
+    return table
 
 
 @contextmanager
@@ -334,24 +292,15 @@ def _one_line_errors(path: Path) -> Iterator[None]:
         raise kind(one_line(f"{path} cannot be read: {reason}")) from None
 
 
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start == ZIP_MARK:
-        raise ValueError("it is an Excel or ZIP file; save it as CSV")
-    return start == PARQUET_MARK or path.suffix.lower() in PARQUET_SUFFIXES
-
-
-def _check_names(names: Sequence[str]) -> None:
-    if repeated := [name for name, count in Counter(names).items() if count > 1]:
-        raise ValueError(f"it contains the column {repeated[0]!r} more than once")
-    if any(not name.isprintable() for name in names):
-        raise ValueError("the first line must be a header of column names, got unprintable characters (a binary file?)")
-
-
-def _lines(path: Path, encoding: str) -> Iterator[str]:
-    """Yield the lines of a text file; NUL and endless lines are refused."""
+def _blocks(path: Path, encoding: str, size: int = MAX_LINE // 2) -> Iterator[str]:
+    """Yield the text of a file in blocks of `size` characters."""
     with path.open(encoding=encoding, newline="") as file:
+        yield from iter(lambda: file.read(size), "")
+
+
+def _lines(header: Header) -> Iterator[str]:
+    """Yield the lines of a text file; NUL and endless lines are refused."""
+    with header.path.open(encoding=header.encoding, newline="") as file:
         for number, line in enumerate(iter(lambda: file.readline(MAX_LINE), ""), start=1):
             if "\0" in line:
                 raise ValueError(f"line {number} contains a NUL byte; expected text (a binary file?)")
@@ -360,94 +309,91 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
             yield line
 
 
-def _csv_rows(path: Path, text_format: TextFormat) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file, without empty lines; the first one is the header."""
-    lines = _lines(path, text_format.encoding)
-    reader = csv.reader(lines, delimiter=text_format.separator, strict=True)
+def _csv_rows(header: Header) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file, each with the number of its first line, without empty lines; the header first."""
+    csv.field_size_limit(MAX_LINE)
+    reader = csv.reader(_lines(header), delimiter=str(header.separator), strict=True)
+    first_line = 1
     try:
-        yield from (row for row in reader if row)
+        for row in reader:
+            if row:
+                yield first_line, row
+            first_line = reader.line_num + 1
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num}: {error}") from None
 
 
 def _read_csv(header: Header, names: Sequence[str]) -> Table:
-    assert header.text_format is not None
-    rows = islice(_csv_rows(header.path, header.text_format), 1, None)
-    width = len(header.names)
-    positions = [header.names.index(name) for name in names]
-    builders = [_ColumnBuilder() for _ in names]
-    malformed: list[int] = []
-    examples: list[tuple[int, str]] = []
-    row_count = 0
-    while batch := list(islice(rows, BATCH_ROWS)):
-        for number, row in enumerate(batch, start=row_count):
-            if len(row) != width:
-                malformed.append(number)
-                if len(examples) < EXAMPLES:
-                    examples.append((number + 1, number_of(len(row), "field")))
-                batch[number - row_count] = [""] * width
-        for builder, position in zip(builders, positions, strict=True):
-            builder.add([row[position] for row in batch])
-        row_count += len(batch)
-        _check_row_count(row_count, is_complete=False)
-    columns = {name: builder.column(name) for name, builder in zip(names, builders, strict=True)}
-    requirement = f"a row must have {number_of(width, 'field')}, as many as the header"
-    problems = (Problem(header.path, requirement, len(malformed), tuple(examples)),) if malformed else ()
-    return Table(header.path, row_count, columns, np.array(malformed, dtype=np.int64), problems)
+    """Read some columns with pyarrow, batch by batch; rows of another length than the header are left out."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
 
+    assert header.encoding is not None
+    # pyarrow accepts NUL, endless lines and quotes that are not closed; the csv module refuses them.
+    is_plain = all(
+        "\n" in text and '"' not in text and "\0" not in text for text in _blocks(header.path, header.encoding)
+    )
+    for _ in () if is_plain else _csv_rows(header):
+        pass
+    malformed: list[tuple[int, int]] = []
 
-def _check_row_count(count: int, *, is_complete: bool) -> None:
-    if count > MAX_ROWS:
-        number = f"{count:,}" if is_complete else "more"
-        raise ValueError(f"it must have at most {MAX_ROWS:,} rows, got {number}; import a part of it")
+    def leave_out(row: Any) -> str:
+        malformed.append((row.number - 2, row.actual_columns))  # pyarrow counts from 1, the header included
+        return "skip"
 
+    encoding = header.encoding.removesuffix("-sig")  # pyarrow skips the mark
+    batches = arrow_csv.open_csv(
+        header.path,
+        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=encoding),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=header.separator, newlines_in_values=True, invalid_row_handler=leave_out
+        ),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=names,
+            column_types=dict.fromkeys(header.names, pa.dictionary(pa.int32(), pa.large_string())),
+            null_values=[],
+        ),
+    )
 
-class _ColumnBuilder:
-    """Collects the texts of a column, batch by batch."""
+    def limited() -> Iterator[Any]:
+        row_count = 0
+        for batch in batches:
+            row_count += batch.num_rows
+            if row_count + len(malformed) > MAX_ROWS:
+                raise ValueError(f"it must have at most {MAX_ROWS:,} rows, got more; import a part of it")
+            yield batch
 
-    def __init__(self) -> None:
-        self._batches: list[Any] = []
-
-    def add(self, texts: Any) -> None:
-        """Add the texts of a batch: a list, or an array of pyarrow."""
-        import pyarrow as pa
-
-        self._batches.append(pa.array(texts, type=pa.large_string()).dictionary_encode())
-
-    def column(self, name: str) -> Column:
-        """Return all texts, each distinct one once."""
-        import pyarrow as pa
-
-        if not self._batches:
-            return Column(name, [], np.empty(0, dtype=np.int32))
-        chunks = pa.chunked_array(self._batches).unify_dictionaries().chunks
-        codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
-        return Column(name, chunks[0].dictionary.to_pylist(), codes.astype(np.int32))
+    table = pa.Table.from_batches(limited(), schema=batches.schema)
+    return Table(header, {name: _column(name, table.column(name)) for name in names}, malformed)
 
 
 def _parquet_names(path: Path) -> list[str]:
     import pyarrow.parquet as parquet
 
     with parquet.ParquetFile(path) as file:
-        _check_row_count(file.metadata.num_rows, is_complete=True)
+        if (count := file.metadata.num_rows) > MAX_ROWS:
+            raise ValueError(f"it must have at most {MAX_ROWS:,} rows, got {count:,}; import a part of it")
         return list(file.schema_arrow.names)
 
 
-def _read_parquet(path: Path, names: Sequence[str]) -> Table:
+def _read_parquet(header: Header, names: Sequence[str]) -> Table:
+    """Read some columns; their types and sizes are checked before anything is decompressed."""
     import pyarrow.parquet as parquet
 
-    builders = {name: _ColumnBuilder() for name in names}
-    row_count = 0
-    with parquet.ParquetFile(path) as file:
-        fields = {name: file.schema_arrow.field(name) for name in names}
-        for name, field in fields.items():
-            _check_type(name, field.type)
-        for batch in file.iter_batches(BATCH_ROWS, columns=[*names]):
-            for name in names:
-                builders[name].add(_texts(batch.column(name)))
-            row_count += batch.num_rows
-    columns = {name: builder.column(name) for name, builder in builders.items()}
-    return Table(path, row_count, columns, np.empty(0, dtype=np.int64), ())
+    schema = parquet.read_schema(header.path)
+    for name in names:
+        _check_type(name, schema.field(name).type)
+    # Each distinct text is read once, however often it occurs.
+    with parquet.ParquetFile(header.path, read_dictionary=names) as file:
+        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+        sizes = [group.column(number) for group in groups for number in range(group.num_columns)]
+        size = sum(column.total_uncompressed_size for column in sizes if column.path_in_schema in names)
+        if size > MAX_BYTES:
+            raise ValueError(
+                f"the columns must have at most {MAX_BYTES:,} bytes, got {size:,} bytes after decompression"
+            )
+        table = file.read(columns=[*names])
+    return Table(header, {name: _column(name, table.column(name)) for name in names}, ())
 
 
 def _check_type(name: str, kind: Any) -> None:
@@ -460,9 +406,15 @@ def _check_type(name: str, kind: Any) -> None:
         raise ValueError(f"column {name} must contain numbers or text, got {kind}")
 
 
-def _texts(array: Any) -> list[str]:
-    """Return the values of a Parquet column as Python writes them; missing values and NaN are empty texts."""
-    encoded = array if hasattr(array, "dictionary") else array.dictionary_encode()
-    distinct = ["" if value is None or value != value else str(value) for value in encoded.dictionary.to_pylist()]
-    codes = encoded.indices.fill_null(len(distinct)).to_pylist()
-    return list(map([*distinct, ""].__getitem__, codes))
+def _column(name: str, array: Any) -> Column:
+    """Return a column as texts, as Python writes the values; missing values and NaN are empty texts."""
+    import pyarrow as pa
+
+    encoded = array.combine_chunks()
+    encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
+    values, codes = encoded.dictionary, encoded.indices
+    if values.type != pa.large_string() or values.null_count or codes.null_count:
+        texts = ["" if value is None or value != value else str(value) for value in values.to_pylist()]
+        distinct = pa.array([*texts, ""], pa.large_string()).dictionary_encode()
+        values, codes = distinct.dictionary, distinct.indices.take(codes.fill_null(len(texts)))
+    return Column(name, values, np.asarray(codes).astype(np.int32, copy=False))

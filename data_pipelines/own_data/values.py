@@ -1,110 +1,103 @@
-"""Values in the user's tables: ids, numbers with a decimal point or a decimal comma, and times."""
+"""Values in the user's tables: ids, numbers with a decimal point or a decimal comma, and times.
+
+Texts are the distinct values of a column, an array of pyarrow.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.data_set import UNKNOWN_TIME
-from data_pipelines.own_data.table import Column, OptionNeededError, Problem, find_problem
+from data_pipelines.own_data.table import OptionNeededError
 
 MAX_ID_LENGTH = 500
 """Ids are kept in an array in which each takes as much memory as the longest."""
-NO_IDS = frozenset(("nan", "NaN", "NaT", "<NA>", "inf", "-inf", "Infinity", "-Infinity"))
+NO_IDS = ("nan", "NaN", "NaT", "<NA>", "inf", "-inf", "Infinity", "-Infinity")
 """Common spellings of missing values, rejected as ids."""
-WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
-
-def id_problems(
-    path: Path, column: Column, is_malformed: NDArray[np.bool_]
-) -> Iterator[tuple[NDArray[np.bool_], Problem]]:
-    """Yield the rows without a proper id, by kind, and the problem of each kind."""
-    for requirement, is_bad in (
-        (f"{column.name} must be an id", _is_missing),
-        (f"{column.name} must be at most {MAX_ID_LENGTH} printable characters", _is_improper),
-    ):
-        bad_values = np.array([is_bad(value) for value in column.values], dtype=bool)
-        bad_rows = bad_values[column.codes] & ~is_malformed
-        if problem := find_problem(path, requirement, bad_rows, column.values, column.codes):
-            yield bad_rows, problem
-
-
-def _is_missing(value: str) -> bool:
-    return not value.strip() or value in NO_IDS
-
-
-def _is_improper(value: str) -> bool:
-    return not _is_missing(value) and (len(value) > MAX_ID_LENGTH or not value.isprintable())
-
-
-def stored_ids(texts: Sequence[str]) -> NDArray[Any]:
-    """Return ids as whole numbers if all of them are written as such (007 is not), else as text."""
-    if all(WHOLE_NUMBER.fullmatch(text) for text in texts):
-        return np.array([int(text) for text in texts], dtype=np.int64)
-    return np.array(texts, dtype=str)
-
-
-WITH_COMMA = re.compile(r"\s*[+-]?\d+,(\d+)\s*")
+NUMBER_PATTERN = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity)$"
 DECIMAL_MARKS = (".", ",")
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """The numbers of distinct texts, NaN where a text is not a number, and the decimal mark."""
-
-    values: NDArray[np.float64]
-    decimal: str
-
-
-class AmbiguousNumbersError(OptionNeededError):
-    """Raised for numbers such as 1,250, whose comma may be a decimal mark or separate thousands."""
-
-    def __init__(self, example: str) -> None:
-        super().__init__(
-            f"numbers such as {example.strip()[:40]!r} may have a decimal comma or separated thousands; "
-            "give --decimal , or write them without separators"
-        )
-
-
-def parse_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
-    """Parse texts with the given decimal mark, or else with the one detected in the texts."""
-    decimal = decimal or detect_decimal(texts)
-    plain = [text.replace(",", ".") if decimal == "," and "." not in text else text for text in texts]
-    return Numbers(np.array([_number(text) for text in plain], dtype=np.float64), decimal)
-
-
-def detect_decimal(texts: Sequence[str]) -> str:
-    """Return a comma if some texts have one as decimal mark, else a point."""
-    fractions = [(text, match[1]) for text in texts if "," in text and (match := WITH_COMMA.fullmatch(text))]
-    if not fractions:
-        return "."
-    if all(len(fraction) == 3 for _, fraction in fractions):
-        raise AmbiguousNumbersError(fractions[0][0])
-    return ","
-
-
-def _number(text: str) -> float:
-    """Return a text as a number; Python's digit groups (1_000) are not accepted."""
-    try:
-        return float("nan") if "_" in text else float(text)
-    except ValueError:
-        return float("nan")
-
 
 NUMBER, ISO, DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "number", "iso", "day-first", "month-first", "year-first"
 DATE_FORMATS = (NUMBER, ISO, DAY_FIRST, MONTH_FIRST, YEAR_FIRST)
-DATE = re.compile(
-    r"(\d{1,4})([./-])(\d{1,2})\2(\d{4}|\d{1,2})"
-    r"(?:(?:[T ]|, ?)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})\d*)?)?(?: ?([AaPp])\.?[Mm]\.?)?)?"
+ORDERS = {
+    DAY_FIRST: ("day", "month", "year"),
+    MONTH_FIRST: ("month", "day", "year"),
+    YEAR_FIRST: ("year", "month", "day"),
+}
+DATE_PATTERN = (
+    r"^(?P<first>\d{1,4})(?P<mark>[./-])(?P<second>\d{1,2})(?P<last_mark>[./-])(?P<third>\d{4}|\d{1,2})"
+    r"(?:(?:[T ]|, ?)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<seconds>\d{2})(?:[.,](?P<fraction>\d{1,6})\d*)?)?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?)?$"
 )
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 MAX_TIME = 2.0**63
+
+
+def matches(texts: Any, pattern: str) -> NDArray[np.bool_]:
+    """Tell for each text whether it has a match of a pattern."""
+    from pyarrow import compute
+
+    return np.asarray(compute.match_substring_regex(texts, pattern))
+
+
+def is_blank(texts: Any) -> NDArray[np.bool_]:
+    """Tell for each text whether it is empty or white space."""
+    from pyarrow import compute
+
+    return np.asarray(compute.equal(compute.utf8_trim_whitespace(texts), ""))
+
+
+def bad_ids(texts: Any) -> dict[str, NDArray[np.bool_]]:
+    """Return what an id must be, and which texts are not."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    is_missing = is_blank(texts) | np.asarray(compute.is_in(texts, value_set=pa.array(NO_IDS, type=texts.type)))
+    is_long = np.asarray(compute.greater(compute.utf8_length(texts), MAX_ID_LENGTH))
+    is_printable = np.asarray(compute.utf8_is_printable(texts))
+    return {
+        "an id": is_missing,
+        f"at most {MAX_ID_LENGTH} printable characters": ~is_missing & (is_long | ~is_printable),
+    }
+
+
+def stored_ids(texts: Any) -> NDArray[Any]:
+    """Return ids as whole numbers if all of them are written as such (007 is not), else as text."""
+    if matches(texts, r"^(0|[1-9][0-9]{0,17})$").all():
+        return np.asarray(texts.cast("int64"))
+    return np.array(texts.to_pylist(), dtype=str)
+
+
+def parse_numbers(texts: Any, decimal: str | None = None) -> tuple[NDArray[np.float64], str]:
+    """Return the numbers of distinct texts, NaN where a text is not a number, and the decimal mark.
+
+    Without a given decimal mark, it is detected in the texts.
+    """
+    from pyarrow import compute
+
+    decimal = decimal or _detect_decimal(texts)
+    texts = compute.utf8_trim_whitespace(texts)
+    if decimal == ",":
+        has_point = compute.match_substring(texts, ".")
+        texts = compute.if_else(has_point, texts, compute.replace_substring(texts, ",", "."))
+    numbers = compute.if_else(matches(texts, NUMBER_PATTERN), texts, "nan").cast("float64")
+    return np.array(numbers), decimal
+
+
+def _detect_decimal(texts: Any) -> str:
+    """Return a comma if some texts have one as decimal mark, else a point; ask for the option if it is ambiguous."""
+    with_comma = texts.filter(matches(texts, r"^\s*[+-]?\d+,\d+\s*$"))
+    if not len(with_comma):
+        return "."
+    if matches(with_comma, r",\d{3}\s*$").all():
+        raise OptionNeededError(
+            f"numbers such as {with_comma[0].as_py().strip()[:40]!r} may have a decimal comma or separated thousands; "
+            "give --decimal , or write them without separators"
+        )
+    return ","
 
 
 @dataclass(frozen=True)
@@ -116,154 +109,127 @@ class Times:
     date_format: str
     description: str
 
-
-def parse_times(texts: Sequence[str], date_format: str | None, decimal: str | None = None) -> Times:
-    """Parse distinct texts in the given format, or in the one that most of them have; empty texts are unknown times."""
-    is_blank = np.array([not text.strip() for text in texts], dtype=bool)
-    date_format = date_format or _detected(texts, is_blank, decimal)
-    values, is_invalid = _parsed(texts, date_format, decimal)
-    values[is_blank | is_invalid] = UNKNOWN_TIME
-    return Times(values, is_invalid & ~is_blank, date_format, _description(texts, date_format))
+    @property
+    def requirement(self) -> str:
+        """What a time must be."""
+        rules = {NUMBER: "a number below 9e12", ISO: "a number or a date such as 2024-05-31T12:00:00"}
+        return rules.get(self.date_format, f"like the other {self.description}")
 
 
 def check_date_format(text: str) -> None:
     """Raise an error unless a text is the name of a format or a pattern such as %d.%m.%Y."""
-    if text not in DATE_FORMATS and "%" not in text:
+    import pandas
+
+    try:
+        if text not in DATE_FORMATS:
+            pandas.to_datetime(["-"], format=text, errors="coerce")
+        is_valid = text in DATE_FORMATS or "%" in text
+    except (ValueError, re.error):
+        is_valid = False
+    if not is_valid:
         raise ValueError(
             f"--date-format must be one of {', '.join(DATE_FORMATS)} or a pattern such as %d.%m.%Y, got {text!r}"
         )
 
 
-def _detected(texts: Sequence[str], is_blank: NDArray[np.bool_], decimal: str | None) -> str:
-    filled = [text for text, blank in zip(texts, is_blank, strict=True) if not blank]
-    not_numbers = int(np.isnan(parse_numbers(filled, decimal).values).sum())
+def parse_times(texts: Any, date_format: str | None, decimal: str | None = None) -> Times:
+    """Parse texts in the given format, or in the one that most of them have; empty texts are unknown times."""
+    from pyarrow import compute
+
+    blank = is_blank(texts)
+    date_format = date_format or _detect_format(texts.filter(~blank), decimal)
+    description = {NUMBER: "times are numbers", ISO: "dates year-month-day"}.get(date_format, f"dates {date_format}")
+    if date_format == NUMBER:
+        values, is_invalid = _number_times(texts, decimal)
+    elif date_format in ORDERS:
+        parts = _date_parts(texts)
+        mark = next(iter(parts["mark"][parts["is_date"]]), "/")
+        description = f"dates {mark.join(ORDERS[date_format])}"
+        values, is_invalid = _date_times(_iso_texts(parts, date_format), "ISO8601")
+    elif date_format == ISO:
+        values, is_invalid = _date_times(texts.to_pandas(), "ISO8601")
+    else:
+        values, is_invalid = _date_times(compute.utf8_trim_whitespace(texts).to_pandas(), date_format)
+    values[blank | is_invalid] = UNKNOWN_TIME
+    return Times(values, is_invalid & ~blank, date_format, description)
+
+
+def _detect_format(texts: Any, decimal: str | None) -> str:
+    """Return the format of most texts; ask for the option if the order of day and month cannot be inferred."""
+    not_numbers = int(np.isnan(parse_numbers(texts, decimal)[0]).sum())
     if not not_numbers:
         return NUMBER
-    dates = [match for text in filled if (match := DATE.fullmatch(text.strip()))]
-    invalid_counts = {ISO: int(_iso_times(filled)[1].sum()), "other": len(filled) - len(dates), NUMBER: not_numbers}
+    parts = _date_parts(texts)
+    dates = parts[parts["is_date"]]
+    invalid_counts = {
+        ISO: int(_date_times(texts.to_pandas(), "ISO8601")[1].sum()),
+        "other": len(texts) - len(dates),
+        NUMBER: not_numbers,
+    }
     best = min(invalid_counts, key=lambda name: invalid_counts[name])  # of equal ones, the first
-    return _order_of(dates) if best == "other" else best
-
-
-def _order_of(dates: Sequence[re.Match[str]]) -> str:
-    """Infer the order of day, month and year from the values; if they do not determine it, ask for the option."""
-    if 2 * sum(len(date[1]) > 2 for date in dates) > len(dates):
+    if best != "other":
+        return best
+    if 2 * (dates["first"].str.len() > 2).sum() > len(dates):
         return YEAR_FIRST
-    days_first = sum(int(date[1]) > 12 for date in dates)
-    months_first = sum(int(date[3]) > 12 for date in dates)
+    days_first, months_first = ((dates[part].astype(int) > 12).sum() for part in ("first", "second"))
     if days_first == months_first:
-        raise AmbiguousDatesError(dates[0][0])
-    return DAY_FIRST if days_first > months_first else MONTH_FIRST
-
-
-class AmbiguousDatesError(OptionNeededError):
-    """Raised for dates whose order of day and month cannot be inferred."""
-
-    def __init__(self, example: str) -> None:
-        super().__init__(
+        example = texts.filter(parts["is_date"].to_numpy())[0].as_py().strip()
+        raise OptionNeededError(
             f"day and month cannot be told apart in dates such as {example[:40]!r}; "
             f"give --date-format {DAY_FIRST} or --date-format {MONTH_FIRST}"
         )
+    return DAY_FIRST if days_first > months_first else MONTH_FIRST
 
 
-def _parsed(texts: Sequence[str], date_format: str, decimal: str | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    if date_format == NUMBER:
-        return _number_times(texts, decimal)
-    if date_format == ISO:
-        return _iso_times(texts)
-    values = np.zeros(len(texts), dtype=np.int64)
-    is_invalid = np.zeros(len(texts), dtype=bool)
-    for row, text in enumerate(texts):
-        try:
-            moment = _moment(text.strip(), date_format)
-            values[row] = (moment - EPOCH) // MICROSECOND
-        except (ValueError, OverflowError):
-            is_invalid[row] = True
-    return values, is_invalid
+def _date_parts(texts: Any) -> Any:
+    """Return a data frame with the parts of dates such as 31.12.2024 8:05, empty where there are none."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    groups = compute.extract_regex(compute.utf8_trim_whitespace(texts), DATE_PATTERN)
+    parts = pa.Table.from_struct_array(groups).to_pandas().fillna("")
+    return parts.assign(is_date=(parts["mark"] != "") & (parts["mark"] == parts["last_mark"]))
 
 
-def _moment(text: str, date_format: str) -> datetime:
-    """Return the moment of a date; dates without a time zone are taken as UTC."""
-    if date_format in (DAY_FIRST, MONTH_FIRST, YEAR_FIRST):
-        return _date_in_order(text, date_format)
-    moment = datetime.strptime(text, date_format)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _date_in_order(text: str, order: str) -> datetime:
-    match = DATE.fullmatch(text)
-    if not match:
-        raise ValueError(text)
-    first, second, third = match[1], match[3], match[4]
-    year, month, day = {
-        DAY_FIRST: (third, second, first),
-        MONTH_FIRST: (third, first, second),
-        YEAR_FIRST: (first, second, third),
-    }[order]
-    if len(year) not in (2, 4):
-        raise ValueError(text)
-    hour, minute, second = (int(match[group] or 0) for group in (5, 6, 7))
-    if match[9]:
-        if not 1 <= hour <= 12:
-            raise ValueError(text)
-        hour = hour % 12 + 12 * (match[9] in "Pp")
-    fraction = int((match[8] or "0").ljust(6, "0"))
-    return datetime(_full_year(year), int(month), int(day), hour, minute, second, fraction, UTC)
-
-
-def _full_year(year: str) -> int:
-    """Complete a year of two digits as Python does: 69 is 1969, 68 is 2068."""
-    number = int(year)
-    if len(year) == 4:
-        return number
-    return number + (1900 if number >= 69 else 2000)
-
-
-def _iso_times(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _iso_texts(parts: Any, order: str) -> Any:
+    """Return dates year-month-day; a year of two digits is completed as Python does: 69 is 1969, 68 is 2068."""
     import pandas
 
-    dates: Any = pandas.to_datetime(
-        pandas.Series(list(texts), dtype=object), errors="coerce", utc=True, format="ISO8601"
-    )
-    is_invalid = dates.isna().to_numpy()
+    date = dict(zip(ORDERS[order], (parts["first"], parts["second"], parts["third"]), strict=True))
+    year = date["year"]
+    century = (year >= "69").map({True: "19", False: "20"})
+    is_year = year.str.len().isin((2, 4)) & (year != "0000") & parts["is_date"]
+    year = year.where(year.str.len() != 2, century + year).where(is_year, "")
+    hour = pandas.to_numeric(parts["hour"], errors="coerce").fillna(0).astype(int)
+    is_half_day, is_afternoon = parts["half"] != "", parts["half"].isin(("p", "P"))
+    invalid = 99
+    hour = hour.where(~is_half_day, (hour % 12 + 12 * is_afternoon).where(hour.between(1, 12), invalid)).astype(str)
+    minute, seconds, fraction = (parts[name].replace("", "0") for name in ("minute", "seconds", "fraction"))
+    return year + "-" + date["month"] + "-" + date["day"] + "T" + hour + ":" + minute + ":" + seconds + "." + fraction
+
+
+def _date_times(texts: Any, date_format: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return dates in microseconds since 1970, and which are invalid; without a time zone they are taken as UTC."""
+    import pandas
+
+    dates = pandas.to_datetime(texts, format=date_format, errors="coerce", utc=True)
     values = dates.dt.tz_localize(None).to_numpy().astype("datetime64[us]").astype(np.int64)
-    return np.where(is_invalid, UNKNOWN_TIME, values), is_invalid
+    return values, dates.isna().to_numpy()
 
 
-def _number_times(texts: Sequence[str], decimal: str | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return numbers as they are; if there are fractions, in millionths."""
-    numbers = parse_numbers(texts, decimal).values
-    if not (numbers[np.isfinite(numbers)] % 1 != 0).any():
-        return _whole_numbers(texts, numbers)
-    with np.errstate(over="ignore", invalid="ignore"):
-        millionths = numbers * 1e6
-    is_invalid = ~(np.abs(millionths) < MAX_TIME)
-    return np.round(np.where(is_invalid, 0, millionths)).astype(np.int64), is_invalid
+def _number_times(texts: Any, decimal: str | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return whole numbers with all their digits (a float has room for 15); if there are fractions, in millionths."""
+    from pyarrow import compute
 
-
-def _whole_numbers(texts: Sequence[str], numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return whole numbers with all their digits: a float has room for 15."""
+    numbers, _ = parse_numbers(texts, decimal)
+    has_fractions = bool((numbers[np.isfinite(numbers)] % 1 != 0).any())
+    if has_fractions:
+        with np.errstate(over="ignore", invalid="ignore"):
+            numbers = np.round(numbers * 1e6)
     is_invalid = ~(np.abs(numbers) < MAX_TIME)
     values = np.where(is_invalid, 0, numbers).astype(np.int64)
-    for row in np.flatnonzero(~is_invalid & (np.abs(numbers) >= 2.0**53)).tolist():
-        try:
-            values[row] = int(texts[row])
-        except (ValueError, OverflowError):
-            continue
-    return values, is_invalid
-
-
-def _description(texts: Sequence[str], date_format: str) -> str:
-    """Return the format as users see it."""
-    if date_format in (NUMBER, ISO):
-        return {NUMBER: "times are numbers", ISO: "dates year-month-day"}[date_format]
-    if "%" in date_format:
-        return f"dates {date_format}"
-    marks = [match[2] for text in texts if (match := DATE.fullmatch(text.strip()))]
-    mark = marks[0] if marks else "/"
-    parts = {
-        DAY_FIRST: ("day", "month", "year"),
-        MONTH_FIRST: ("month", "day", "year"),
-        YEAR_FIRST: ("year", "month", "day"),
-    }
-    return f"dates {mark.join(parts[date_format])}"
+    if has_fractions:
+        return values, is_invalid
+    texts = compute.utf8_trim_whitespace(texts)
+    is_exact = matches(texts, r"^-?\d{1,19}$") & ~is_invalid
+    return np.where(is_exact, np.asarray(compute.if_else(is_exact, texts, "0").cast("int64")), values), is_invalid

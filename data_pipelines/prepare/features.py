@@ -112,7 +112,8 @@ def principal_components(matrix: Any, dimension: int) -> NDArray[np.float64]:
     rows, columns = matrix.shape
     count = min(dimension, rows, columns)
     components = np.zeros((rows, dimension))
-    if count < 1 or not _has_variance(matrix):
+    # Without variance, when all rows are equal, there is nothing to decompose.
+    if count < 1 or not (matrix.max(axis=0).toarray() != matrix.min(axis=0).toarray()).any():
         return components
     is_small = min(rows, columns) <= max(SMALL, 2 * count)
     # One thread: the order in which several threads add up would change the last bits.
@@ -125,11 +126,6 @@ def principal_components(matrix: Any, dimension: int) -> NDArray[np.float64]:
         # Not `fit_transform`: only a product with the matrix gives equal rows equal components, to the last bit.
         components[:, : is_kept.sum()] = pca.transform(matrix)[:, is_kept]
     return components
-
-
-def _has_variance(matrix: Any) -> bool:
-    """Tell whether any two rows differ; without variance there is nothing to decompose."""
-    return bool((matrix.max(axis=0).toarray() != matrix.min(axis=0).toarray()).any())
 
 
 def truncated_svd(matrix: Any, dimension: int) -> NDArray[np.float64]:

@@ -22,17 +22,9 @@ from data_pipelines.support.files import locked, sha256_of
 from data_pipelines.support.messages import one_line
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-RESERVED = ("archives", "import", "pictures", "show", "stand-ins")
+RESERVED = ("archives", "import", "pictures", "show")
 MAX_NAME = 50
 """Maximum length of a data set's name that is taken from its file; a hash may follow."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImportRequest(ImportOptions):
-    """The name of the new data set, the table of interactions, and how to read it."""
-
-    name: str
-    interactions: Path
 
 
 @dataclass(frozen=True)
@@ -73,7 +65,8 @@ def import_table(
                 "keep those of some users only"
             )
         )
-    members = _members(path, options)
+    files = {"interactions": path, **({} if options.items is None else {"items": options.items})}
+    members = {kind: sha256_of(file) for kind, file in files.items()}
     name = name or _free_name(path, members, folder)
     with locked(folder, name):
         manifest = prepare(
@@ -85,11 +78,6 @@ def import_table(
             stream_defaults={"scaling": "pca"} if own_data.features == "one-hot" else None,
         )
     return ImportedTable(name, own_data.profile, manifest)
-
-
-def import_data_set(request: ImportRequest, folder: Path) -> dict[str, Any]:
-    """Import the tables of a request into `folder`; return the manifest."""
-    return import_table(request.interactions, request, name=request.name, folder=folder).manifest
 
 
 def profile_table(path: Path, options: ImportOptions, *, name: str | None = None) -> Profile:
@@ -111,14 +99,17 @@ def _dimension(own_data: OwnData, options: ImportOptions) -> int:
     return item_count
 
 
-def _members(path: Path, options: ImportOptions) -> dict[str, str]:
-    items = {} if options.items is None else {"items": sha256_of(options.items)}
-    return {"interactions": sha256_of(path), **items}
-
-
 def _about(name: str, members: dict[str, str], own_data: OwnData, options: ImportOptions) -> dict[str, Any]:
     """Return the fields of the manifest on name, source, hashes, parameters and licence."""
     contents, features = own_data.contents, KINDS[own_data.features]
+    further_parameters = {
+        "features": (own_data.features, "words"),
+        "repeats": (options.repeats, "once"),
+        "skip_bad_rows": (options.skip_bad_rows, False),
+        "positive_from": (options.positive_from, None),
+        "formats": (own_data.formats, {}),
+    }
+    changes = {key: value for key, (value, default) in further_parameters.items() if value != default}
     return {
         "name": name,
         "source": "imported",
@@ -131,24 +122,12 @@ def _about(name: str, members: dict[str, str], own_data: OwnData, options: Impor
         "differences": [],
         "notes": list(contents.notes),
         "remarks": [text for text in (features.remark, features.leak) if text],
-        "parameters": {"columns": own_data.columns, **_further_parameters(own_data, options)},
+        "parameters": {"columns": own_data.columns, **changes},  # the fingerprint of a plain import has no changes
         "groups": "quantiles",
         "licence": "of the user",
         "citation": "of the user",
         **({} if options.positive_from is None else {"positive_rating": options.positive_from}),
     }
-
-
-def _further_parameters(own_data: OwnData, options: ImportOptions) -> dict[str, Any]:
-    """Return the parameters that differ from their defaults: the fingerprint of a plain import has none of them."""
-    parameters = {
-        "features": (own_data.features, "words"),
-        "repeats": (options.repeats, "once"),
-        "skip_bad_rows": (options.skip_bad_rows, False),
-        "positive_from": (options.positive_from, None),
-        "formats": (own_data.formats, {}),
-    }
-    return {key: value for key, (value, default) in parameters.items() if value != default}
 
 
 def leak_of(manifest: Mapping[str, Any]) -> str:
@@ -159,30 +138,21 @@ def leak_of(manifest: Mapping[str, Any]) -> str:
     return "" if declared is None else declared.leak
 
 
-def _reserved_names() -> tuple[str, ...]:
-    return (*data_set_names(), *RESERVED)
-
-
 def check_name(name: str) -> None:
     """Raise a ValueError if a data set of the user cannot have this name."""
-    if not NAME.fullmatch(name) or name in _reserved_names():
+    reserved = (*data_set_names(), *RESERVED)
+    if not NAME.fullmatch(name) or name in reserved:
         raise ValueError(
             "name must consist of lower-case letters, digits, - and _, "
-            f"and not be one of {', '.join(_reserved_names())}, got {name!r}"
+            f"and not be one of {', '.join(reserved)}, got {name!r}"
         )
 
 
 def _free_name(path: Path, members: dict[str, str], folder: Path) -> str:
     """Return a name that is derived from the file's name and that no other data set has."""
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:MAX_NAME] or "table"
-    if name not in _reserved_names() and _members_of(folder / name) in (None, members):
-        return name
-    return f"{name}-{members['interactions'][:8]}"
-
-
-def _members_of(folder: Path) -> dict[str, str] | None:
-    """Return the hashes of the files that a prepared data set is made of; None if there is no such data set."""
     try:
-        return dict(read_sealed_manifest(folder)["members"])
+        is_free = read_sealed_manifest(folder / name)["members"] == members
     except NotPreparedError:
-        return None
+        is_free = name not in (*data_set_names(), *RESERVED)
+    return name if is_free else f"{name}-{members['interactions'][:8]}"

@@ -70,6 +70,8 @@ class Prepared:
     times: NDArray[np.int64]
     ratings: NDArray[np.float64] | None = None
     """The rating of each interaction, NaN where it is unknown; None if the data set has none."""
+    folder: Path | None = None
+    """Where it was read from."""
 
     @property
     def name(self) -> str:
@@ -205,7 +207,7 @@ def open_prepared(name: str, folder: Path | None = None) -> Prepared:
     }
     if read_manifest(folder) != manifest:
         raise NotPreparedError(f"{name} changed on disk while being read", advice="re-run the command")
-    return Prepared(manifest, **arrays)
+    return Prepared(manifest, **arrays, folder=folder)
 
 
 def prepared_names(folder: Path | None = None) -> list[str]:

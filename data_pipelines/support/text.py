@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 WIDTH = 80
+LABEL_WIDTH = 15
 BOLD, GREEN, RED, YELLOW = "1", "32", "31", "33"
 
 
@@ -20,6 +21,13 @@ def wrapped(text: str, indent: str = "  ", first: str = "") -> str:
         break_on_hyphens=False,
     )
     return "\n".join(lines)
+
+
+def labelled(label: str, texts: Sequence[str]) -> list[str]:
+    """Return texts, wrapped, beside a label of at most 14 characters; without texts, nothing."""
+    width = WIDTH - LABEL_WIDTH
+    lines = [line for text in texts for line in textwrap.wrap(text, width, subsequent_indent="  ")]
+    return [f"{'' if number else label:<{LABEL_WIDTH}}{line}" for number, line in enumerate(lines)]
 
 
 def fitted(text: str, indent: str = "    ") -> str:

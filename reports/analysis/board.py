@@ -12,28 +12,27 @@ from numpy.typing import NDArray
 from benchmark.board.board import run_table
 from benchmark.board.entries import RIDGE, MethodRow
 from benchmark.board.result import BoardResult
-from benchmark.statistics.budgets import Overruns, full_transfers, random_score
+from benchmark.statistics.budgets import Overruns
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY, own_end
-from benchmark.statistics.selection import Result, best_within, merge_equal
+from benchmark.statistics.selection import Result, best_choices, merge_equal
 from benchmark.statistics.users import GroupShares, bootstrap_over_users, shares_by_group
 from benchmark.statistics.verdicts import Verdict, rank_text
 from data_pipelines.stream_spec import DatasetSpec
 from reports.analysis.users import group_of_each, groups_of
 from reports.read.boards import StoredBoard
-from reports.read.context import Context
 from reports.read.results import Results
 from reports.write.table import interval_columns
 
 FAILED = "failed"
 """In a cell: a run is missing, so there is no mean."""
 
-NONE = "none"
-"""In a cell: no configuration stays within the budget; it is scored as random choice."""
+NONE = "none: alone"
+"""In a cell: no configuration stays within the budget; it is scored as tuned "no communication"."""
 
 
 def budget_text(budget: float) -> str:
-    """Return a budget as text: full transfers per client."""
-    return "unlimited" if math.isinf(budget) else f"{budget:,.0f}"
+    """Return a budget as text: full messages per decision."""
+    return "unlimited" if math.isinf(budget) else f"{budget:g}"
 
 
 def primary_text(budgets: Sequence[float]) -> str:
@@ -54,7 +53,7 @@ def columns_of(result: BoardResult) -> list[float | str]:
 
 def has_verdicts(result: BoardResult) -> bool:
     """Whether there are enough report seeds, and a reference to compare with."""
-    return len(result.board.seeds) >= result.board.protocol.comparison.min_report_seeds and not result.comparisons.empty
+    return result.board.has_enough_seeds and not result.comparisons.empty
 
 
 def score_rows(result: BoardResult) -> pd.DataFrame:
@@ -86,32 +85,34 @@ def against_best(result: BoardResult, entry: MethodRow) -> str:
 
 def rank_of(result: BoardResult, entry: MethodRow) -> str:
     """Return the rank of a method as text, or why it has none."""
-    if entry.name not in result.ranks:
+    if entry.name not in result.selections or not entry.is_ranked:
         return "not tuned" if entry.fixed and entry.name in result.selections else "–"
-    return rank_text(result.ranks[entry.name]) if has_verdicts(result) else "no verdict"
+    if result.board.retired:
+        return "retired"
+    return rank_text(result.rank(entry.name)) if entry.name in result.ranks.get(PRIMARY, {}) else "no verdict"
 
 
 def choice_rows(result: BoardResult) -> pd.DataFrame:
     """Return one row per method and budget: the chosen configuration, its means, and its differences."""
-    runs = run_table(result.board, result.outcomes)
     rows = []
     for entry, budget in itertools.product(result.contenders, result.budgets):
         choice = result.choice(entry.name, budget)
         row: dict[str, Any] = {"method": entry.label, "budget": budget_text(budget)}
         if choice is None:
-            rows.append(row | {"configuration": NONE, "reporting": random_score(result.board.scale)})
+            means = interval_columns("reporting", result.mean(entry.name, budget))
+            rows.append(row | {"configuration": NONE, **means})
             continue
-        reporting = runs[(runs["configuration"] == choice.configuration) & runs["seed"].isin(result.board.seeds)]
-        overruns = result.overruns(entry.name, budget)
+        overruns, needed = result.overruns(entry.name, budget), result.needed(choice.configuration)
         difference = result.difference(entry.name, NO_COMMUNICATION, budget)
         row |= {
             "configuration": choice.configuration.partition("[")[2].rstrip("]") or "–",
             "at an edge": ", ".join(result.edges(entry.name, budget)) or "–",
             "choosing": choice.score,
             **interval_columns("reporting", result.mean(entry.name, budget)),
-            "transfers per client": full_transfers(
-                float(reporting["numbers_per_client"].mean()), result.board.dimension
-            ),
+            "rank": str(result.ranks.get(budget, {}).get(entry.name, "–")),
+            "messages per decision": needed,
+            "messages per client": result.board.per_client(needed),
+            "sent per client": result.sent(choice.configuration),
             "overruns": _overruns_text(overruns, len(result.board.seeds)),
         }
         if difference is not None:
@@ -127,7 +128,7 @@ def choice_rows(result: BoardResult) -> pd.DataFrame:
 
 
 def pair_rows(result: BoardResult) -> pd.DataFrame:
-    """Return the comparisons of every two methods at every budget."""
+    """Return the comparisons of methods with the one with the highest mean, at every budget."""
     labels = {entry.name: entry.label for entry in result.contenders}
     table = result.comparisons
     if table.empty:
@@ -153,6 +154,8 @@ def sensitivity_rows(result: BoardResult) -> pd.DataFrame:
     seed = board.protocol.seeds.choosing.first
     runs = run_table(board, result.outcomes)
     of_seed = runs[runs["seed"] == seed].set_index("configuration")
+    chosen = result.choice(board.protocol.comparison.reference, 0.0) if result.scores is not None else None
+    alone = float(of_seed["score"][chosen.configuration]) if chosen else math.nan
     rows = []
     for entry in result.contenders:
         others = [name for name in entry.grids if name != entry.front]
@@ -163,16 +166,18 @@ def sensitivity_rows(result: BoardResult) -> pd.DataFrame:
                 for name, each in entry.configurations.items()
                 if all(each[key] == value for key, value in setting.items()) and name in of_seed.index
             ]
-            results = {name: Result(*map(float, of_seed.loc[name, ["score", "numbers_per_client"]])) for name in names}
-            rows.append({"method": entry.label, **setting, "score": _best_mean(result, results)})
+            results = {name: Result(*map(float, of_seed.loc[name, ["score", "communication"]])) for name in names}
+            rows.append({"method": entry.label, **setting, "score": _best_mean(result, results, alone)})
     frame = pd.DataFrame(rows)
     return frame.rename(columns={"alpha": "α", RIDGE: "λ"})
 
 
-def _best_mean(result: BoardResult, results: dict[str, Result]) -> float:
+def _best_mean(result: BoardResult, results: dict[str, Result], alone: float) -> float:
     candidates = merge_equal({name: [each] for name, each in results.items() if each.is_valid})
-    best = [best_within(candidates, result.board.limits[budget], 1) for budget in result.board.protocol.budgets.primary]
-    return float(np.mean([within[0].score if within else random_score(result.board.scale) for within in best]))
+    best = [
+        best_choices(candidates, result.board.limits[budget], 1) for budget in result.board.protocol.budgets.primary
+    ]
+    return float(np.mean([within[0].score if within else alone for within in best]))
 
 
 def summary_rows(results: Sequence[BoardResult]) -> pd.DataFrame:
@@ -199,7 +204,7 @@ def noted_label(entry: MethodRow) -> str:
 
 
 def cell_text(result: BoardResult, entry: MethodRow, budget: float | str) -> str:
-    """Return the verdict at a budget with the score; "none" without a configuration within it.
+    """Return the verdict at a budget with the score; "none: alone" without a configuration within it.
 
     "over" is by what factor the mean communication on the report seeds exceeds the budget.
     """
@@ -234,64 +239,59 @@ def _overruns_text(overruns: Overruns, seeds: int) -> str:
 
 
 ALL = "all"
-Floats = NDArray[np.float64]
 
 
-def user_rows(stored: StoredBoard, results: Results, context: Context) -> pd.DataFrame:
+def user_rows(stored: StoredBoard, results: Results) -> pd.DataFrame:
     """Return, for each method, budget and activity group, the shares of users that do better and worse than alone.
 
     The row of all users has the difference in normalised reward with an interval over users and seeds. Empty for
     simulations, without the prepared data, and without the files of runs. Computed once per report.
     """
-    if stored.experiment not in context.board_users:
-        context.board_users[stored.experiment] = _user_rows(stored, results, context)
-    return context.board_users[stored.experiment]
+    if stored.experiment not in results.board_users:
+        results.board_users[stored.experiment] = _user_rows(stored, results)
+    return results.board_users[stored.experiment]
 
 
-def _user_rows(stored: StoredBoard, results: Results, context: Context) -> pd.DataFrame:
+def _user_rows(stored: StoredBoard, results: Results) -> pd.DataFrame:
     result = stored.result
-    spec = result.board.task.stream
-    prepared = context.prepared(spec.name) if isinstance(spec, DatasetSpec) else None
+    spec, seeds = result.board.task.stream, result.board.seeds
+    prepared = results.prepared(spec.name) if isinstance(spec, DatasetSpec) else None
     if prepared is None or result.scores is None or not isinstance(spec, DatasetSpec):
         return pd.DataFrame()
-    reference = result.board.protocol.comparison.reference
-    alone_choice = result.choice(reference, 0.0)
+    alone_choice = result.choice(result.board.protocol.comparison.reference, 0.0)
     try:
-        rewards = _Rewards(result, results)
-        users = rewards.users
-        alone = rewards.of(alone_choice.configuration if alone_choice else None)
-        by_chance = rewards.by_chance(spec, context)
+        if alone_choice is None:
+            raise ValueError(f"no configuration for {NO_COMMUNICATION}")
+        alone = _rewards(alone_choice.configuration, result, results)
+        by_chance = _rewards_by_chance(spec, seeds if spec.pools == "rated" else seeds[:1], results)
     except (OSError, ValueError, KeyError) as error:
-        context.note_absent(f"{stored.experiment}: no table of users because files of runs are missing ({error})")
+        results.note_absent(f"{stored.experiment}: no table of users because files of runs are missing ({error})")
         return pd.DataFrame()
-    groups = groups_of(prepared)
+    groups, users = groups_of(prepared), alone.columns
     ids, activity = np.unique(prepared.users, return_counts=True)
     numbers = group_of_each(activity[np.searchsorted(ids, users)], groups)
     labels, order = [groups[number].label for number in numbers], [group.label for group in groups]
     rows: list[dict[str, Any]] = []
-    for entry, configuration, budgets in _choices(result, alone_choice.configuration if alone_choice else ""):
-        with_method = rewards.of(configuration)
-        overall = shares_by_group(with_method, alone, [ALL] * len(users))[0]
-        interval = bootstrap_over_users(with_method, alone, by_chance)
-        rows.append(_row(entry, budgets, overall) | interval_columns("difference", interval))
-        groups_shares = shares_by_group(with_method, alone, labels, order)
-        rows += [_row(entry, budgets, each) for each in groups_shares if each.users]
+    for entry, configuration, budgets in _choices(result, alone_choice.configuration):
+        pair = _rewards(configuration, result, results).to_numpy(), alone.to_numpy()
+        overall = shares_by_group(*pair, [ALL] * len(users))[0]
+        rows.append(
+            _row(entry, budgets, overall) | interval_columns("difference", bootstrap_over_users(*pair, by_chance))
+        )
+        rows += [_row(entry, budgets, each) for each in shares_by_group(*pair, labels, order) if each.users]
     return pd.DataFrame(rows)
 
 
 def _choices(result: BoardResult, alone: str) -> Iterator[tuple[MethodRow, str, str]]:
     """Yield each tuned method with each of its configurations but `alone`, and the budgets for which it was chosen."""
     for entry in ranked_entries(result):
-        chosen = {
-            budget: choice.configuration for budget in result.budgets if (choice := result.choice(entry.name, budget))
-        }
-        for configuration in dict.fromkeys(chosen.values()):
+        budgets: dict[str, list[str]] = {}
+        for budget in result.budgets:
+            if choice := result.choice(entry.name, budget):
+                budgets.setdefault(choice.configuration, []).append(budget_text(budget))
+        for configuration, texts in budgets.items():
             if configuration != alone:
-                yield (
-                    entry,
-                    configuration,
-                    ", ".join(budget_text(each) for each in chosen if chosen[each] == configuration),
-                )
+                yield entry, configuration, ", ".join(texts)
 
 
 def _row(entry: MethodRow, budgets: str, shares: GroupShares) -> dict[str, Any]:
@@ -299,40 +299,20 @@ def _row(entry: MethodRow, budgets: str, shares: GroupShares) -> dict[str, Any]:
     return names | {"better": shares.better, "worse": shares.worse, "equal": shares.equal}
 
 
-class _Rewards:
-    """Rewards by seed and user, read from the files of runs; each configuration once."""
-
-    def __init__(self, result: BoardResult, results: Results) -> None:
-        self._result, self._results = result, results
-        self._cache: dict[str | None, Floats] = {}
-        reference = result.selections[result.board.protocol.comparison.reference]
-        any_choice = next(choice for choice in reference.choices.values() if choice is not None)
-        self.users: NDArray[np.int64] = self._totals(any_choice.configuration, result.board.seeds[0])[
-            "client"
-        ].to_numpy()
-
-    def of(self, configuration: str | None) -> Floats:
-        """Return the rewards of a configuration, seeds × users."""
-        if configuration not in self._cache:
-            if configuration is None:
-                raise ValueError(f"no configuration for {NO_COMMUNICATION}")
-            totals = [self._totals(configuration, seed) for seed in self._result.board.seeds]
-            self._cache[configuration] = np.array([frame["reward"].to_numpy(dtype=float) for frame in totals])
-        return self._cache[configuration]
-
-    def by_chance(self, spec: DatasetSpec, context: Context) -> Floats:
-        """Return the expected reward of a random choice, seeds × users; one row if all seeds have the same."""
-        seeds = self._result.board.seeds if spec.pools == "rated" else self._result.board.seeds[:1]
-        bound = spec.bound(context.folder)
-        rows = []
-        for seed in seeds:
-            stream = bound.build(seed)
-            rows.append(np.bincount(stream.client_numbers, stream.rewards.mean(axis=1)).astype(float))
-        by_chance: Floats = np.array(rows)
-        return by_chance
-
-    def _totals(self, configuration: str, seed: int) -> pd.DataFrame:
-        run_id = self._result.outcomes[configuration, seed].run_id
+def _rewards(configuration: str, result: BoardResult, results: Results) -> pd.DataFrame:
+    """Return the rewards of a configuration, seeds × users, read from the files of its runs."""
+    rows = {}
+    for seed in result.board.seeds:
+        run_id = result.outcomes[configuration, seed].run_id
         if not run_id:
             raise ValueError(f"the run of {configuration} on seed {seed} failed")
-        return self._results.client_totals(run_id)
+        rows[seed] = results.client_totals(run_id).set_index("client")["reward"].astype(float)
+    return pd.DataFrame(rows).T
+
+
+def _rewards_by_chance(spec: DatasetSpec, seeds: Sequence[int], results: Results) -> NDArray[np.float64]:
+    """Return the expected reward of a random choice, seeds × users."""
+    streams = map(spec.bound(results.folder).build, seeds)
+    return np.array(
+        [np.bincount(stream.client_numbers, stream.rewards.mean(axis=1)) for stream in streams], dtype=float
+    )

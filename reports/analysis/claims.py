@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from benchmark.metrics import metric
+from benchmark.plan.runs import threshold_text
 from benchmark.protocol import load_protocol
-from benchmark.results.frames import threshold_text
 from benchmark.statistics.intervals import mean_interval
 from benchmark.statistics.verdicts import (
     ClaimVerdict,
@@ -22,11 +22,8 @@ from data_pipelines.data_label import DataLabel
 from reports.analysis.directions import ABOUT_DATA, Evidence, check_direction, used_settings
 from reports.analysis.users import group_totals
 from reports.labels import Methods, dataset_label
-from reports.paper import PAPER, paper, stream_of, variant_labels
-from reports.read.context import Context
-from reports.read.experiment_files import datasets_of
-from reports.read.results import Results
-from reports.read.tuned import TunedSetting, tuned_experiment, tuned_settings
+from reports.paper import PAPER, TunedSetting, paper, stream_of, tuned_experiment, tuned_settings, variant_labels
+from reports.read.results import Results, datasets_of
 
 STAND_IN, RECONSTRUCTED = "stand-in data", "reconstructed data"
 
@@ -69,24 +66,18 @@ class Judged:
     is_at_edge: bool = False
 
 
-def judged_claims(results: Results, context: Context) -> list[Judged]:
+def judged_claims(results: Results) -> list[Judged]:
     """Return all claims about the experiments of a report, judged once for all tables and figures."""
-    if not context.judged:
+    if not results.judged:
         kinds = (
-            _directions(results, context),
-            _tuned_directions(results, context),
-            _numbers(results, context),
-            _counts(context),
+            _directions(results),
+            _tuned_directions(results),
+            _numbers(results),
+            _counts(results),
         )
-        experiments = (*context.experiments, None)
-        context.judged += [claim for kind in kinds for claim in kind if claim.experiment in experiments]
-    return context.judged
-
-
-def runs_on(results: Results, experiment: str, stream: str | None) -> pd.DataFrame:
-    """Return the runs of an experiment on a stream; on all its streams without a name."""
-    runs = results.runs[results.runs["experiment"] == experiment]
-    return runs if stream is None else runs[runs["stream"] == stream]
+        experiments = (*results.scope, None)
+        results.judged += [claim for kind in kinds for claim in kind if claim.experiment in experiments]
+    return results.judged
 
 
 def combined(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
@@ -95,10 +86,10 @@ def combined(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
     return distinct.pop() if len(distinct) == 1 else ClaimVerdict.UNDECIDED
 
 
-def caveat_of(context: Context, runs: pd.DataFrame) -> str:
+def caveat_of(results: Results, runs: pd.DataFrame) -> str:
     """Return the caveat of a verdict on these runs: the least reliable of their data."""
     pairs = set(zip(runs["dataset"], runs["source"], strict=True))
-    caveats = {data_caveat(context.label(*pair)) for pair in pairs} - {""}
+    caveats = {data_caveat(results.label(*pair)) for pair in pairs} - {""}
     return STAND_IN if STAND_IN in caveats else next(iter(sorted(caveats)), "")
 
 
@@ -125,23 +116,23 @@ Tested = tuple[Mapping[str, Any], Judged, Evidence]
 """A claim, its row without a verdict, and the result of its test."""
 
 
-def _directions(results: Results, context: Context) -> list[Judged]:
+def _directions(results: Results) -> list[Judged]:
     """Test all directions, then judge them together."""
     rows: list[Tested] = []
     for claim in paper()["directions"]:
         for variant, stream in _variants(claim):
-            runs = runs_on(results, claim["experiment"], stream)
+            runs = results.runs_of(claim["experiment"], stream)
             data = dataset_label(stream) if stream else "Simulation, heterogeneous clients"
-            caveat = caveat_of(context, runs)
+            caveat = caveat_of(results, runs)
             for at, level in _levels(claim):
                 row = Judged(DIRECTION, claim["experiment"], claim["place"], claim["says"], variant, data, at)
-                rows.append((claim, replace(row, caveat=caveat), check_direction(level, runs, results, context)))
+                rows.append((claim, replace(row, caveat=caveat), check_direction(level, runs, results)))
     return _judged_together(rows)
 
 
-def _tuned_directions(results: Results, context: Context) -> list[Judged]:
+def _tuned_directions(results: Results) -> list[Judged]:
     """Test the directions about real data with a tuned α, then judge them together; none if it has not been tuned."""
-    if results.tuning.empty or tuned_experiment() not in context.experiments:
+    if results.tuning.empty or tuned_experiment() not in results.scope:
         return []
     settings, methods = tuned_settings(results.tuning), results.methods
     rows: list[Tested] = []
@@ -152,7 +143,7 @@ def _tuned_directions(results: Results, context: Context) -> list[Judged]:
             used = _used(claim, [setting for setting in settings if setting.stream == stream], methods)
             missing = next((setting for setting in used if setting.missing), None)
             runs = pd.concat([results.tuning[:0], *(setting.runs for setting in used if setting.runs is not None)])
-            found = check_direction(claim, runs, results, context)
+            found = check_direction(claim, runs, results)
             if missing is not None:
                 where = _at(missing.algorithm, missing.threshold, methods)
                 found = Evidence(why_not=f"{where}: {missing.missing}")
@@ -162,7 +153,7 @@ def _tuned_directions(results: Results, context: Context) -> list[Judged]:
                 TUNED, claim["experiment"], claim["place"], claim["says"], variant, dataset_label(stream or "")
             )
             is_at_edge = any(setting.is_at_edge for setting in used) and bool(found.values)
-            rows.append((claim, replace(row, caveat=caveat_of(context, runs), is_at_edge=is_at_edge), found))
+            rows.append((claim, replace(row, caveat=caveat_of(results, runs), is_at_edge=is_at_edge), found))
     return _judged_together(rows)
 
 
@@ -205,18 +196,18 @@ def _direction(claim: Mapping[str, Any], row: Judged, evidence: Evidence, test: 
     return replace(row, p=p, verdict=verdict, remark=remark)
 
 
-def _numbers(results: Results, context: Context) -> Iterator[Judged]:
+def _numbers(results: Results) -> Iterator[Judged]:
     for claim in paper()["numbers"]:
         stream = stream_of(claim["dataset"])
         setting = _at(claim["algorithm"], claim["threshold"], results.methods)
         text = f"{metric(claim['metric']).short_name} of {setting}"
         data = dataset_label(stream or claim["dataset"])
         row = Judged(NUMBER, claim["experiment"], claim["place"], text, PAPER, data, paper=claim["value"])
-        runs = runs_on(results, claim["experiment"], stream)
+        runs = results.runs_of(claim["experiment"], stream)
         runs = runs[(runs["algorithm"] == claim["algorithm"]) & (runs["threshold"] == claim["threshold"])]
         runs = runs[runs["variant"] == ""]
         margin = margin_of(claim["metric"], claim["value"])
-        yield judged_number(row, runs[claim["metric"]], margin, caveat_of(context, runs), claim.get("note", ""))
+        yield judged_number(row, runs[claim["metric"]], margin, caveat_of(results, runs), claim.get("note", ""))
 
 
 def margin_of(name: str, stated: float) -> float:
@@ -249,21 +240,21 @@ def judged_number(row: Judged, values: "pd.Series[float]", margin: float, caveat
     return replace(row, verdict=verdict, remark=note)
 
 
-def _counts(context: Context) -> Iterator[Judged]:
+def _counts(results: Results) -> Iterator[Judged]:
     """Yield the sizes of the data sets that the experiments of this report use, by their files or their runs."""
-    used = {*context.runs["dataset"], *(name for experiment in context.experiments for name in datasets_of(experiment))}
+    used = {*results.all_runs["dataset"], *(name for experiment in results.scope for name in datasets_of(experiment))}
     for size in paper()["sizes"]:
         dataset = stream_of(size["dataset"], size["variant"])
         if dataset is None or dataset not in used:
             continue
         row = Judged(COUNT, None, size["place"], size["what"], size["variant"], dataset_label(dataset))
         row = replace(row, paper=size["value"], remark=size.get("note", ""))
-        manifest = context.manifests.get(dataset)
+        manifest = results.manifests.get(dataset)
         if manifest is None:
             yield replace(row, remark="data missing")
             continue
         ours = int(manifest["counts"]["observed"][size["what"]])
-        caveat = data_caveat(context.label(dataset, str(manifest["source"])))
+        caveat = data_caveat(results.label(dataset, str(manifest["source"])))
         yield judged_count(replace(row, caveat=caveat), ours)
 
 
@@ -281,15 +272,15 @@ ARMS = 25
 """Arms per pool in the paper: a group's random choice earns its data divided by this."""
 
 
-def judged_cells(results: Results, context: Context) -> list[Judged]:
+def judged_cells(results: Results) -> list[Judged]:
     """Return users, data, uploads and normalised reward of each group; none if the report is not about the study."""
     table = paper()["groups"]
     stream = stream_of(table["dataset"])
-    if table["experiment"] not in context.experiments or stream is None:
+    if table["experiment"] not in results.scope or stream is None:
         return []
-    totals = group_totals(results, context, stream)
+    totals = group_totals(results, stream)
     totals = totals[totals["algorithm"] == table["algorithm"]]
-    caveat = caveat_of(context, totals)
+    caveat = caveat_of(results, totals)
     first = Judged(TABLE_2, table["experiment"], table["place"], "", PAPER, dataset_label(stream), caveat=caveat)
     groups = [*table["rows"], {"least": None, **table["sum"]}]
     return [cell for group in groups for cell in _cells(first, totals, group, table["thresholds"])]
@@ -300,24 +291,17 @@ def _cells(first: Judged, totals: pd.DataFrame, group: Mapping[str, Any], thresh
     name = "all groups" if least is None else f"group {least}–{least + 10}"
     ours = totals if least is None else totals[totals["least"] == least]
     for what, column in (("users", "users"), ("data", "interactions")):
-        yield _count(first, f"{what} of {name}", group[what], ours, column)
+        row = replace(first, claim=f"{what} of {name}", paper=group[what])
+        one_run = ours[ours["run_id"] == ours["run_id"].min()]  # the same in every run
+        no_run = replace(row, remark="no run, or no data of this group")
+        yield judged_count(row, int(one_run[column].sum())) if len(one_run) else no_run
     for number, threshold in enumerate(thresholds):
         at = ours[ours["threshold"] == float(threshold)]
         by_seed = at.groupby("seed")[["uploads", "reward", "interactions"]].sum()
-        where = f"of {name} at γ={threshold_text(float(threshold))}"
-        yield _number(first, f"uploads {where}", group["uploads"][number], by_seed["uploads"], "uploads")
-        stated = group["reward"][number] / (group["data"] / ARMS)
         normalised = by_seed["reward"] / (by_seed["interactions"] / ARMS)
-        yield _number(first, f"normalised reward {where}", stated, normalised, "normalised_reward")
-
-
-def _count(first: Judged, claim: str, stated: int, totals: pd.DataFrame, column: str) -> Judged:
-    row = replace(first, claim=claim, paper=stated)
-    if totals.empty:
-        return replace(row, remark="no run, or no data of this group")
-    one_run = totals[totals["run_id"] == totals["run_id"].iloc[0]]  # the same in every run
-    return judged_count(row, int(one_run[column].sum()))
-
-
-def _number(first: Judged, claim: str, stated: float, values: "pd.Series[float]", name: str) -> Judged:
-    return judged_number(replace(first, claim=claim, paper=stated), values, margin_of(name, stated), first.caveat)
+        stated = group["reward"][number] / (group["data"] / ARMS)
+        cells = {"uploads": (group["uploads"][number], by_seed["uploads"]), "normalised_reward": (stated, normalised)}
+        for shown, (value, values) in cells.items():
+            text = f"{shown.replace('_', ' ')} of {name} at γ={threshold_text(float(threshold))}"
+            row = replace(first, claim=text, paper=value)
+            yield judged_number(row, values, margin_of(shown, value), first.caveat)

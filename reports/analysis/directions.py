@@ -14,9 +14,15 @@ from benchmark.statistics.budgets import Front, at_equal_regret
 from benchmark.statistics.intervals import kendall_tau, mean_interval
 from benchmark.statistics.verdicts import ClaimVerdict
 from data_pipelines.prepare.prepared import Prepared
-from reports.analysis.users import ASSIGNMENTS, by_chance_of, distances, item_features, mean_features, totals_of
+from reports.analysis.users import (
+    ASSIGNMENTS,
+    distances,
+    distances_by_chance,
+    group_totals,
+    item_features,
+    mean_features,
+)
 from reports.labels import Methods
-from reports.read.context import Context
 from reports.read.results import Results
 from reports.write.table import cell_text, interval_text
 
@@ -53,10 +59,9 @@ def evidence(values: Sequence[float], sign: int, before: str, method: str, bound
     return Evidence(ours, method, tuple(sign * value for value in numbers))
 
 
-def group_losses(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
+def group_losses(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results) -> Evidence:
     """The share of reward lost by the less active groups minus that lost by the most active, for each seed."""
-    experiment, stream = (str(runs[column].iloc[0]) for column in ("experiment", "stream"))
-    totals = totals_of(runs, experiment, stream, results, context)
+    totals = group_totals(results, str(runs["stream"].iloc[0]), runs)
     totals = totals[totals["algorithm"] == direction["algorithm"]]
     if totals.empty:
         return Evidence(why_not="the data set used by these runs is not available")
@@ -85,22 +90,22 @@ def losses_text(first: float, second: float) -> str:
     return f"{verbs[0]} {abs(first):.1%} and {other_verb}{abs(second):.1%}"
 
 
-def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
+def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results) -> Evidence:
     """The mean distance from the centre of the embedding, of the other users minus that of the most active.
 
     The mean of many items is near the centre for any user. So the difference counts only if it is outside the range
     of differences for random assignments of the same items to the users, with the same number of items per user.
     """
     dataset = str(runs["dataset"].iloc[0])
-    prepared = context.prepared(dataset)
-    if dataset not in context.centre and prepared is None:
+    prepared = results.prepared(dataset)
+    if dataset not in results.centre and prepared is None:
         return Evidence(why_not="the data set used by these runs is not available")
-    if dataset not in context.centre:
+    if dataset not in results.centre:
         assert prepared is not None
-        context.centre[dataset] = _difference(prepared, direction["most_active"], context)
-    if not context.centre[dataset]:
+        results.centre[dataset] = _difference(prepared, direction["most_active"], results)
+    if not results.centre[dataset]:
         return Evidence(why_not="all users, or none, belong to the most active groups")
-    ours, mean, low_by_chance, high_by_chance = context.centre[dataset]
+    ours, mean, low_by_chance, high_by_chance = results.centre[dataset]
     at_random = interval_text(mean, low_by_chance, high_by_chance)
     method = (
         "mean distance from the centre, others minus most active; random: mean and 95 % range of "
@@ -114,7 +119,7 @@ def nearer_to_centre(direction: Mapping[str, Any], runs: pd.DataFrame, results: 
     return Evidence(text, method, verdict=verdict)
 
 
-def _difference(prepared: Prepared, most_active: Sequence[int], context: Context) -> list[float]:
+def _difference(prepared: Prepared, most_active: Sequence[int], results: Results) -> list[float]:
     """Return our difference, and its mean and 95 % range by chance; empty if the users are all of one kind."""
     is_most_active = (prepared.activity >= most_active[0]) & (prepared.activity < most_active[1])
     if not is_most_active.any() or is_most_active.all():
@@ -123,7 +128,7 @@ def _difference(prepared: Prepared, most_active: Sequence[int], context: Context
     def difference(of_users: NDArray[np.float64]) -> float:
         return float(of_users[~is_most_active].mean() - of_users[is_most_active].mean())
 
-    by_chance = [difference(each) for each in by_chance_of(prepared, context.by_chance)]
+    by_chance = [difference(each) for each in distances_by_chance(prepared, results)]
     low, high = np.quantile(by_chance, [0.025, 0.975])
     ours = difference(distances(mean_features(prepared, item_features(prepared))[0]))
     return [ours, float(np.mean(by_chance)), float(low), float(high)]
@@ -143,14 +148,16 @@ ABOUT_DATA = ("nearer_to_centre", "not_testable")
 """Tests of claims about the data: no setting of a method changes their result."""
 
 
-def check_direction(claim: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
+def check_direction(claim: Mapping[str, Any], runs: pd.DataFrame, results: Results) -> Evidence:
     """Test one direction of paper.toml on the runs of its experiment on one stream."""
     if runs.empty:
         return Evidence(why_not="no finished run")
-    return TESTS[str(claim["test"])](claim, runs, results, context)
+    if claim["test"] == "not_testable":
+        return Evidence(verdict=ClaimVerdict.NOT_CHECKABLE, why_not=str(claim["why"]))
+    return TESTS[str(claim["test"])](claim, runs, results)
 
 
-def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
+def trend(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results) -> Evidence:
     """Kendall's τ between threshold (or d_g) and a metric, for each seed; also the difference of the end points."""
     along, metric = direction["along"], direction["metric"]
     chosen = _along(direction, runs)
@@ -195,14 +202,15 @@ def _of_method(setting: Mapping[str, Any], runs: pd.DataFrame) -> pd.DataFrame:
     of_method = runs[runs["algorithm"] == setting["algorithm"]]
     if "parameters" in setting:
         stated = setting["parameters"].items()
-        is_chosen = pd.Series([stated <= each.items() for each in of_method["configuration"]], of_method.index)
+        matches = [stated <= configuration.items() for configuration in of_method["configuration"]]
+        is_chosen = pd.Series(matches, of_method.index, dtype=bool)
     else:
         is_chosen = of_method["variant"] == ""
     chosen: pd.DataFrame = of_method[is_chosen]
     return chosen
 
 
-def equal_regret(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
+def equal_regret(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results) -> Evidence:
     """C_T of one method over C_T of another at a regret of a share `above` the least, for each common seed."""
     less, more = direction["less"], direction["more"]
     first, second = paired_fronts(runs, less, more)
@@ -235,7 +243,7 @@ def _fronts(runs: pd.DataFrame) -> dict[int, Front]:
     return {int(str(seed)): (values[1], values[2]) for seed, values in parts}
 
 
-def contrast(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
+def contrast(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results) -> Evidence:
     """Normalised reward of one setting minus that of another, for each common seed."""
     methods = results.methods
     sides = [_setting(runs, direction[side], methods) for side in ("better", "worse")]
@@ -254,18 +262,12 @@ def contrast(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results,
     return evidence(differences, 1, f"{means}: difference ", f"normalised reward of {names[0]} minus {names[1]}")
 
 
-def not_testable(direction: Mapping[str, Any], runs: pd.DataFrame, results: Results, context: Context) -> Evidence:
-    """A claim that cannot be tested numerically."""
-    return Evidence(verdict=ClaimVerdict.NOT_CHECKABLE, why_not=str(direction["why"]))
-
-
-TESTS: dict[str, Callable[[Mapping[str, Any], pd.DataFrame, Results, Context], Evidence]] = {
+TESTS: dict[str, Callable[[Mapping[str, Any], pd.DataFrame, Results], Evidence]] = {
     "trend": trend,
     "equal_regret": equal_regret,
     "contrast": contrast,
     "group_losses": group_losses,
     "nearer_to_centre": nearer_to_centre,
-    "not_testable": not_testable,
 }
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from data_pipelines.prepare.features import scale
 from data_pipelines.prepare.overview import ActivityGroup, group_users
 from data_pipelines.prepare.prepared import Prepared
-from reports.read.context import Context
 from reports.read.results import Results
 
 EXPERIMENT = "user_groups"
@@ -21,48 +20,40 @@ MIN_USERS = 10
 COLUMNS = ("run_id", "dataset", "stream", "source", "algorithm", "family", "variant", "threshold", "seed")
 
 
-def group_totals(results: Results, context: Context, stream: str) -> pd.DataFrame:
-    """Return uploads and reward per run of the study on a stream and per group; for the columns see `totals_of`."""
-    runs = results.runs[(results.runs["experiment"] == EXPERIMENT) & (results.runs["stream"] == stream)]
-    return totals_of(runs, EXPERIMENT, stream, results, context)
+def group_totals(results: Results, stream: str, runs: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return uploads and reward per group and per run of an experiment on a stream, by default of the study.
 
-
-def totals_of(runs: pd.DataFrame, experiment: str, stream: str, results: Results, context: Context) -> pd.DataFrame:
-    """Return uploads and reward per group and per run of an experiment on a stream; they are read once.
-
-    Columns: run_id, dataset, stream, source, algorithm, family, variant, threshold, seed, group (its label), least (its
-    least activity), users, interactions, uploads, reward. Empty if the data set or the runs are not available.
+    They are read once. Columns: run_id, dataset, stream, source, algorithm, family, variant, threshold, seed, group
+    (its label), least (its least activity), users, interactions, uploads, reward. Empty if the data set or the runs are
+    not available.
     """
-    key = (experiment, stream)
-    if key not in context.group_totals:
-        context.group_totals[key] = _read(runs, next(iter(runs["dataset"]), stream), results, context)
-    return context.group_totals[key]
-
-
-def _read(runs: pd.DataFrame, dataset: str, results: Results, context: Context) -> pd.DataFrame:
-    prepared = context.prepared(dataset)
-    parts = []
+    runs = results.runs_of(EXPERIMENT, stream) if runs is None else runs
+    key = (str(next(iter(runs["experiment"]), EXPERIMENT)), stream)
+    if key in results.group_totals:
+        return results.group_totals[key]
+    dataset = next(iter(runs["dataset"]), stream)
+    prepared, parts = results.prepared(dataset), []
     if prepared is not None:
         groups = groups_of(prepared)
         for run in runs[runs["prepared"] == prepared.manifest["fingerprint"]].itertuples(index=False):
             try:
                 clients = results.client_totals(str(run.run_id))
             except (OSError, ValueError) as error:
-                context.note_absent(f"{dataset}: clients.parquet of run {run.run_id} cannot be read ({error})")
+                results.note_absent(f"{dataset}: clients.parquet of run {run.run_id} cannot be read ({error})")
                 continue
             totals = totals_by_group(clients, prepared, groups)
             parts.append(totals.assign(**{name: [getattr(run, name)] * len(totals) for name in COLUMNS}))
-    if not parts:
-        return pd.DataFrame(columns=[*COLUMNS, "group", "least", "users", "interactions", "uploads", "reward"])
-    return pd.concat(parts, ignore_index=True)
+    columns = [*COLUMNS, "group", "least", "users", "interactions", "uploads", "reward"]
+    results.group_totals[key] = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    return results.group_totals[key]
 
 
-def has_few_users(dataset: str, context: Context) -> bool:
+def has_few_users(dataset: str, results: Results) -> bool:
     """Return whether a data set has too few users for groups or an embedding; if so, note that they are omitted."""
-    prepared = context.prepared(dataset)
+    prepared = results.prepared(dataset)
     if prepared is None or len(prepared.activity) >= MIN_USERS:
         return False
-    context.note_absent(
+    results.note_absent(
         f"{dataset}: no activity groups and no figure of its users because it has only {len(prepared.activity)} users "
         f"(at least {MIN_USERS} are needed)"
     )
@@ -83,21 +74,10 @@ def totals_by_group(clients: pd.DataFrame, prepared: Prepared, groups: Sequence[
     """Add up the clients of each group."""
     users, activity = np.unique(prepared.users, return_counts=True)
     numbers = group_of_each(activity[np.searchsorted(users, clients["client"].to_numpy())], groups)
-
-    def sums(column: str) -> NDArray[np.float64]:
-        weights = clients[column].to_numpy(dtype=float)
-        return np.bincount(numbers, weights, minlength=len(groups)).astype(float)
-
-    return pd.DataFrame(
-        {
-            "group": [group.label for group in groups],
-            "least": [group.least for group in groups],
-            "users": [group.users for group in groups],
-            "interactions": [group.interactions for group in groups],
-            "uploads": sums("uploads"),
-            "reward": sums("reward"),
-        }
-    )
+    sums = clients[["uploads", "reward"]].astype(float).groupby(numbers).sum()
+    sizes = [(group.label, group.least, group.users, group.interactions) for group in groups]
+    totals = pd.DataFrame(sizes, columns=["group", "least", "users", "interactions"])
+    return totals.join(sums.reindex(range(len(groups)), fill_value=0.0))
 
 
 @dataclass(frozen=True)
@@ -119,15 +99,8 @@ def embed_users(prepared: Prepared) -> Embedding:
     positions, explained = two_components(means)
     groups = groups_of(prepared)
     numbers = group_of_each(activity, groups)
-    users = pd.DataFrame(
-        {
-            "x": positions[:, 0],
-            "y": positions[:, 1],
-            "interactions": activity,
-            "group": numbers,
-            "label": [groups[number].label for number in numbers],
-        }
-    )
+    labels = [groups[number].label for number in numbers]
+    users = pd.DataFrame(positions, columns=["x", "y"]).assign(interactions=activity, group=numbers, label=labels)
     return Embedding(users, explained, means.shape[1])
 
 
@@ -183,24 +156,19 @@ def distances(means: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.hypot(*two_components(means)[0].T))
 
 
-def distances_by_chance(prepared: Prepared) -> NDArray[np.float64]:
+def distances_by_chance(prepared: Prepared, results: Results) -> NDArray[np.float64]:
     """Return the distance of each user from the centre with items dealt to users at random, their numbers kept.
 
-    There is a row for each of `ASSIGNMENTS` deals. The mean of many items is near the centre for any user, so a
-    distance means something only beside these.
+    There is a row for each of `ASSIGNMENTS` deals, computed once for each data set of a report. The mean of many items
+    is near the centre for any user, so a distance means something only beside these.
     """
-    features, random = item_features(prepared), np.random.default_rng(0)
-    order, counts = items_by_user(prepared)
-    deals = (random.permutation(prepared.items)[order] for _ in range(ASSIGNMENTS))
-    return np.array([distances(means_of(deal, counts, features)) for deal in deals])
-
-
-def by_chance_of(prepared: Prepared, cache: dict[str, Any]) -> NDArray[np.float64]:
-    """Return `distances_by_chance`, computed once for each data set of a report."""
     name = str(prepared.manifest["name"])
-    if name not in cache:
-        cache[name] = distances_by_chance(prepared)
-    return np.asarray(cache[name])
+    if name not in results.by_chance:
+        features, random = item_features(prepared), np.random.default_rng(0)
+        order, counts = items_by_user(prepared)
+        deals = (random.permutation(prepared.items)[order] for _ in range(ASSIGNMENTS))
+        results.by_chance[name] = np.array([distances(means_of(deal, counts, features)) for deal in deals])
+    return np.asarray(results.by_chance[name])
 
 
 def distance_by_group(embedding: Embedding, by_chance: NDArray[np.float64]) -> pd.DataFrame:

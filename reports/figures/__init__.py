@@ -1,1 +1,1 @@
-"""One module per kind of figure, discovered automatically; each has `figures(results, context) -> list[Figure]`."""
+"""One module per kind of figure, discovered automatically; each has `figures(results) -> list[Figure]`."""

@@ -1,15 +1,14 @@
 """The figures of the boards: differences and scores at each budget, and a summary over all tasks."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult
 from benchmark.charts.chart import GREY, Axis, Cell, Level, Matrix, Panel, Series, drawn_values, numbers, span
-from benchmark.statistics.budgets import random_score
 from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.verdicts import Verdict, equivalence_margin
 from benchmark.styles import distinct_styles
@@ -20,96 +19,74 @@ from reports.analysis.board import (
     columns_of,
     factor_over,
     noted_label,
+    primary_text,
     ranked_entries,
 )
 from reports.read.boards import StoredBoard, by_protocol
-from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import BOARD
 from reports.write.figure import Figure, make_figure
 from reports.write.table import cell_text, mean_text
 
 ORDER = 5
-COLOURS = {
-    Verdict.BETTER: "#7fb8e0",
-    Verdict.WORSE: "#f0a875",
-    Verdict.EQUIVALENT: "#d9dce1",
-    Verdict.IDENTICAL: "#d9dce1",
-    Verdict.UNDECIDED: "#fbf3c4",
-    Verdict.NONE: "#ffffff",
+LOOKS = {
+    Verdict.BETTER: Cell("▲", "#7fb8e0"),
+    Verdict.EQUIVALENT: Cell("=", "#d9dce1"),
+    Verdict.IDENTICAL: Cell("=", "#d9dce1"),
+    Verdict.UNDECIDED: Cell("?", "#fbf3c4"),
+    Verdict.WORSE: Cell("▼", "#f0a875"),
+    Verdict.NONE: Cell("", "#ffffff"),
 }
 """Blue and orange can be told apart by colour-blind readers; the cells also have symbols."""
 
-SYMBOLS = {
-    Verdict.BETTER: "▲",
-    Verdict.WORSE: "▼",
-    Verdict.EQUIVALENT: "=",
-    Verdict.IDENTICAL: "=",
-    Verdict.UNDECIDED: "?",
-    Verdict.NONE: "",
-}
-
-NAMES = {
-    "better": Verdict.BETTER,
-    "equivalent or identical": Verdict.EQUIVALENT,
-    "undecided": Verdict.UNDECIDED,
-    "worse": Verdict.WORSE,
-}
 REFERENCES = "references, not ranked"
 ALONE = "No communication"
 OVER = "!"
 """Behind the score of a method that exceeds its budget on the report seeds."""
 
-AXIS_LABEL = "budget (full transfers per client)"
+AXIS_LABEL = "budget (needed full messages per decision)"
 SCORES = {"reward": "normalised reward", "regret": "1 − regret / random's regret"}
 
 
-def figures(results: Results, context: Context) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
     """Return two figures per board, and the summary over all tasks by the protocol."""
     all_figures = []
     shipped = [board for board in by_protocol(results.boards) if board.result.contenders]
     if shipped:
-        all_figures.append(_summary(shipped, context))
+        all_figures.append(_summary(shipped, results))
     for board in results.boards:
         if board.result.scores is not None:
-            all_figures += [_differences(board, context), _scores(board, context)]
+            all_figures += [_differences(board, results), _scores(board, results)]
     return all_figures
 
 
-def _labels(boards: Sequence[StoredBoard], context: Context) -> tuple[str, ...]:
+def _labels(boards: Sequence[StoredBoard], results: Results) -> tuple[str, ...]:
     pairs = {(board.result.board.task.stream.name, board.result.board.source) for board in boards}
-    labels = [f"{name}: {label}" for name, source in sorted(pairs) if (label := context.label(name, source))]
+    labels = [f"{name}: {label}" for name, source in sorted(pairs) if (label := results.label(name, source))]
     return (*labels, *dict.fromkeys(warning for board in boards for warning in board.warning))
 
 
 def difference_rows(result: BoardResult) -> pd.DataFrame:
     """Return the paired differences to tuned "no communication" at each budget, with simultaneous bands."""
     rows = []
-    for entry in result.contenders:
-        for budget in result.budgets:
-            row = result.difference(entry.name, NO_COMMUNICATION, budget)
-            if row is not None:
-                values = {name: float(row[name]) for name in ("difference", "low", "high")}
-                rows.append(_named(entry, budget) | values | {"verdict": str(row["verdict"])})
-    columns = ["method", "entry", "budget", "difference", "low", "high", "verdict"]
-    return pd.DataFrame(rows, columns=columns)
+    for entry, budget in itertools.product(result.contenders, result.budgets):
+        row = result.difference(entry.name, NO_COMMUNICATION, budget)
+        if row is not None:
+            values = [float(row[name]) for name in ("difference", "low", "high")]
+            rows.append([entry.label, entry.name, budget_text(budget), *values, str(row["verdict"])])
+    return pd.DataFrame(rows, columns=["method", "entry", "budget", "difference", "low", "high", "verdict"])
 
 
 def score_points(result: BoardResult) -> pd.DataFrame:
     """Return the mean scores at each budget, with intervals over seeds."""
-    rows = []
-    for entry in result.contenders:
-        for budget in result.budgets:
-            mean, low, high = result.mean(entry.name, budget)
-            rows.append(_named(entry, budget) | {"score": mean, "low": low, "high": high})
+    rows = [
+        [entry.label, entry.name, budget_text(budget), *result.mean(entry.name, budget)]
+        for entry, budget in itertools.product(result.contenders, result.budgets)
+    ]
     return pd.DataFrame(rows, columns=["method", "entry", "budget", "score", "low", "high"])
 
 
-def _named(entry: MethodRow, budget: float) -> dict[str, Any]:
-    return {"method": entry.label, "entry": entry.name, "budget": budget_text(budget)}
-
-
-def _differences(board: StoredBoard, context: Context) -> Figure:
+def _differences(board: StoredBoard, results: Results) -> Figure:
     result, rows = board.result, difference_rows(board.result)
     alone = float(result.values(NO_COMMUNICATION, 0.0).mean())
     margin = equivalence_margin(alone, result.board.scale, result.board.protocol.comparison.margin)
@@ -117,27 +94,28 @@ def _differences(board: StoredBoard, context: Context) -> Figure:
     caption = (
         f"{result.board.task.title}. Mean paired difference in score to tuned “no communication” on "
         f"{len(result.board.seeds)} report seeds, with simultaneous {confidence:.0%} "
-        f"bands over all pairs of methods and budgets; without bands if there are too few seeds. The grey band is the "
+        f"bands over all comparisons of the task; without bands if there are too few seeds. The grey band is the "
         f"margin of equivalence, ±{margin:.3g}: a method whose whole bar is inside it is equivalent to “no "
         f"communication”. {_lines_text(result)}"
     )
     text = f"equivalent to no communication (±{margin:.3g})"
     zero = Level(0.0, GREY, text, ALONE, line="-", band=(-margin, margin), width=0.8)
-    bars = f"{confidence * 100:g} % bands, simultaneous over pairs and budgets"
+    bars = f"{confidence * 100:g} % bands, simultaneous over all comparisons"
     ylabel = f"difference in {SCORES[result.board.scale]}"
     panel = _panel(result, rows, "difference", ylabel, bars, [zero, *_references(result, alone)])
-    return _figure(board, context, "difference to no communication", caption, panel, rows, "differences")
+    return _figure(board, results, "differences", "difference to no communication", caption, panel, rows)
 
 
-def _scores(board: StoredBoard, context: Context) -> Figure:
+def _scores(board: StoredBoard, results: Results) -> Figure:
     result, rows = board.result, score_points(board.result)
     caption = (
         f"{result.board.task.title}. Mean score on {len(result.board.seeds)} report seeds with 95 % Student t "
-        "intervals, at each budget. A method without a configuration within a budget is scored as random choice there. "
+        "intervals, at each budget. A method without a configuration within a budget is scored as tuned “no "
+        "communication” there. "
         f"{_lines_text(result)}"
     )
     panel = _panel(result, rows, "score", SCORES[result.board.scale], "95 % intervals", _references(result, 0.0))
-    return _figure(board, context, "scores", caption, panel, rows, "scores")
+    return _figure(board, results, "scores", "scores", caption, panel, rows)
 
 
 def _references(result: BoardResult, origin: float) -> list[Level]:
@@ -158,15 +136,15 @@ def _lines_text(result: BoardResult) -> str:
 
 
 def _figure(
-    board: StoredBoard, context: Context, what: str, caption: str, panel: Panel, rows: pd.DataFrame, suffix: str
+    board: StoredBoard, results: Results, suffix: str, subject: str, caption: str, panel: Panel, rows: pd.DataFrame
 ) -> Figure:
     return make_figure(
         f"{board.experiment}_{suffix}",
-        f"Board {board.result.board.task.name}: {what}",
+        f"Board {board.result.board.task.name}: {subject}",
         caption,
         [panel],
         short_caption=f"{panel.title}. {_lines_text(board.result)}",
-        labels=_labels([board], context),
+        labels=_labels([board], results),
         experiments=[board.experiment],
         subject=BOARD,
         data=rows,
@@ -184,23 +162,13 @@ def _panel(
     series: list[Series] = []
     for shift, (entry, part) in zip(shifts, rows.groupby("entry", sort=False), strict=False):
         style, name = styles[str(entry)], str(part["method"].iloc[0])
-        texts = [mean_text(*each) for each in zip(part[value], part["low"], part["high"], strict=True)]
-        verdicts = [(verdict,) for verdict in part["verdict"]] if "verdict" in part else [()] * len(part)
-        named = zip(part["budget"], texts, verdicts, strict=True)
-        series.append(
-            Series(
-                numbers([budgets.index(budget) + shift for budget in part["budget"]]),
-                numbers(part[value]),
-                style.colour,
-                name,
-                style.marker,
-                "-",
-                size=9.5 if style.marker == "*" else 6.5,
-                width=1.0,
-                y_interval=(numbers(part["low"]), numbers(part["high"])),
-                hover=tuple((name, f"budget {budget}", text, *verdict) for budget, text, verdict in named),
-            )
-        )
+        means = [mean_text(*mean) for mean in zip(part[value], part["low"], part["high"], strict=True)]
+        lines = [[name] * len(part), [f"budget {budget}" for budget in part["budget"]], means]
+        lines += [list(part["verdict"])] if "verdict" in part else []
+        x = numbers([budgets.index(budget) + shift for budget in part["budget"]])
+        look: dict[str, Any] = {"size": 9.5 if style.marker == "*" else 6.5, "width": 1.0}
+        look |= {"y_interval": (numbers(part["low"]), numbers(part["high"])), "hover": tuple(zip(*lines, strict=True))}
+        series.append(Series(x, numbers(part[value]), style.colour, name, style.marker, "-", **look))
     items: tuple[Series | Level, ...] = (*series, *levels)
     horizontal = Axis(AXIS_LABEL, (-0.4, len(budgets) - 0.6), ticks=tuple(enumerate(budgets)), has_grid=False)
     seeds = f"{len(result.board.seeds)} report seeds"
@@ -213,29 +181,23 @@ def summary_cells(results: Sequence[BoardResult]) -> pd.DataFrame:
     """Return one row per task, method and budget, the primary endpoint included: verdict and score."""
     rows = []
     for result in results:
-        for entry in ranked_entries(result):
-            for budget in columns_of(result):
-                has_choice = isinstance(budget, str) or result.choice(entry.name, budget) is not None
-                score = result.mean(entry.name, budget)[0] if has_choice else random_score(result.board.scale)
-                verdict = result.verdict(entry.name, budget)
-                text = f"{score:#.3g}" if has_choice else NONE
-                text += OVER if factor_over(result, entry, budget) is not None else ""
-                names = {
-                    "task": result.board.task.name,
-                    "method": noted_label(entry),
-                    "budget": column_text(result, budget),
-                }
-                rows.append(names | {"verdict": str(verdict), "score": score, "text": text})
-    return pd.DataFrame(rows)
+        for entry, budget in itertools.product(ranked_entries(result), columns_of(result)):
+            has_choice = isinstance(budget, str) or result.choice(entry.name, budget) is not None
+            score = result.mean(entry.name, budget)[0]
+            text = f"{score:#.3g}" if has_choice else NONE
+            text += OVER if factor_over(result, entry, budget) is not None else ""
+            names = [result.board.task.name, noted_label(entry), column_text(result, budget)]
+            rows.append([*names, str(result.verdict(entry.name, budget)), score, text])
+    return pd.DataFrame(rows, columns=["task", "method", "budget", "verdict", "score", "text"])
 
 
-def _summary(boards: Sequence[StoredBoard], context: Context) -> Figure:
-    rows, labels = summary_cells([board.result for board in boards]), _labels(boards, context)
+def _summary(boards: Sequence[StoredBoard], results: Results) -> Figure:
+    rows, labels = summary_cells([board.result for board in boards]), _labels(boards, results)
     caption = (
-        "Every method on every task, at each budget (full transfers per client), and its mean over the budgets 2, 10, "
-        "100 and 1,000. Colour and symbol are the verdict, compared with tuned “no "
-        "communication”; the number is the mean score. Rows with values that are not tuned are in the tables of each "
-        "task."
+        "Every method on every task, at each budget (needed full messages per decision), and in the last column its "
+        f"{primary_text(boards[0].result.board.protocol.budgets.primary)}. Colour and symbol are the verdict, compared "
+        "with tuned “no communication”; the number is the mean score. Rows with values that are not tuned are in the "
+        "tables of each task."
     )
     if rows["text"].str.endswith(OVER).any():
         caption += f" {OVER}: the mean communication on the report seeds exceeds the budget."
@@ -257,11 +219,10 @@ def _matrix(rows: pd.DataFrame) -> Matrix:
     for task, of_task in rows.groupby("task", sort=False):
         lines.append((str(task), ()))
         for name, part in of_task.groupby("method", sort=False):
-            looks = [(SYMBOLS[Verdict(verdict)], COLOURS[Verdict(verdict)]) for verdict in part["verdict"]]
-            pairs = zip(looks, part["text"], strict=True)
-            lines.append(
-                (str(name), tuple(Cell(f"{symbol} {text}".strip(), colour) for (symbol, colour), text in pairs))
-            )
-    legend = tuple((Cell(SYMBOLS[verdict], COLOURS[verdict]), name) for name, verdict in NAMES.items())
+            pairs = zip((LOOKS[Verdict(verdict)] for verdict in part["verdict"]), part["text"], strict=True)
+            lines.append((str(name), tuple(Cell(f"{look.text} {text}".strip(), look.colour) for look, text in pairs)))
+    names = {Verdict.EQUIVALENT: "equivalent or identical"}
+    shown = (Verdict.BETTER, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.WORSE)
+    legend = tuple((LOOKS[verdict], names.get(verdict, str(verdict))) for verdict in shown)
     columns = tuple(dict.fromkeys(rows["budget"]))
     return Matrix(columns, tuple(lines), legend, cell_width=0.76, corner=AXIS_LABEL, is_last_apart=True)

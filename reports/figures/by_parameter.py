@@ -1,6 +1,8 @@
 """Two panels against a parameter: figure c (global features d_g), and low communication (thresholds)."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,12 +21,12 @@ from benchmark.charts.chart import (
     span,
 )
 from benchmark.metrics import metric
-from benchmark.results.frames import over_seeds, threshold_text
+from benchmark.plan.runs import threshold_text
+from benchmark.results.frames import over_seeds
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from reports.figures.fronts import STATED, front_figure, stated_points
 from reports.labels import Methods, dataset_label, seeds_line, seeds_note, seeds_sentence
 from reports.paper import paper
-from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import FIGURES
 from reports.write.figure import Figure, make_figure
@@ -35,97 +37,125 @@ BY_THRESHOLD, BY_GLOBAL_DIM = ("normalised_reward", "communication"), ("regret",
 MARKERS = ("o", "s", "^", "D")
 
 
-def figures(results: Results, context: Context) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
     """Return the figures of experiments that paper.toml lists as studies of thresholds, and those in which d_g varies.
 
     The latter have a second one, with communication against regret.
     """
-    all_figures, methods = [], results.methods
+    all_figures = []
     for experiment in paper()["by_threshold"]["experiments"]:
-        runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["variant"] == "")]
-        for name, part in runs[runs["threshold"].notna()].groupby("algorithm"):
-            title = f"{results.about(experiment).title}: {methods.label(str(name))}"
-            rows = over_seeds(part, BY_THRESHOLD)
-            all_figures.append(_by_threshold(experiment, title, str(name), rows, context.labels(part), methods))
+        runs = results.runs_of(experiment)
+        for _, part in runs[(runs["variant"] == "") & runs["threshold"].notna()].groupby("algorithm"):
+            all_figures.append(_by_threshold(part, results))
     rows = over_seeds(results.runs, BY_GLOBAL_DIM)
     for experiment, part in rows[rows["global_dim"].notna()].groupby("experiment"):
         if part["global_dim"].nunique() > 1:
             ordered = part.sort_values(["algorithm", "variant", "global_dim"])
-            title = results.about(str(experiment)).title
-            all_figures += _by_global_dim(str(experiment), title, ordered, context.labels(part), methods)
+            all_figures += _by_global_dim(str(experiment), ordered, results)
     return all_figures
 
 
-def mean_series(
-    rows: pd.DataFrame,
-    x: "Sequence[float] | pd.Series[Any]",
-    name: str,
-    hover: Callable[["pd.Series[Any]"], tuple[str, ...]],
-    **look: Any,
-) -> list[Series]:
-    """Return the means of a metric with bars, and dots for single seeds where there are too few for a bar."""
-    has_bar = rows["seeds"] >= MIN_SEEDS_FOR_INTERVAL
-    ends = [numbers(rows[f"{name}_{end}"].where(has_bar)) for end in ("low", "high")]
-    texts = tuple(hover(row) for _, row in rows.iterrows())
-    series = [Series(numbers(x), numbers(rows[name]), y_interval=(ends[0], ends[1]), hover=texts, **look)]
-    if f"{name}_seeds" in rows and not has_bar.all():
-        dots = [
-            (at, value)
-            for at, values, is_few in zip(x, rows[f"{name}_seeds"], ~has_bar & (rows["seeds"] > 1), strict=True)
-            for value in (values if is_few else ())
-        ]
-        xs, ys = numbers([at for at, _ in dots]), numbers([value for _, value in dots])
-        series.append(Series(xs, ys, look["colour"], marker=".", size=2.7, opacity=0.6, group=look["label"]))
-    return series
+@dataclass(frozen=True)
+class MeanLine:
+    """Means over seeds, rows of `over_seeds`, at some positions; `settings` names each row for readers who hover."""
+
+    label: str
+    rows: pd.DataFrame
+    x: Sequence[float]
+    settings: Sequence[str]
+    colour: str
+    marker: str
+    line: str = "-"
+    size: float = 5.5
+
+    def hover(self, name: str, metric_label: str) -> tuple[tuple[str, ...], ...]:
+        """Return the texts of each mark: label, setting, mean of a metric and seeds."""
+        ends = (self.rows[f"{name}{end}"] for end in ("", "_low", "_high"))
+        values = [f"{metric_label} {interval_text(*mean)}" for mean in zip(*ends, strict=True)]
+        seeds = [seeds_line(each) for each in self.rows["seed_list"]]
+        return tuple((self.label, *texts) for texts in zip(self.settings, values, seeds, strict=True))
+
+    def series(self, name: str, metric_label: str) -> list[Series]:
+        """Return the means of a metric with bars, and dots for single seeds where there are too few for a bar."""
+        has_bar = self.rows["seeds"] >= MIN_SEEDS_FOR_INTERVAL
+        low, high = (numbers(self.rows[f"{name}_{end}"].where(has_bar)) for end in ("low", "high"))
+        look: dict[str, Any] = {"line": self.line, "size": self.size, "y_interval": (low, high)}
+        means = numbers(self.x), numbers(self.rows[name])
+        hover = self.hover(name, metric_label)
+        series = [Series(*means, self.colour, self.label, self.marker, hover=hover, **look)]
+        if not has_bar.all():
+            dots = [
+                (x, value)
+                for x, values, is_few in zip(self.x, self.rows[f"{name}_seeds"], ~has_bar, strict=True)
+                for value in (values if is_few and len(values) > 1 else ())
+            ]
+            xs, ys = numbers([x for x, _ in dots]), numbers([y for _, y in dots])
+            series.append(Series(xs, ys, self.colour, marker=".", size=2.7, opacity=0.6, group=self.label))
+        return series
 
 
-def _by_threshold(
-    experiment: str, title: str, algorithm: str, rows: pd.DataFrame, labels: Sequence[str], methods: Methods
-) -> Figure:
-    symbol = methods.info(algorithm).symbol
+def of_metrics(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return the label of each metric, and that of its axis."""
+    return {name: (metric(name).label, metric(name).axis_label()) for name in names}
+
+
+def mean_panels(
+    lines: Sequence[MeanLine],
+    labels: Mapping[str, tuple[str, str]],
+    horizontal: Axis,
+    seeds: "pd.Series[int]",
+    *,
+    least: float = math.nan,
+    more: Sequence[Sequence[Series | Level]] = ((), ()),
+) -> list[Panel]:
+    """Return a panel per metric with the means of all lines, and more items; vertical axes begin at `least`."""
+    panels: list[Panel] = []
+    for (name, (label, axis_label)), others in zip(labels.items(), more, strict=True):
+        items = (*(series for line in lines for series in line.series(name, label)), *others)
+        vertical = Axis(axis_label, span(drawn_values(items), least=least))
+        panels.append(Panel(horizontal, vertical, items, title=seeds_note(seeds) if panels else ""))
+    return panels
+
+
+def _by_threshold(runs: pd.DataFrame, results: Results) -> Figure:
+    """Return the figure of one method of an experiment."""
+    rows, methods, experiment = over_seeds(runs, BY_THRESHOLD), results.methods, str(runs["experiment"].iloc[0])
+    method = methods.info(str(runs["algorithm"].iloc[0]))
+    symbol, title = method.symbol, f"{results.about(experiment).title}: {method.label}"
     caption = (
-        f"Normalised reward and communication of {methods.label(algorithm)} against {symbol}. A dashed line with a "
+        f"Normalised reward and communication of {method.label} against {symbol}. A dashed line with a "
         f"band is the mean without communication ({symbol}=∞) and its interval, in the colour of its data. Hollow "
         f"diamonds are numbers that the paper states. " + seeds_sentence(rows["seeds"])
     )
-    panels = []
-    for number, name in enumerate(BY_THRESHOLD):
-        items: list[Series | Level] = []
-        others: list[Series | Level] = []
-        for place, (stream, part) in enumerate(rows.groupby("stream", sort=False)):
-            look: dict[str, Any] = {
-                "colour": CONTRASTS[1 + place % (len(CONTRASTS) - 1)],
-                "marker": MARKERS[place % len(MARKERS)],
-            }
-            label = dataset_label(str(stream))
-
-            def hover(row: "pd.Series[Any]", name: str = name, label: str = label) -> tuple[str, ...]:
-                setting = f"{symbol} = {threshold_text(row['threshold'])}"
-                return label, setting, f"{metric(name).label} {cell_text(row[name])}", seeds_line(row["seed_list"])
-
-            is_finite = np.isfinite(part["threshold"])
-            finite = part[is_finite].sort_values("threshold")
-            items += mean_series(finite, finite["threshold"], name, hover, label=label, line="-", size=5.5, **look)
-            if number == 0:
-                alone = [row for _, row in part[~is_finite].iterrows()]
-                others += [_alone(row, name, symbol, look["colour"], hover(row)) for row in alone]
-            others += _stated(rows, experiment, str(stream), number, methods)
-        items += others
-        horizontal = Axis(f"threshold {symbol}", log_span(rows["threshold"], 0.05), is_log=True, note="log scale")
-        note = seeds_note(rows["seeds"]) if number else ""
-        vertical = Axis(metric(name).axis_label(), span(drawn_values(items)))
-        panels.append(Panel(horizontal, vertical, tuple(items), title=note))
-    return make_figure(
-        experiment, title, caption, panels, labels=labels, experiments=[experiment], subject=FIGURES, data=rows
+    lines: list[MeanLine] = []
+    alone: list[MeanLine] = []
+    for number, (stream, part) in enumerate(rows.groupby("stream", sort=False)):
+        colour, marker = CONTRASTS[1 + number % (len(CONTRASTS) - 1)], MARKERS[number % len(MARKERS)]
+        for is_silent, some in part.sort_values("threshold").groupby(np.isinf(part["threshold"])):
+            settings = [f"{symbol} = {threshold_text(value)}" for value in some["threshold"]]
+            line = MeanLine(dataset_label(str(stream)), some, [*some["threshold"]], settings, colour, marker)
+            (alone if is_silent else lines).append(line)
+    streams = [str(stream) for stream in rows["stream"].unique()]
+    stated = [
+        [item for stream in streams for item in _stated(rows, experiment, stream, number, methods)]
+        for number in range(len(BY_THRESHOLD))
+    ]
+    silent = [_alone(line, BY_THRESHOLD[0], symbol) for line in alone]
+    horizontal = Axis(f"threshold {symbol}", log_span(rows["threshold"], 0.05), is_log=True, note="log scale")
+    panels = mean_panels(
+        lines, of_metrics(BY_THRESHOLD), horizontal, rows["seeds"], more=([*silent, *stated[0]], stated[1])
     )
+    about: dict[str, Any] = {"labels": results.labels(runs), "experiments": [experiment], "subject": FIGURES}
+    return make_figure(experiment, title, caption, panels, data=rows, **about)
 
 
-def _alone(row: "pd.Series[Any]", name: str, symbol: str, colour: str, hover: tuple[str, ...]) -> Level:
+def _alone(line: MeanLine, name: str, symbol: str) -> Level:
     """Return the level of runs without communication, and a band for its interval."""
+    row, (hover,) = line.rows.iloc[0], line.hover(name, metric(name).label)
     label = f"{symbol}=∞, no communication: mean and interval, in the colour of the data"
     has_band = row["seeds"] >= MIN_SEEDS_FOR_INTERVAL
     band = (float(row[f"{name}_low"]), float(row[f"{name}_high"])) if has_band else None
-    return Level(float(row[name]), colour, label, band=band, hover=hover)
+    return Level(float(row[name]), line.colour, label, band=band, hover=hover)
 
 
 def _stated(rows: pd.DataFrame, experiment: str, stream: str, panel: int, methods: Methods) -> list[Series]:
@@ -143,41 +173,27 @@ def _stated(rows: pd.DataFrame, experiment: str, stream: str, panel: int, method
     return [Series(x, y, INK, STATED, "D", size=8.4, is_hollow=True, hover=hover)]
 
 
-def _by_global_dim(
-    experiment: str, title: str, rows: pd.DataFrame, labels: Sequence[str], methods: Methods
-) -> list[Figure]:
+def _by_global_dim(experiment: str, rows: pd.DataFrame, results: Results) -> list[Figure]:
+    methods, title = results.methods, results.about(experiment).title
     caption = (
         "Cumulative regret and communication at the end of a run against d_g, the number of global features. "
         f"According to the paper, regret falls and communication rises with d_g. {seeds_sentence(rows['seeds'])}"
     )
-    keys = ["algorithm", "family", "threshold"]
-    parts: list[Any] = list(rows.groupby(keys, dropna=False, sort=False))
+    parts: list[Any] = list(rows.groupby(["algorithm", "family", "threshold"], dropna=False, sort=False))
     styles = methods.curve_styles([str(name) for (name, _, _), _ in parts])
+    lines = []
+    for ((algorithm, _, threshold), part), style in zip(parts, styles, strict=True):
+        dims, variant = [*part["global_dim"]], part["variant"].iloc[0]
+        label = ", ".join(filter(None, (methods.label(algorithm), methods.front_text(algorithm, threshold))))
+        label += f" ({variant})" if variant else ""
+        size = 9.0 if style.marker == "*" else 6.5
+        lines.append(
+            MeanLine(label, part, dims, [f"d_g = {dim:g}" for dim in dims], style.colour, style.marker, size=size)
+        )
     dims = sorted(rows["global_dim"].unique())
-    panels = []
-    for number, name in enumerate(BY_GLOBAL_DIM):
-        items: list[Series] = []
-        for ((algorithm, _, threshold), part), style in zip(parts, styles, strict=True):
-            at = f", {methods.front_text(algorithm, threshold)}" if not np.isnan(threshold) else ""
-            variant = part["variant"].iloc[0]
-            label = methods.label(algorithm) + at + (f" ({variant})" if variant else "")
-
-            def hover(row: "pd.Series[Any]", name: str = name, label: str = label) -> tuple[str, ...]:
-                value = interval_text(row[name], row[f"{name}_low"], row[f"{name}_high"])
-                setting = f"d_g = {row['global_dim']:g}"
-                return label, setting, f"{metric(name).label} {value}", seeds_line(row["seed_list"])
-
-            look: dict[str, Any] = {
-                "colour": style.colour,
-                "marker": style.marker,
-                "size": 9.0 if style.marker == "*" else 6.5,
-            }
-            items += mean_series(part, part["global_dim"], name, hover, label=label, line="-", **look)
-        ticks = tuple((float(dim), f"{dim:g}") for dim in dims)
-        horizontal = Axis("global features $d_g$", span(dims), ticks=ticks)
-        vertical = Axis(metric(name).axis_label(), span(drawn_values(items), least=0))
-        panels.append(Panel(horizontal, vertical, tuple(items), title=seeds_note(rows["seeds"]) if number else ""))
-    common: dict[str, Any] = {"labels": labels, "experiments": [experiment], "subject": FIGURES}
+    horizontal = Axis("global features $d_g$", span(dims), ticks=tuple((float(dim), f"{dim:g}") for dim in dims))
+    panels = mean_panels(lines, of_metrics(BY_GLOBAL_DIM), horizontal, rows["seeds"], least=0)
+    common: dict[str, Any] = {"labels": results.labels(rows), "experiments": [experiment], "subject": FIGURES}
     against = f"{title}, communication against regret"
     return [
         make_figure(experiment, title, caption, panels, data=rows, **common),

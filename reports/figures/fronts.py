@@ -17,6 +17,7 @@ from benchmark.charts.chart import (
     Axis,
     Label,
     Level,
+    Numbers,
     Panel,
     Series,
     at_zero,
@@ -25,15 +26,13 @@ from benchmark.charts.chart import (
 )
 from benchmark.charts.with_matplotlib import INSET, omitted_labels
 from benchmark.metrics import Metric, metric, objective
-from benchmark.results.frames import front_text, over_seeds, threshold_text
+from benchmark.plan.runs import front_text, threshold_text
+from benchmark.results.frames import over_seeds
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.styles import Style
 from reports.labels import Methods, dataset_label, seeds_line, seeds_note, seeds_sentence, variant_text
 from reports.paper import paper, stream_of
-from reports.read.context import Context
-from reports.read.experiment_files import effects_of, stream_in_name
-from reports.read.results import Results
-from reports.read.variants import split_into_curves, without_threshold
+from reports.read.results import Results, effects_of, stream_in_name
 from reports.subjects import FRONTS, STUDIES
 from reports.write.figure import Figure, make_figure
 from reports.write.table import cell_text, interval_text, mean_text
@@ -119,7 +118,7 @@ class Curve:
         return texts
 
 
-def figures(results: Results, context: Context) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
     """Return a front for each experiment and data set."""
     names = {objective([source]).name for source in results.runs["source"].unique()}
     rows = over_seeds(results.runs, ["communication", *sorted(names)])
@@ -128,7 +127,7 @@ def figures(results: Results, context: Context) -> list[Figure]:
         experiment, by_threshold = str(name), paper()["by_threshold"]["experiments"]
         if experiment in (*has_own_table_only(), *by_threshold) or part["global_dim"].notna().all():
             continue
-        runs = results.runs[(results.runs["experiment"] == experiment) & (results.runs["stream"] == stream)]
+        runs = results.runs_of(experiment, str(stream))
         streams = rows.loc[rows["experiment"] == experiment, "stream"]
         goal = objective(part["source"])
         figure = front_figure(
@@ -141,7 +140,7 @@ def figures(results: Results, context: Context) -> list[Figure]:
             references=references_on(results, runs, part),
             stated=stated_points(experiment, str(stream), goal.name, results.methods),
             clients=float(runs["clients"].mean()) or math.nan,
-            labels=context.labels(part),
+            labels=results.labels(part),
             experiments=[experiment],
             subject=STUDIES if effects_of(experiment) else FRONTS,
             on_page={"stream": str(stream)},
@@ -227,8 +226,9 @@ def front_figure(
     levels = _reference_levels(pd.concat([rows[is_line], further]), shown.name, methods)
     curves = curves_of(rows[~is_line], shown, by, joined, methods)
     panel = _panel(curves, shown, rows.loc[is_line, shown.name].tolist(), levels, stated, clients)
-    outside = [f"{level.hover[0]}: {cell_text(level.value)} (reference)" for level in levels]
-    outside = [text for text, level in zip(outside, levels, strict=True) if not panel.y.inside(level.value)]
+    outside = [
+        f"{level.name}: {cell_text(level.value)} (reference)" for level in levels if not panel.y.inside(level.value)
+    ]
     exceptions = [f"Outside the plot: {', '.join(outside)}."] if outside else []
     marks = pd.concat([curve.marks for curve in curves])
     if (marks["y_low"] < panel.y.range[0]).any() or (marks["y_high"] > panel.y.range[1]).any():
@@ -236,10 +236,13 @@ def front_figure(
     seeds = seeds_sentence(rows["seeds"])
     value = f"{shown.label[:1].upper()}{shown.label[1:]}" + (f": {shown.direction}. " if shown.direction else ". ")
     budget = {} if math.isnan(clients) else {"budget": _budget(curves, shown, clients, panel.x)}
+    dashed = ["Dashed lines: references, which read item ids or all rewards; they are not ranked."] if levels else []
+    omitted = omitted_labels(panel, HEIGHT)
+    space = [f"Labels omitted for lack of space: {', '.join(omitted)}."] if omitted else []
     return make_figure(
         name,
         title,
-        " ".join([*_explanation(rows, shown, by, bool(stated), panel), seeds, *_remainder(levels, exceptions, panel)]),
+        " ".join([*_explanation(rows, shown, by, bool(stated), panel), seeds, *dashed, *exceptions, *space]),
         [panel],
         short_caption=" ".join([value + seeds, *exceptions]),
         on_page={**(on_page or {}), **budget},
@@ -251,37 +254,27 @@ def front_figure(
 
 def _explanation(rows: pd.DataFrame, shown: Metric, by: str, has_stated: bool, panel: Panel) -> list[str]:
     """Return the first sentences of the caption: metric, meaning of the labels, stairs and marks."""
-    description = f"{shown.description[:1].upper()}{shown.description[1:]}"
-    text = f"{description} against communication at the end of a run"
+    text = f"{shown.description[:1].upper()}{shown.description[1:]} against communication at the end of a run"
     meaning = "d_g" if by == "global_dim" else "the threshold (see the legend)"
     if by == "threshold" and (rows["threshold"].isna() & (rows["variant"] != "")).any():
         meaning += " or, without a threshold, the values of the parameters"
-    sentences = [f"{text}; {shown.direction}." if shown.direction else f"{text}."]
-    sentences += [
+    sentences = [
+        f"{text}; {shown.direction}." if shown.direction else f"{text}.",
         f"Labels are {meaning}, for at most six marks of a curve; hover over a mark of the interactive plot.",
         "The stairs are the best value within each budget of communication.",
     ]
-    if has_stated:
-        sentences.append("Hollow diamonds are numbers that the paper states.")
-    if panel.x.zero is not None:
-        sentences.append("Runs without communication are plotted in the separate strip at 0.")
-    return sentences
-
-
-def _remainder(levels: Sequence[Level], exceptions: Sequence[str], panel: Panel) -> list[str]:
-    """Return the last sentences of the caption: references, what is outside, and labels that do not fit."""
-    dashed = "Dashed lines: references, which read item ids or all rewards; they are not ranked."
-    omitted = omitted_labels(panel, HEIGHT)
-    space = [f"Labels omitted for lack of space: {', '.join(omitted)}."] if omitted else []
-    return [*([dashed] if levels else []), *exceptions, *space]
+    sentences += ["Hollow diamonds are numbers that the paper states."] if has_stated else []
+    silent = "Runs without communication are plotted in the separate strip at 0."
+    return [*sentences, *([silent] if panel.x.zero is not None else [])]
 
 
 def curves_of(rows: pd.DataFrame, shown: Metric, by: str, joined: Collection[str], methods: Methods) -> list[Curve]:
     """Return the curves of rows of `over_seeds`: one per family, or one per algorithm in `joined`."""
-    curves, parts = [], split_into_curves(rows, joined)
-    for part, style in zip(parts, methods.curve_styles([part.algorithm for part in parts]), strict=True):
-        ordered = part.runs.sort_values([by, "communication"])
-        is_threshold, info = by == "threshold", methods.info(part.algorithm)
+    curves, parts = [], _split_into_curves(rows, joined)
+    styles = methods.curve_styles([method for method, _, _ in parts])
+    for (method, variant, part), style in zip(parts, styles, strict=True):
+        ordered = part.sort_values([by, "communication"])
+        is_threshold, info = by == "threshold", methods.info(method)
         texts = [
             (front_text(info.symbol, value) if is_threshold else threshold_text(value)) or setting or info.label
             for value, setting in zip(ordered[by], ordered["variant"], strict=True)
@@ -293,8 +286,32 @@ def curves_of(rows: pd.DataFrame, shown: Metric, by: str, joined: Collection[str
         marks["x_low"] = marks["x_low"].clip(lower=0)  # no run communicates less than nothing
         marks.loc[marks["seeds"] < MIN_SEEDS_FOR_INTERVAL, ["x_low", "x_high", "y_low", "y_high"]] = np.nan
         meaning = "" if ordered[by].isna().all() else info.symbol if is_threshold else "d_g"
-        curves.append(Curve(info, part.variant, meaning, marks.reset_index(drop=True), style))
+        curves.append(Curve(info, variant, meaning, marks.reset_index(drop=True), style))
     return curves
+
+
+def _split_into_curves(rows: pd.DataFrame, joined: Collection[str]) -> list[tuple[str, str, pd.DataFrame]]:
+    """Return method, variant for display, and rows of each curve: families are in the order of the rows."""
+    parts: list[tuple[str, str, pd.DataFrame]] = []
+    for method, of_method in rows.groupby("algorithm"):
+        families = [family for _, family in of_method.groupby("family", sort=False)]
+        if method in joined:
+            parts.append((str(method), "", of_method))
+        else:
+            parts += [(str(method), str(family["variant"].iloc[0]), family) for family in families]
+    return parts
+
+
+def without_threshold(runs: pd.DataFrame) -> frozenset[str]:
+    """Return the methods whose families are settings of one curve; `runs` are those of one stream.
+
+    They have no threshold in any run, and the same stream in all runs with the same seed: another stream is not a
+    setting of the method.
+    """
+    groups = runs.groupby("algorithm")
+    has_thresholds = groups["threshold"].count() > 0
+    streams = runs.groupby(["algorithm", "seed"])["fingerprint"].nunique().groupby("algorithm").max()
+    return frozenset(map(str, streams.index[~has_thresholds & (streams <= 1)]))
 
 
 def _reference_levels(rows: pd.DataFrame, name: str, methods: Methods) -> list[Level]:
@@ -402,16 +419,21 @@ def _extremes(curve: Curve, axis: Axis, shown: Metric) -> list[Series | Level]:
 
 def _stairs_and_dots(curve: Curve, axis: Axis, sign: int) -> list[Series]:
     """Return the best value within each budget, and single seeds where there are too few for an interval."""
-    steps, series = curve.staircase(sign), []
     look: dict[str, Any] = {"group": curve.legend, "opacity": 0.55}
-    if len(steps):
-        x, y = [*steps["x"], axis.range[1]], [*steps["y"], steps["y"].iloc[-1]]
-        series.append(Series(numbers(x), numbers(y), curve.style.colour, line="steps", width=0.9, **look))
+    x, y = _stairs(curve, axis, sign)
+    series = [Series(x, y, curve.style.colour, line="steps", width=0.9, **look)] if x else []
     few = curve.marks[(curve.marks["seeds"] > 1) & (curve.marks["seeds"] < MIN_SEEDS_FOR_INTERVAL)]
     if len(few):
         xs, ys = (np.concatenate([np.asarray(values) for values in few[f"{name}_seeds"]]) for name in "xy")
         series.append(Series(at_zero(axis, xs), numbers(ys), curve.style.colour, marker=".", size=2.7, **look))
     return series
+
+
+def _stairs(curve: Curve, axis: Axis, sign: int) -> tuple[Numbers, Numbers]:
+    """Return the steps of the best value within each budget, up to the end of the axis."""
+    steps = curve.staircase(sign)
+    ends = [axis.range[1]] if len(steps) else []
+    return numbers([*steps["x"], *ends]), numbers([*steps["y"], *steps["y"].iloc[-1:]])
 
 
 def _labels(curve: Curve, axis: Axis, vertical: Axis) -> list[Label]:
@@ -450,11 +472,10 @@ def _inset(curves: Sequence[Curve], shown: Metric, axis: Axis, vertical: Axis) -
         return None
     least, items = float(marks["y"].min()), []
     for curve in curves:
-        steps = curve.staircase(shown.sign)
+        x, y = _stairs(curve, axis, shown.sign)
+        above = numbers([100 * (value / least - 1) for value in y])
+        items.append(Series(x, above, curve.style.colour, line="steps", width=0.9, opacity=0.55))
         part = curve.marks[(curve.marks["x"] > 0) & (curve.marks["y"] <= 2 * least)]
-        x, y = [*steps["x"], axis.range[1]][: len(steps) + 1], [*steps["y"], *steps["y"].iloc[-1:]]
-        stairs = numbers(x[: len(y)]), numbers([100 * (value / least - 1) for value in y])
-        items.append(Series(*stairs, curve.style.colour, line="steps", width=0.9, opacity=0.55))
         above = numbers(100 * (part["y"] / least - 1))
         items.append(Series(numbers(part["x"]), above, curve.style.colour, marker=curve.style.marker, size=4.5))
     horizontal = Axis("", (float(near["x"].min()) / 1.6, axis.range[1]), is_log=True)

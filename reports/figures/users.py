@@ -7,72 +7,61 @@ import numpy as np
 import pandas as pd
 
 from benchmark.charts.chart import CONTRASTS, Axis, Label, Level, Panel, Series, drawn_values, numbers, span
-from benchmark.statistics.intervals import mean_interval
+from benchmark.results.frames import over_seeds
 from reports.analysis.users import (
     ASSIGNMENTS,
     EXPERIMENT,
     Embedding,
-    by_chance_of,
     distance_by_group,
+    distances_by_chance,
     embed_users,
     group_totals,
     has_few_users,
 )
-from reports.figures.by_parameter import mean_series
-from reports.labels import Methods, dataset_label, seeds_line, seeds_note, seeds_sentence
-from reports.read.context import Context
+from reports.figures.by_parameter import MeanLine, mean_panels
+from reports.labels import Methods, dataset_label, seeds_sentence
 from reports.read.results import Results
 from reports.subjects import USERS
 from reports.write.figure import Figure, make_figure
-from reports.write.table import interval_text
 
 MARKERS = ("o", "*", "D", "^", "s", "v")
 OF_THE_PAPER = "delicious"
 """The data set that the paper's sentences on users are about."""
 
-METRICS = {"per_user": "reward per user", "per_interaction": "reward per interaction"}
+METRICS = {f"per_{unit}": (f"reward per {unit}", f"reward per {unit}") for unit in ("user", "interaction")}
 BY_CHANCE = "#b6bcc6"
 ORDER = 40
 
 
-def figures(results: Results, context: Context) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
     """Return the rewards by group for each data set of the study, and the embedding of each that is available."""
     all_figures = []
-    study = results.runs[results.runs["experiment"] == EXPERIMENT]
-    for stream, runs in study.groupby("stream"):
-        if has_few_users(str(runs["dataset"].iloc[0]), context):
+    for stream, runs in results.runs_of(EXPERIMENT).groupby("stream"):
+        if has_few_users(str(runs["dataset"].iloc[0]), results):
             continue
-        totals = group_totals(results, context, str(stream))
+        totals = group_totals(results, str(stream))
         if len(totals):
-            all_figures.append(_rewards(str(stream), by_group(totals), context.labels(runs), results.methods))
+            all_figures.append(_rewards(str(stream), by_group(totals), results.labels(runs), results.methods))
         else:
-            context.note_absent(f"{stream}: no figure of reward by activity group because its data or runs are missing")
+            results.note_absent(f"{stream}: no figure of reward by activity group because its data or runs are missing")
     real = results.runs[results.runs["source"] != "simulated"]
     of_study = real[real["experiment"] == EXPERIMENT]
     for dataset, runs in (of_study if len(of_study) else real).groupby("dataset"):
-        prepared = context.prepared(str(dataset))
+        prepared = results.prepared(str(dataset))
         if prepared is None:
-            context.note_absent(f"{dataset}: no figure of its users because the data set is not available")
-        elif not has_few_users(str(dataset), context):
+            results.note_absent(f"{dataset}: no figure of its users because the data set is not available")
+        elif not has_few_users(str(dataset), results):
             embedding = embed_users(prepared)
-            groups = distance_by_group(embedding, by_chance_of(prepared, context.by_chance))
-            all_figures.append(_embedding(str(dataset), embedding, groups, runs, context.labels(runs)))
+            groups = distance_by_group(embedding, distances_by_chance(prepared, results))
+            all_figures.append(_embedding(str(dataset), embedding, groups, runs, results.labels(runs)))
     return all_figures
 
 
 def by_group(totals: pd.DataFrame) -> pd.DataFrame:
     """Average over seeds: one row per algorithm, family, threshold and group."""
-    rows: list[dict[str, Any]] = []
+    per = {"per_user": totals["reward"] / totals["users"], "per_interaction": totals["reward"] / totals["interactions"]}
     keys = ["algorithm", "family", "threshold", "least", "group", "users", "interactions"]
-    for values, part in totals.groupby(keys, dropna=False):
-        row: dict[str, Any] = dict(zip(keys, values, strict=True))
-        row["variant"] = part["variant"].iloc[0]
-        row["seed_list"] = tuple(sorted(int(seed) for seed in part["seed"]))
-        row["seeds"] = len(row["seed_list"])
-        for metric, count in (("per_user", row["users"]), ("per_interaction", row["interactions"])):
-            row[metric], row[f"{metric}_low"], row[f"{metric}_high"] = mean_interval(part["reward"] / count)
-        rows.append(row)
-    return pd.DataFrame(rows)
+    return over_seeds(totals.assign(**per), [*per], by=keys)
 
 
 def _rewards(stream: str, rows: pd.DataFrame, labels: Sequence[str], methods: Methods) -> Figure:
@@ -85,36 +74,22 @@ def _rewards(stream: str, rows: pd.DataFrame, labels: Sequence[str], methods: Me
     parts.sort(key=lambda item: (item[0][0], item[1]["variant"].iloc[0], -item[0][2]))
     shifts = np.linspace(-0.22, 0.22, len(parts)) if len(parts) > 1 else [0.0]
     groups = list(rows.sort_values("least")["group"].unique())
-    panels: list[Panel] = []
-    for metric, name in METRICS.items():
-        items: list[Series] = []
-        for number, ((algorithm, _, threshold), unsorted) in enumerate(parts):
-            variant, part = unsorted["variant"].iloc[0], unsorted.sort_values("least")
-            label = f"{methods.label(algorithm)} {methods.front_text(algorithm, threshold)}"
-            label += f" ({variant})" if variant else ""
-
-            def hover(row: "pd.Series[Any]", metric: str = metric, label: str = label) -> tuple[str, ...]:
-                value = interval_text(row[metric], row[f"{metric}_low"], row[f"{metric}_high"])
-                group = f"group {row['group']}: {row['users']:,} users, {row['interactions']:,} interactions"
-                return label, group, f"{METRICS[metric]} {value}", seeds_line(row["seed_list"])
-
-            marker = MARKERS[number % len(MARKERS)]
-            look = {
-                "colour": CONTRASTS[number % len(CONTRASTS)],
-                "marker": marker,
-                "size": 8.4 if marker == "*" else 5.7,
-            }
-            x = [groups.index(group) + shifts[number] for group in part["group"]]
-            items += mean_series(part, x, metric, hover, label=label, **look)
-        vertical = Axis(name, span(drawn_values(items), least=0))
-        title = seeds_note(rows["seeds"]) if panels else ""
-        panels.append(Panel(_categories(groups, "interactions of a user"), vertical, tuple(items), title=title))
+    lines = []
+    for number, ((algorithm, _, threshold), part) in enumerate(parts):
+        part, variant, marker = part.sort_values("least"), part["variant"].iloc[0], MARKERS[number % len(MARKERS)]
+        label = f"{methods.label(algorithm)} {methods.front_text(algorithm, threshold)}"
+        label += f" ({variant})" if variant else ""
+        x = [groups.index(group) + shifts[number] for group in part["group"]]
+        sizes = zip(part["group"], part["users"], part["interactions"], strict=True)
+        texts = [f"group {group}: {users:,} users, {count:,} interactions" for group, users, count in sizes]
+        size = 8.4 if marker == "*" else 5.7
+        lines.append(MeanLine(label, part, x, texts, CONTRASTS[number % len(CONTRASTS)], marker, "", size))
     return make_figure(
         f"user_groups_{stream}",
         f"Reward by activity group, {dataset_label(stream)}",
         "Reward per user and per interaction, by activity group (number of interactions of a user). "
         f"{claim}{seeds_sentence(rows['seeds'])}",
-        panels,
+        mean_panels(lines, METRICS, _categories(groups, "interactions of a user"), rows["seeds"], least=0),
         short_caption=f"{claim}{seeds_sentence(rows['seeds'])}",
         labels=labels,
         experiments=[EXPERIMENT],

@@ -33,9 +33,7 @@ from reports.labels import dataset_label
 from reports.page.effect import effect_sentences, on_same_streams, rule_sentences, settings_of, short, streams_of
 from reports.paper import paper
 from reports.read.boards import StoredBoard, by_protocol
-from reports.read.context import Context
-from reports.read.experiment_files import effects_of, stream_in_name
-from reports.read.results import Results
+from reports.read.results import Results, effects_of, stream_in_name
 
 HEADINGS = ("no transfers", "at most 10 per client", "at most 100 per client", "unlimited")
 CHOSEN = "Settings were chosen on these seeds, so their means are too optimistic; `fedbandit board` chooses on others."
@@ -76,16 +74,16 @@ class Answer:
     first: tuple[str, ...] = ()
 
 
-def make_answer(results: Results, context: Context) -> Answer | None:
+def make_answer(results: Results) -> Answer | None:
     """Return the summary of the boards if there are any, else that of the experiments; None without either."""
     boards = [board for board in results.boards if board.result.contenders]
     if boards:
-        return _from_boards(by_protocol(boards) or boards, context)
+        return _from_boards(by_protocol(boards) or boards, results)
     main = main_streams(results)
-    groups = tuple(group for pair in main if (group := _group(*pair, results, context)).rows)
+    groups = tuple(group for pair in main if (group := _group(*pair, results)).rows)
     if not groups:
         return None
-    shown = {stream for pair in main for stream in streams_of(_runs_of(*pair, results))}
+    shown = {stream for pair in main for stream in streams_of(results.runs_of(*pair))}
     introduction = (
         "Each cell is the best mean of a method within a budget, in transfers per client, and the setting that reaches "
         f"it, from all experiments on these data. {BOLD}"
@@ -123,9 +121,9 @@ def short_names(results: Results) -> dict[tuple[str, str], str]:
     }
 
 
-def _group(experiment: str, stream: str, results: Results, context: Context) -> Group:
+def _group(experiment: str, stream: str, results: Results) -> Group:
     """Return the group of a stream, from the runs of all experiments on it; generated data show nothing on methods."""
-    runs = on_same_streams(_runs_of(experiment, stream, results), results.runs)
+    runs = on_same_streams(results.runs_of(experiment, stream), results.runs)
     goal, is_generated = objective(runs["source"]), "stand-in" in set(runs["source"])
     settings = settings_of(runs, results.methods)
     best = [best_within(settings, budget).set_index("algorithm") for budget in BUDGETS]
@@ -137,11 +135,7 @@ def _group(experiment: str, stream: str, results: Results, context: Context) -> 
     unit = f"{goal.label}, {goal.direction}; {number_of_seeds(settings['seeds'])}"
     title = short_names(results).get((experiment, stream), dataset_label(stream))
     sentence = GENERATED if is_generated else effect_sentences(runs, settings, results.methods)
-    return Group(title, context.labels(runs), unit, sentence, rows, f"figure-{experiment}")
-
-
-def _runs_of(experiment: str, stream: str, results: Results) -> pd.DataFrame:
-    return results.runs[(results.runs["experiment"] == experiment) & (results.runs["stream"] == stream)]
+    return Group(title, results.labels(runs), unit, sentence, rows, f"figure-{experiment}")
 
 
 def _cell(column: pd.DataFrame, algorithm: str, *, can_lead: bool) -> Cell:
@@ -151,12 +145,12 @@ def _cell(column: pd.DataFrame, algorithm: str, *, can_lead: bool) -> Cell:
     return Cell(text, str(column["setting"][algorithm]), is_best=can_lead and text == best)
 
 
-def _from_boards(boards: Sequence[StoredBoard], context: Context) -> Answer:
+def _from_boards(boards: Sequence[StoredBoard], results: Results) -> Answer:
     groups = []
     for board in boards:
         result = board.result
         data = result.board
-        label = context.label(data.task.stream.name, data.source)
+        label = results.label(data.task.stream.name, data.source)
         rows = tuple(
             (noted_label(entry), tuple(_board_cell(result, entry, budget) for budget in columns_of(result)))
             for entry in ranked_entries(result) or result.contenders
@@ -166,10 +160,10 @@ def _from_boards(boards: Sequence[StoredBoard], context: Context) -> Answer:
         title = data.task.title or data.task.name
         groups.append(Group(title, labels, unit, board_sentence(result), rows, f"table-{board.experiment}"))
     introduction = (
-        "Each cell is the mean score of a method within a budget, in transfers per client, and the verdict compared "
-        "with no communication: better, worse, equivalent, identical or undecided. A score of 2 is twice what random "
-        "choice earns; in simulations 1 is perfect and 0 is random choice. Every method is tuned alike, on seeds that "
-        f"are not reported. {BOLD}"
+        "Each cell is the mean score of a method within a budget, in needed messages per decision, and the verdict "
+        "compared with no communication: better, worse, equivalent, identical or undecided. A score of 2 is twice what "
+        "random choice earns; in simulations 1 is perfect and 0 is random choice. Every method is tuned alike, on "
+        f"seeds that are not reported. {BOLD}"
     )
     first = boards[0].result
     headings = tuple(column_text(first, column) for column in columns_of(first))
@@ -197,7 +191,7 @@ def board_sentence(result: BoardResult) -> str:
     best = f"{entry.label} has the highest mean score over the budgets, {score_text(result.mean(entry.name)[0])}"
     if not has_verdicts(result):
         needed = result.board.protocol.comparison.min_report_seeds
-        return f"{best}. {no_statement([len(result.board.seeds)], needed)}."
+        return f"{no_statement([len(result.board.seeds)], needed)}."
     verdicts: dict[Verdict, list[str]] = {}
     for budget in result.budgets:
         verdicts.setdefault(result.verdict(entry.name, budget), []).append(budget_text(budget))

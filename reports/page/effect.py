@@ -93,15 +93,10 @@ def rule_sentences(all_runs: pd.DataFrame, shown: set[Stream], methods: Methods)
     for stream, runs in all_runs.groupby(streams, sort=False):
         if stream not in shown and "stand-in" not in set(runs["source"]):
             same = on_same_streams(runs, runs)
-            if sentence := rule_sentence(
-                same, settings_of(same, methods), methods, f" on {_stream_label(same.iloc[0])}"
-            ):
+            options = stream_options(same["configuration"].iloc[0])
+            where = f" on {dataset_label(str(same['dataset'].iloc[0]))}" + (f" ({options})" if options else "")
+            if sentence := rule_sentence(same, settings_of(same, methods), methods, where):
                 yield sentence
-
-
-def _stream_label(run: "pd.Series[Any]") -> str:
-    options = stream_options(run["configuration"])
-    return dataset_label(str(run["dataset"])) + (f" ({options})" if options else "")
 
 
 def _by_chance(runs: pd.DataFrame, goal: Metric, methods: Methods) -> float:
@@ -127,7 +122,7 @@ def _communication(settings: pd.DataFrame, goal: Metric, by_chance: float) -> st
         f"{_verdict_text(alone, shared, goal, by_chance)}. The best mean is {without} without communication "
         f"({_named(alone)}) and {short(shared['mean'])} with it ({_named_with_cost(shared)})."
     )
-    if few is None or _is_same(few, alone) or _is_same(few, shared):
+    if few is None or _named(few) in (_named(alone), _named(shared)):
         return sentence
     return f"{sentence} At most {FEW:g} transfers per client give {short(few['mean'])} ({_named(few)})."
 
@@ -155,10 +150,6 @@ def _leader(settings: pd.DataFrame, budget: float) -> Leader | None:
     """Return the setting with the best mean within a budget; None if there is none."""
     best = best_within(settings, budget) if len(settings) else settings
     return None if best.empty else {str(name): value for name, value in best.iloc[0].items()}
-
-
-def _is_same(one: Leader, other: Leader) -> bool:
-    return bool(one["algorithm"] == other["algorithm"] and one["setting"] == other["setting"])
 
 
 def _unit(goal: Metric) -> str:

@@ -9,11 +9,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmark.plan.experiment import experiment_names
 from data_pipelines.support.files import write_whole
 from reports.page.answer import make_answer
 from reports.page.glossary import linked, terms_used
-from reports.page.sections import Section, has_paper, headline, is_incomplete, make_sections, own_experiments, remarks
-from reports.read.context import Context
+from reports.page.sections import Section, headline, make_sections, remarks
 from reports.read.results import Results
 from reports.write.figure import Figure
 from reports.write.table import Table, with_code
@@ -54,17 +54,13 @@ WEB = Path(__file__).parent / "web"  # not by the package's name: a folder `repo
 TITLE = "Federated bandits: how much reward for how little communication?"
 
 
-def write_page(
-    path: Path, results: Results, context: Context, tables: Sequence[Table], figures: Sequence[Figure]
-) -> None:
+def write_page(path: Path, results: Results, tables: Sequence[Table], figures: Sequence[Figure]) -> None:
     """Write the page; pictures that are already in the neighbouring folder `figures` are reused."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, page(results, context, tables, figures, path.parent / "figures").encode())
+    write_whole(path, page(results, tables, figures, path.parent / "figures").encode())
 
 
-def page(
-    results: Results, context: Context, tables: Sequence[Table], figures: Sequence[Figure], pictures: Path | None = None
-) -> str:
+def page(results: Results, tables: Sequence[Table], figures: Sequence[Figure], pictures: Path | None = None) -> str:
     """Return the whole page; `pictures` is the folder of saved pictures."""
     templates = environment()
     templates.filters["picture"] = lambda figure: picture(figure, pictures)
@@ -73,21 +69,22 @@ def page(
     plots = {
         figure.name: {**figure.interactive, **figure.on_page} for figure in figures if figure.interactive is not None
     }
+    names = {*results.runs["experiment"]}  # boards left out
     content = partial(
         templates.get_template("report.html").render,
         title=TITLE,
         headline=headline(results),
-        remarks=remarks(results, context),
-        is_incomplete=is_incomplete(context, tables),
-        own_experiments=own_experiments(results),
-        has_paper=has_paper(results),
-        answer=make_answer(results, context),
+        remarks=remarks(results),
+        is_incomplete=bool(results.absent) or any(table.has_gaps for table in tables),
+        own_experiments=[results.about(name) for name in sorted(names - {*experiment_names()})],
+        has_paper=bool(names & {*experiment_names()}),
+        answer=make_answer(results),
         style=asset("page.css"),
         script=asset("unpack.js") + asset("page.js"),
         plotly=packed(plotly_script()) if plots else "",
         plots=packed_json(plots),
     )
-    sections = make_sections(results, context, tables, figures)
+    sections = make_sections(results, tables, figures)
     parts = folded(sections, templates)
     without_words = content(sections=sections, folded="")
     words = Section("Words used on this page", terms=terms_used("".join([without_words, *parts.values()])))

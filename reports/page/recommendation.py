@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.board.board import run_table
-from benchmark.recommend.recommendation import Recommendation, limit_text, score_text, setting_of, transfers_text
-from benchmark.statistics.budgets import full_transfers
+from benchmark.recommend.recommendation import Recommendation, score_text, setting_of, transfers_text
 from benchmark.styles import style
 from data_pipelines.support.files import write_whole
 from reports.page.page import asset, environment, in_script, packed, plotly_script
@@ -26,7 +25,7 @@ def write_recommendation(path: Path, answer: Recommendation) -> None:
 
 def recommendation_page(answer: Recommendation) -> str:
     """Return the whole page."""
-    points = front_points(answer)
+    board, points = answer.result.board, front_points(answer)
     references = reference_levels(answer, points)
     return (
         environment()
@@ -34,14 +33,16 @@ def recommendation_page(answer: Recommendation) -> str:
         .render(
             title=f"Which method for {answer.profile.name}?",
             answer=answer,
-            budgets=[(limit_text(limit), line, score_text(line)) for limit, line in answer.over_budgets()],
+            budgets=[(answer.limit_text(limit), line, score_text(line)) for limit, line in answer.over_budgets()],
             lines=[(line, score_text(line) if math.isfinite(line.mean) else line.setting) for line in answer.lines()],
             transfers_text=transfers_text,
             style=asset("page.css"),
             points=in_script(json.dumps(points, allow_nan=False, ensure_ascii=False)),
             references=in_script(json.dumps(references, allow_nan=False, ensure_ascii=False)),
             has_far_references=any(reference["is_far"] for reference in references),
-            limit=answer.limit if math.isfinite(answer.limit) else max(point["cost"] for point in points),
+            limit=board.per_client(answer.limit)
+            if math.isfinite(answer.limit)
+            else max(each["cost"] for each in points),
             script=asset("unpack.js"),
             plotly=packed(plotly_script()),
         )
@@ -81,9 +82,9 @@ def front_points(answer: Recommendation) -> list[dict[str, Any]]:
     runs = run_table(board, answer.result.outcomes)
     choosing, _ = board.protocol.seeds.split(runs)
     groups = choosing.dropna().groupby("configuration")
-    scores, numbers, seeds = (
+    scores, communication, seeds = (
         {str(name): float(value) for name, value in column.items()}
-        for column in (groups["score"].mean(), groups["numbers_per_client"].mean(), groups["seed"].nunique())
+        for column in (groups["score"].mean(), groups["communication"].mean(), groups["seed"].nunique())
     )
     return [
         {
@@ -91,7 +92,7 @@ def front_points(answer: Recommendation) -> list[dict[str, Any]]:
             "colour": style(entry.style).colour,
             "symbol": style(entry.style).symbol,
             "setting": setting_of(name),
-            "cost": full_transfers(numbers[name], board.dimension),
+            "cost": board.per_client(communication[name]),
             "score": scores[name],
             "seeds": int(seeds[name]),
             "is_complete": seeds[name] == seed_count,

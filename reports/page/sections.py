@@ -7,17 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.plan.experiment import experiment_names
 from benchmark.statistics.intervals import number_of_seeds
 from data_pipelines.data_label import DataLabel
 from reports.labels import dataset_label
 from reports.page.answer import short_names
 from reports.page.glossary import Term
-from reports.read.context import Context
-from reports.read.experiment_files import About
 from reports.read.results import Results
 from reports.subjects import FIGURES, FRONTS, IN_ORDER, MISSING, UNFOLDED
-from reports.tables.missing import NOTHING, UNKNOWN
 from reports.write.figure import Figure
 from reports.write.table import Table
 
@@ -37,12 +33,12 @@ class Card:
         return f"card-{self.name}"
 
 
-def data_cards(results: Results, context: Context) -> list[Card]:
+def data_cards(results: Results) -> list[Card]:
     """Return a card per data set, then one for all simulations."""
     cards = []
     real = results.all_runs[results.all_runs["source"] != "simulated"]
     for (dataset, source), runs in real.groupby(["dataset", "source"]):
-        manifest = context.manifests.get(str(dataset))
+        manifest = results.manifests.get(str(dataset))
         if manifest is not None and manifest["source"] != source:
             manifest = None
         entries = _of_runs(runs) if manifest is None else _of_manifest(manifest, runs)
@@ -52,7 +48,7 @@ def data_cards(results: Results, context: Context) -> list[Card]:
                 *_of_runs(runs),
             ]
         name = f"{dataset_label(str(dataset))} ({source})"
-        cards.append(Card(f"{dataset}-{source}", name, context.label(str(dataset), str(source)), entries))
+        cards.append(Card(f"{dataset}-{source}", name, results.label(str(dataset), str(source)), entries))
     simulated = results.all_runs[results.all_runs["source"] == "simulated"]
     if len(simulated):
         names = ", ".join(sorted(simulated["dataset"].unique()))
@@ -143,9 +139,7 @@ class Section:
         return ", ".join(f"{count} {noun}{'s' if count > 1 else ''}" for noun, count in counts.items() if count)
 
 
-def make_sections(
-    results: Results, context: Context, tables: Sequence[Table], figures: Sequence[Figure]
-) -> list[Section]:
+def make_sections(results: Results, tables: Sequence[Table], figures: Sequence[Figure]) -> list[Section]:
     """Put figures and tables into the sections that they state; leave out empty ones, except that of missing runs."""
     tabs = front_tabs(results, figures)
     in_tabs = {figure.name for _, figure in tabs}
@@ -165,10 +159,10 @@ def make_sections(
         sections[FIGURES if figure.subject == FRONTS else figure.subject].figures.append(figure)
     for table in tables:
         (missing_tables if table.subject == MISSING else sections[table.subject].tables).append(table)
-    sentences = context.absent or ([] if missing_tables else ["Nothing."])
+    sentences = results.absent or ([] if missing_tables else ["Nothing."])
     missing = Section(MISSING.title, tables=missing_tables, sentences=sentences)
     filled = [section for section in sections.values() if section.figures or section.tables or section.tabs]
-    data = Section("Data", cards=data_cards(results, context))
+    data = Section("Data", cards=data_cards(results))
     end = [*([data] if data.cards else []), missing, _versions(results), _reproduction(results)]
     return [*filled, *end]
 
@@ -181,27 +175,6 @@ def front_tabs(results: Results, figures: Sequence[Figure]) -> list[tuple[str, F
         if "stream" in figure.on_page
     }
     return [(name, by_stream[main]) for main, name in short_names(results).items() if main in by_stream]
-
-
-def is_incomplete(context: Context, tables: Sequence[Table]) -> bool:
-    """Return whether something is missing that readers must know about first: runs of experiments that were run."""
-    states = [table.frame["missing"] for table in tables if table.name == "missing"]
-    has_gaps = any((~state.str.startswith((NOTHING, UNKNOWN, NOT_RUN))).any() for state in states)
-    return bool(context.absent) or has_gaps or any(table.name == "failed" for table in tables)
-
-
-NOT_RUN = "experiment not run"
-
-
-def own_experiments(results: Results) -> list[About]:
-    """Return titles and descriptions of the experiments that are not shipped, boards left out."""
-    names = {*results.runs["experiment"]} - {*experiment_names()}
-    return [results.about(name) for name in sorted(names)]
-
-
-def has_paper(results: Results) -> bool:
-    """Return whether the report has experiments of the paper."""
-    return bool({*results.runs["experiment"]} & {*experiment_names()})
 
 
 def headline(results: Results) -> list[tuple[str, str]]:
@@ -218,9 +191,9 @@ def headline(results: Results) -> list[tuple[str, str]]:
     return [*texts, (number, noun)]
 
 
-def remarks(results: Results, context: Context) -> list[tuple[str, bool]]:
+def remarks(results: Results) -> list[tuple[str, bool]]:
     """Return what readers must know about the data first, and whether it is a warning: these come first."""
-    texts = [*context.labels(results.all_runs), *results.left_out_sentences()]
+    texts = [*results.labels(results.all_runs), *results.left_out_sentences()]
     remarks = ((text, isinstance(text, DataLabel) and text.is_warning) for text in texts)
     return sorted(remarks, key=lambda remark: not remark[1])
 

@@ -1,5 +1,6 @@
 """The boards of a store: each from the latest document in its MLflow experiment, and from the records of its runs."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from benchmark.records.tags import PROTOCOL
 
-OTHER_PROTOCOL = "NOT THE PROTOCOL: other seeds or fewer passes than the protocol has"
+OTHER_PROTOCOL = "NOT THE PROTOCOL: a try on other seeds, or with fewer passes, than the protocol has"
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,7 @@ class StoredBoard:
     @property
     def run_ids(self) -> set[str]:
         """The ids of its runs."""
-        _, outcomes = from_json(self.document, self.records)
-        return {outcome.run_id for outcome in outcomes.values()}
+        return {outcome.run_id for outcome in self.result.outcomes.values()}
 
     @property
     def has_shipped_protocol(self) -> bool:
@@ -57,14 +57,19 @@ def of_boards(records: Iterable[RunRecord]) -> set[str]:
 
 
 def read_boards(uri: str, records: Iterable[RunRecord]) -> tuple[StoredBoard, ...]:
-    """Read the boards of a store that are complete; `records` are its finished runs."""
-    by_experiment: dict[str, dict[str, RunRecord]] = {}
-    for record in records:
-        if PROTOCOL in record.provenance:
-            by_experiment.setdefault(record.experiment, {})[record.key] = record
-    store = Store(uri)
-    documents = {name: load_board(store, name) for name in sorted(by_experiment)}
-    return tuple(StoredBoard(name, text, by_experiment[name]) for name, text in documents.items() if text)
+    """Read the complete boards of a store by this version of the protocol; `records` are its finished runs."""
+    of_all, store = list(records), Store(uri)
+    documents = {name: load_board(store, name) for name in sorted(of_boards(of_all))}
+    return tuple(
+        StoredBoard(name, text, {record.key: record for record in of_all if record.experiment == name})
+        for name, text in documents.items()
+        if text and has_current_version(text)
+    )
+
+
+def has_current_version(document: str) -> bool:
+    """Whether a board was played by this version of the protocol: others have other rules, and are never mixed."""
+    return bool(json.loads(document)["protocol"]["version"] == load_protocol().version)
 
 
 def by_protocol(boards: Iterable[StoredBoard]) -> list[StoredBoard]:

@@ -1,4 +1,4 @@
-"""One hash of all inputs of a report: runs, data, code, versions. While it stays the same, outputs are reused."""
+"""One hash of all inputs of a report (runs, data, code, versions): it says whether outputs can be reused."""
 
 import hashlib
 import json
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.plan.experiment import FOLDER as EXPERIMENTS
-from reports.read.context import Context
 from reports.read.results import Results
 
 CODE = Path(__file__).parents[1]
@@ -18,7 +17,7 @@ KINDS = (".py", ".toml", ".html", ".css", ".js")
 PACKAGES = ("fedbandit-bench", "matplotlib", "numpy", "pandas", "plotly", "scipy")
 
 
-def inputs_hash(results: Results, context: Context) -> str:
+def inputs_hash(results: Results) -> str:
     """Hash all inputs of the tables, figures and page of these results."""
     content = {
         "runs": sorted(zip(results.runs["experiment"], results.runs["key"], results.runs["run_id"], strict=True)),
@@ -29,10 +28,10 @@ def inputs_hash(results: Results, context: Context) -> str:
         "superseded": results.superseded,
         "boards": {board.experiment: digest(board.document) for board in results.boards},
         "uri": results.uri,
-        "experiments": context.experiments,
+        "experiments": results.scope,
         "own experiments": results.own_experiments,
-        "data": {name: manifest["arrays"] for name, manifest in context.manifests.items()},
-        "absent": context.absent,
+        "data": {name: manifest["arrays"] for name, manifest in results.manifests.items()},
+        "absent": results.absent,
         "code": code_hash(),
     }
     return digest(content)

@@ -1,8 +1,4 @@
-"""The finished runs in MLflow as one table: read directly from a SQLite store, or through MLflow's client.
-
-Thousands of runs take half a minute through MLflow, and less than a second from SQLite; a test checks that both give
-the same table. Nothing is computed here.
-"""
+"""All that a report is made from: the finished runs of a store, their files and boards, their data, what is missing."""
 
 import gc
 import tempfile
@@ -10,15 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from typing import Any
 
 import pandas as pd
 
-from benchmark.plan.experiment import experiment_names
+from benchmark.plan.experiment import Experiment, ExperimentInfo, experiment_names, load_experiment
+from benchmark.plan.plan import stream_names
 from benchmark.protocol import load_protocol
+from benchmark.records.artifacts import CLIENTS, local_folder, read_curves
 from benchmark.records.data_identity import (
     data_sets_of,
     describe_data,
@@ -28,21 +25,18 @@ from benchmark.records.data_identity import (
     split_by_code,
     split_by_data,
 )
-from benchmark.records.reader import read, read_curves, read_sweeps
-from benchmark.records.record import COMMIT, RunRecord
+from benchmark.records.reader import read, read_sweeps
+from benchmark.records.record import RunRecord
+from benchmark.records.store import Store
 from benchmark.records.sweep_plan import FILE, SweepPlan, merged
+from benchmark.records.tags import COMMIT
 from benchmark.records.tracking import tracking_uri
-from benchmark.results.frames import columns, latest_runs, run_frame
-from data_pipelines.prepare.prepared import data_folder
+from benchmark.results.frames import latest_runs, run_frame
+from data_pipelines.data_label import DataLabel, data_label, grouped_labels
+from data_pipelines.prepare.prepared import NotPreparedError, Prepared, data_folder, open_prepared, read_manifest
 from reports.labels import Methods
+from reports.paper import tuned_experiment
 from reports.read.boards import StoredBoard, of_boards, read_boards
-from reports.read.experiment_files import About, about_experiment, about_from_note
-from reports.read.tuned import tuned_experiment
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from benchmark.records.store import Store
 
 VERSIONS = {
     COMMIT: "commit",
@@ -55,60 +49,85 @@ VERSIONS = {
 """Tags with the versions, commit and machine of a run."""
 
 SWEEPS = ("experiment", "profile", "status", "run_id", "artifact_uri")
-LEFT_OUT = ("experiment", "dataset", "data", "runs")
-CLIENTS = "clients.parquet"
+FAILED = ("experiment", "name", "error")
 CHOOSING_SENTENCE = "{:,} runs only served to choose settings; no result includes them."
 
 
-@dataclass(frozen=True)
+@dataclass
 class Results:
     """The finished runs of a store: on one version of each data set, and by one version of each method's code.
 
     Attributes:
-        runs: one row per run, with the columns `columns()`.
+        runs: the table of runs, see `run_frame`.
         uri: the store.
+        folder: the data folder.
+        selected: the experiments that the report is about, see `scope`.
         sweeps: one row per sweep: experiment, profile, status, run_id, artifact_uri.
         failed: runs that failed and have not been completed since: experiment, name, error.
-        left_out: runs on other data: experiment, dataset, data (a description), runs (their number).
+        other_data: the runs on other data.
         earlier_code: the runs by earlier code of a method.
-        prepared: the data sets of the runs that are prepared now.
+        prepared_now: the data sets of the runs that are prepared now.
         superseded: the number of finished runs that a later one with the same configuration and seed replaces.
         versions: versions, commit and machine: the number of runs with each value.
-        counted: caches `synchronisations`.
         boards: the boards; their runs are in no other figure or table.
         board_runs: the runs of boards on report seeds, one row each as in `runs`.
         tuning: the runs of the experiment in which α is tuned, on seeds of both kinds; they are in no other figure or
             table than those on the paper's claims.
         choosing: the number of runs on seeds for choosing, which are used for choosing alone.
-        own_experiments: title and description of the experiments that are not shipped, as the store has them.
+        own_experiments: the experiments that are not shipped, as the store has them.
         methods: what is known about the methods of the runs.
+        absent: sentences about anything missing; makers of tables and figures add to them with `note_absent`.
+
+    What several tables and figures use is computed once: `judged` are the paper's claims, `group_totals` the totals of
+    activity groups by experiment and stream, `by_chance` and `centre` the distances of users from the centre of the
+    embedding, `board_users` the users of a board, `counted` the synchronisations of a run, `opened` the data sets.
     """
 
     runs: pd.DataFrame
     uri: str
+    folder: Path = field(default_factory=data_folder)
+    selected: Sequence[str] = ()
     sweeps: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*SWEEPS]))
-    failed: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["experiment", "name", "error"]))
-    left_out: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*LEFT_OUT]))
-    prepared: tuple[str, ...] = ()
+    failed: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*FAILED]))
+    other_data: tuple[RunRecord, ...] = ()
+    earlier_code: tuple[RunRecord, ...] = ()
+    prepared_now: tuple[str, ...] = ()
     superseded: int = 0
     versions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     boards: tuple[StoredBoard, ...] = ()
-    board_runs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=columns()))
-    tuning: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=columns()))
+    board_runs: pd.DataFrame = field(default_factory=lambda: run_frame([]))
+    tuning: pd.DataFrame = field(default_factory=lambda: run_frame([]))
     choosing: int = 0
-    own_experiments: Mapping[str, About] = field(default_factory=dict)
-    earlier_code: tuple[RunRecord, ...] = ()
-    counted: dict[str, int | None] = field(default_factory=dict)
+    own_experiments: Mapping[str, ExperimentInfo] = field(default_factory=dict)
     methods: Methods = field(default_factory=Methods)
+    absent: list[str] = field(default_factory=list, init=False)
+    judged: list[Any] = field(default_factory=list, init=False)
+    group_totals: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict, init=False)
+    by_chance: dict[str, Any] = field(default_factory=dict, init=False)
+    centre: dict[str, Any] = field(default_factory=dict, init=False)
+    board_users: dict[str, pd.DataFrame] = field(default_factory=dict, init=False)
+    counted: dict[str, int | None] = field(default_factory=dict, init=False)
+    opened: dict[str, Prepared | None] = field(default_factory=dict, init=False)
 
     def experiments(self) -> list[str]:
         """Return the names of the experiments that have finished runs."""
         frames = (self.runs, self.board_runs, self.tuning)
         return sorted({name for frame in frames for name in frame["experiment"].unique()})
 
-    def about(self, experiment: str) -> About:
+    def runs_of(self, experiment: str, stream: str | None = None) -> pd.DataFrame:
+        """Return the runs of an experiment on a stream; on all its streams without a name."""
+        runs = self.runs[self.runs["experiment"] == experiment]
+        return runs if stream is None else runs[runs["stream"] == stream]
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """The experiments that the report is about, with or without runs: the selected ones, or all that are known."""
+        return tuple(self.selected) or tuple(sorted({*experiment_names(), *self.experiments()}))
+
+    def about(self, name: str) -> ExperimentInfo:
         """Return title and description of an experiment, shipped or not."""
-        return self.own_experiments.get(experiment) or about_experiment(experiment)
+        experiment = shipped(name)
+        return experiment.info if experiment else self.own_experiments.get(name, ExperimentInfo(name, name))
 
     @cached_property
     def all_runs(self) -> pd.DataFrame:
@@ -117,41 +136,90 @@ class Results:
         further = [frame for frame in (self.board_runs, tuned) if len(frame)]
         return pd.concat([self.runs, *further], ignore_index=True) if further else self.runs
 
-    def only(self, experiments: Iterable[str]) -> "Results":
+    def only(self, experiments: Sequence[str]) -> "Results":
         """Return the results of some experiments."""
         names = set(experiments)
-        frames = ("runs", "sweeps", "failed", "left_out", "board_runs", "tuning")
-        parts: dict[str, Any] = {}
-        for name in frames:
+        own = {name: info for name, info in self.own_experiments.items() if name in names}
+        parts: dict[str, Any] = {"own_experiments": own, "selected": tuple(experiments)}
+        for name in ("runs", "sweeps", "failed", "board_runs", "tuning"):
             frame = getattr(self, name)
             parts[name] = frame[frame["experiment"].isin(names)].reset_index(drop=True)
-        boards = tuple(board for board in self.boards if board.experiment in names)
-        own = {name: about for name, about in self.own_experiments.items() if name in names}
-        earlier = tuple(record for record in self.earlier_code if record.experiment in names)
-        return replace(self, boards=boards, own_experiments=own, earlier_code=earlier, **parts)
+        for name in ("boards", "other_data", "earlier_code"):
+            parts[name] = tuple(item for item in getattr(self, name) if item.experiment in names)
+        return replace(self, **parts)
 
     def left_out_sentences(self) -> list[str]:
         """Return the sentences on runs that are left out: on other data, by earlier code, on seeds for choosing."""
-        parts = (self.left_out[name] for name in ("dataset", "data", "runs"))
-        sentences = left_out_sentences(zip(*parts, strict=True), self.prepared)
-        sentences += earlier_code_sentences(self.earlier_code)
+        others = ((record.stream.name, describe_data(record), 1) for record in self.other_data)
+        sentences = left_out_sentences(others, self.prepared_now) + earlier_code_sentences(self.earlier_code)
         return [*sentences, CHOOSING_SENTENCE.format(self.choosing)] if self.choosing else sentences
 
-    def client_totals(self, run_id: str) -> pd.DataFrame:
-        """Return client, reward, uploads and downloads, one row per client; `FileNotFoundError` without the file."""
-        totals: pd.DataFrame = self._client_columns(run_id, None).to_pandas()
-        return totals
+    @cached_property
+    def manifests(self) -> Mapping[str, Mapping[str, Any]]:
+        """The manifests of the prepared data sets used by the runs, by name."""
+        manifests = {}
+        real = self.all_runs[self.all_runs["source"] != "simulated"]
+        for name, runs in real.groupby("dataset"):
+            try:
+                manifest = read_manifest(self.folder / str(name))
+            except NotPreparedError as error:
+                self.note_absent(f"{error.reason}: tables and figures that need the data are omitted")
+                continue
+            if (runs["prepared"] == manifest["fingerprint"]).any():
+                manifests[str(name)] = manifest
+            else:
+                self.note_absent(f"the prepared data set {name} is not the one used by the runs; it is ignored")
+        return manifests
 
-    def _client_columns(self, run_id: str, names: list[str] | None) -> "pa.Table":
-        """Return some columns of the totals per client, or all: from thousands of runs, one column takes a second."""
-        with self._artifact(run_id, self._artifact_uris[run_id], CLIENTS) as file:
-            return _read_columns(file, names)
+    def prepared(self, name: str) -> Prepared | None:
+        """Return the prepared data set used by the runs, or None if it is not available."""
+        if name not in self.opened:
+            self.opened[name] = open_prepared(name, self.folder) if name in self.manifests else None
+        return self.opened[name]
+
+    def label(self, dataset: str, source: str) -> DataLabel:
+        """Return the label to show with every result on these data; see `data_label`."""
+        manifest = self.manifests.get(dataset)
+        return data_label(source, manifest if manifest and manifest["source"] == source else None)
+
+    def labels(self, runs: pd.DataFrame) -> tuple[str, ...]:
+        """Return the labels of all data used by these runs, each with the name of its data set, and of fallbacks."""
+        used = runs[["experiment", "dataset"]].drop_duplicates().astype(str).to_numpy().tolist()
+        experiments = ((shipped(experiment), dataset) for experiment, dataset in used)
+        fallbacks = (experiment.fallback_labels.get(dataset) for experiment, dataset in experiments if experiment)
+        pairs = runs[["dataset", "source"]].drop_duplicates().sort_values(["dataset", "source"])
+        labels = ((dataset, self.label(dataset, source)) for dataset, source in pairs.itertuples(index=False))
+        return (*dict.fromkeys(filter(None, fallbacks)), *grouped_labels(labels))
+
+    def note_absent(self, sentence: str) -> None:
+        """Add a sentence about something missing, once."""
+        if sentence not in self.absent:
+            self.absent.append(sentence)
+
+    def client_totals(self, run_id: str, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return client, reward, uploads and downloads, or some of them, one row per client.
+
+        `FileNotFoundError` without the file.
+        """
+        import pyarrow.parquet as pq
+
+        with (
+            self._artifact(run_id, self._artifact_uris[run_id], CLIENTS) as file,
+            pq.ParquetFile(file) as parquet,  # of small files a tenth of the time that `pandas.read_parquet` takes
+        ):
+            totals: pd.DataFrame = parquet.read(names, use_threads=False).to_pandas()
+            return totals
+
+    @cached_property
+    def _artifact_uris(self) -> dict[str, str]:
+        return dict(zip(self.all_runs["run_id"], self.all_runs["artifact_uri"], strict=True))
 
     @contextmanager
     def _artifact(self, run_id: str, uri: str, name: str) -> Iterator[Path]:
         """Give a file of a run, downloaded if need be; `FileNotFoundError` without it."""
-        if urlsplit(uri).scheme in ("", "file"):
-            yield local_path(uri) / name
+        local = local_folder(uri)
+        if local is not None:
+            yield local / name
             return
         from mlflow.exceptions import MlflowException
 
@@ -177,37 +245,34 @@ class Results:
             for name, by_profile in plans.items()
         }
 
-    @cached_property
-    def _artifact_uris(self) -> dict[str, str]:
-        frame = self.all_runs
-        return dict(zip(frame["run_id"], frame["artifact_uri"], strict=True))
-
     def synchronisations(self, run_id: str) -> int | None:
         """Return how often all known clients uploaded together in a run; None if its client totals are missing.
 
         The first client of a stream takes part in every synchronisation, so no client uploads more often.
         """
         if run_id not in self.counted:
-            self.counted[run_id] = self._synchronisations(run_id)
+            try:
+                uploads = self.client_totals(run_id, ["uploads"])["uploads"]
+                self.counted[run_id] = int(uploads.max()) if len(uploads) else 0
+            except (OSError, ValueError):
+                self.counted[run_id] = None
         return self.counted[run_id]
-
-    def _synchronisations(self, run_id: str) -> int | None:
-        try:
-            uploads = self._client_columns(run_id, ["uploads"])["uploads"].to_numpy()
-        except (OSError, ValueError):
-            return None
-        return int(uploads.max()) if len(uploads) else 0
 
     def curves(self, run_ids: Iterable[str]) -> pd.DataFrame:
         """Return run_id, metric (a name of a curve, such as `reward_curve`), step and value, in order of steps."""
-        rows = read_curves(self._store, list(run_ids))
+        runs = self.all_runs[self.all_runs["run_id"].isin([*run_ids])]
+        places = runs[["source", "experiment", "run_id", "artifact_uri"]].astype(str).to_numpy().tolist()
+        rows = [
+            (place[2], name, step, value)
+            for place in places
+            for name, points in read_curves(self._store, *place).items()
+            for step, value in points
+        ]
         frame = pd.DataFrame(rows, columns=["run_id", "metric", "step", "value"])
         return frame.sort_values(["run_id", "metric", "step"], ignore_index=True)
 
     @cached_property
-    def _store(self) -> "Store":
-        from benchmark.records.store import Store
-
+    def _store(self) -> Store:
         return Store(self.uri)
 
 
@@ -215,29 +280,20 @@ def read_results(uri: str | None = None, folder: Path | None = None) -> Results:
     """Read the finished runs of a store; an empty or missing one has none.
 
     For each data set, only runs on one version of the data are read: the version prepared now in `folder`, by default
-    the data folder, or that of the newest run. `left_out` counts the others. For each method of an experiment, only
-    runs by its latest code are read; a board has the code that it was played with.
+    the data folder, or that of the newest run. For each method of an experiment, only runs by its latest code are read;
+    a board has the code that it was played with. The results have sentences on the others.
     """
-    with _without_collection():
-        return _read_results(uri or tracking_uri(), folder)
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Do not search for cycles while records are read: they have none, and each search visits all of them."""
-    was_enabled = gc.isenabled()
-    gc.disable()
+    gc.disable()  # records have no cycles, and each search for them visits all records
     try:
-        yield
+        return _read_results(uri or tracking_uri(), folder or data_folder())
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
 
 
-def _read_results(uri: str, folder: Path | None) -> Results:
+def _read_results(uri: str, folder: Path) -> Results:
     records = list(read(uri))
     all_finished = [record for record in records if record.status == "FINISHED"]
-    prepared = fingerprints_prepared_now(data_sets_of(records), folder or data_folder())
+    prepared = fingerprints_prepared_now(data_sets_of(records), folder)
     on_data, others = split_by_data(all_finished, prepared)
     stored_boards = read_boards(uri, on_data)
     finished, earlier = _split_by_code(on_data, stored_boards)
@@ -248,18 +304,19 @@ def _read_results(uri: str, folder: Path | None) -> Results:
     return Results(
         runs=run_frame(runs),
         uri=uri,
+        folder=folder,
         sweeps=pd.DataFrame(read_sweeps(uri), columns=[*SWEEPS]),
-        failed=failures(_unless_by_earlier_code(_unless_on_other_data(records, prepared), earlier), finished),
-        left_out=_left_out(others),
-        prepared=tuple(sorted(prepared)),
+        failed=_failures(records, finished, earlier, prepared),
+        other_data=tuple(others),
+        earlier_code=tuple(earlier),
+        prepared_now=tuple(sorted(prepared)),
         superseded=len(of_experiments) - len(runs),
         versions=versions_of(finished),
         boards=stored_boards,
         board_runs=run_frame([record for record in reporting if record.experiment in boards]),
         tuning=run_frame(latest_runs(record for record in finished if record.experiment == tuned)),
         choosing=len(finished) - len(reporting),
-        own_experiments=read_own_experiments(uri, {record.experiment for record in finished}),
-        earlier_code=tuple(earlier),
+        own_experiments=_own_experiments(uri, {record.experiment for record in finished}),
         methods=Methods.of(all_finished),
     )
 
@@ -274,19 +331,15 @@ def _split_by_code(
     return [*(record for record in earlier if record.run_id in of_a_board), *newest], hidden
 
 
-def _unless_by_earlier_code(records: Iterable[RunRecord], earlier: Iterable[RunRecord]) -> list[RunRecord]:
-    """Drop runs, including failed ones, by code that later code has replaced."""
-    codes = {_code_of(record) for record in earlier}
-    return [record for record in records if _code_of(record) not in codes]
-
-
-def _code_of(record: RunRecord) -> tuple[str, str, str]:
-    return record.experiment, record.method.name, record.method.code_version
-
-
-def failures(records: Iterable[RunRecord], finished: Iterable[RunRecord]) -> pd.DataFrame:
-    """Return the runs that failed and were not finished since."""
+def _failures(
+    records: Iterable[RunRecord],
+    finished: Iterable[RunRecord],
+    earlier: Iterable[RunRecord],
+    prepared: Mapping[str, str],
+) -> pd.DataFrame:
+    """Return the runs that failed and were not finished since; none on other data, or by earlier code."""
     finished_keys = {(record.experiment, record.key) for record in finished}
+    earlier_codes = {_code_of(record) for record in earlier}
     rows = {
         (record.experiment, record.key): (
             record.experiment,
@@ -295,45 +348,14 @@ def failures(records: Iterable[RunRecord], finished: Iterable[RunRecord]) -> pd.
         )
         for record in records
         if record.status == "FAILED"
+        and prepared.get(record.stream.name, record.stream.prepared) == record.stream.prepared
+        and _code_of(record) not in earlier_codes
     }
-    unfinished = [row for key, row in rows.items() if key not in finished_keys]
-    return pd.DataFrame(unfinished, columns=["experiment", "name", "error"])
+    return pd.DataFrame([row for key, row in rows.items() if key not in finished_keys], columns=[*FAILED])
 
 
-def _read_columns(file: Path, names: list[str] | None) -> "pa.Table":
-    """Read columns of a small Parquet file, a tenth of the time that `pandas.read_parquet` takes."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(file) as parquet:
-        return parquet.read(names, use_threads=False)
-
-
-def read_own_experiments(uri: str, names: Iterable[str]) -> dict[str, About]:
-    """Return title and description of those of these experiments that are not shipped."""
-    own = {*names} - {*experiment_names()}
-    if not own:
-        return {}
-    from benchmark.records.store import Store
-
-    found = {name: Store(uri).find(name) for name in sorted(own)}
-    tags = {name: experiment.tags if experiment else {} for name, experiment in found.items()}
-    return {name: about_from_note(name, tags[name].get("mlflow.note.content", "")) for name in found}
-
-
-def local_path(uri: str) -> Path:
-    """Return the path of a file URI; a path stays as it is."""
-    return Path(unquote(urlsplit(uri).path)) if uri.startswith("file:") else Path(uri)
-
-
-def _left_out(others: Iterable[RunRecord]) -> pd.DataFrame:
-    counts = Counter((record.experiment, record.stream.name, describe_data(record)) for record in others)
-    return pd.DataFrame([(*entry, count) for entry, count in counts.items()], columns=[*LEFT_OUT])
-
-
-def _unless_on_other_data(records: Iterable[RunRecord], prepared: Mapping[str, str]) -> list[RunRecord]:
-    """Drop runs, including failed ones, that are known to have used data other than the currently prepared data."""
-    pairs = [(record, prepared.get(record.stream.name)) for record in records]
-    return [record for record, fingerprint in pairs if fingerprint is None or record.stream.prepared == fingerprint]
+def _code_of(record: RunRecord) -> tuple[str, str, str]:
+    return record.experiment, record.method.name, record.method.code_version
 
 
 def versions_of(finished: Iterable[RunRecord]) -> dict[str, dict[str, int]]:
@@ -343,3 +365,47 @@ def versions_of(finished: Iterable[RunRecord]) -> dict[str, dict[str, int]]:
         for tag, name in VERSIONS.items():
             counts[name][record.provenance.get(tag, "not recorded")] += 1
     return {name: dict(values.most_common()) for name, values in counts.items()}
+
+
+def _own_experiments(uri: str, names: Iterable[str]) -> dict[str, ExperimentInfo]:
+    """Return those of these experiments that are not shipped, as the notes of their MLflow experiments have them."""
+    own, store = sorted({*names} - {*experiment_names()}), Store(uri)
+    found = {name: store.find(name) for name in own}
+    notes = {name: each.tags.get("mlflow.note.content", "") if each else "" for name, each in found.items()}
+    return {name: _info_from_note(name, note) for name, note in notes.items()}
+
+
+def _info_from_note(name: str, note: str) -> ExperimentInfo:
+    title, has_break, description = note.partition("\n\n")
+    if not has_break:
+        title, _, description = note.partition(". ")
+    return ExperimentInfo(name, " ".join(title.replace("**", "").split()) or name, " ".join(description.split()))
+
+
+@cache
+def shipped(name: str) -> Experiment | None:
+    """Return a shipped experiment; None for any other, whose file is unknown."""
+    return load_experiment(name) if name in experiment_names() else None
+
+
+def effects_of(name: str) -> tuple[str, ...]:
+    """Return the settings whose effect a study measures; none if the experiment is not a study."""
+    experiment = shipped(name)
+    return tuple(experiment.effects_of) if experiment else ()
+
+
+def datasets_of(name: str) -> tuple[str, ...]:
+    """Return the streams of a shipped experiment; those of any other are unknown."""
+    experiment = shipped(name)
+    return tuple(stream_names(experiment)) if experiment else ()
+
+
+def stream_in_name(experiment: str, stream: str, streams: "pd.Series[str]") -> bool:
+    """Return whether outputs of an experiment on a stream have the stream in their name.
+
+    They have not on its only stream, nor on the first stream of its file unless it is a study: that is the figure
+    itself, and the others are its variants.
+    """
+    if streams.nunique() == 1:
+        return False
+    return bool(effects_of(experiment)) or stream != next(iter(datasets_of(experiment)), None)

@@ -1,1 +1,1 @@
-"""One module per kind of table, discovered automatically; each has `tables(results, context) -> list[Table]`."""
+"""One module per kind of table, discovered automatically; each has `tables(results) -> list[Table]`."""

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from benchmark.protocol import load_protocol
-from benchmark.statistics.budgets import EqualRegret, at_equal_regret
-from benchmark.statistics.intervals import mean_interval, number_of_seeds
+from benchmark.results.frames import means
+from benchmark.statistics.budgets import at_equal_regret
+from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import (
     ClaimVerdict,
     count_verdicts,
@@ -29,10 +30,17 @@ from reports.analysis.claims import (
 )
 from reports.analysis.directions import paired_fronts
 from reports.labels import Methods, dataset_label
-from reports.paper import paper, variant_labels
-from reports.read.context import Context
+from reports.paper import (
+    EDGE,
+    TunedSetting,
+    choosing_seeds,
+    grid_of,
+    paper,
+    tuned_experiment,
+    tuned_settings,
+    variant_labels,
+)
 from reports.read.results import Results
-from reports.read.tuned import EDGE, TunedSetting, choosing_seeds, grid_of, tuned_experiment, tuned_settings
 from reports.subjects import PAPER
 from reports.write.table import Table, interval_columns
 
@@ -55,25 +63,30 @@ TUNED_CAPTION = (
 )
 
 
-def tables(results: Results, context: Context) -> list[Table]:
+def tables(results: Results) -> list[Table]:
     """Return the matrix of claims, all claims with ours, the chosen α, and communication at equal regret."""
     makers = (matrix_tables, list_tables, tuned_tables, equal_regret_tables)
-    return [table for make_tables in makers for table in make_tables(results, context)]
+    return [table for make_tables in makers for table in make_tables(results)]
 
 
-def matrix_tables(results: Results, context: Context) -> list[Table]:
+def matrix_tables(results: Results) -> list[Table]:
     """Return the matrix, or one row that says that seeds are too few; none if no claim concerns these experiments."""
-    frame = matrix(results, context)
+    frame = matrix(results)
     if frame.empty:
         return []
-    notes = context.labels(context.runs)
-    if few := too_few(judged_claims(results, context)):
-        return [Table(NAME, TITLE, "", _without_verdicts(few), notes, subject=PAPER)]
+    claims, notes = judged_claims(results), results.labels(results.all_runs)
+    if few := too_few(claims):
+        row = {
+            "directions that the paper states": f"{len({(claim.place, claim.claim) for claim in few})} with runs",
+            "verdicts": no_statement((claim.seeds for claim in few), load_protocol().paper.min_seeds),
+            "how to get them": "make benchmark PROFILE=paper, with ten seeds; docs/results.md has those of such runs",
+        }
+        return [Table(NAME, TITLE, "", pd.DataFrame([row]), notes, subject=PAPER)]
     caption = (
         "Each direction that the paper states, on the data as the authors prepared them, on our preparation and on "
         "pools whose negatives are as popular as the positives; α and λ are those of the paper. –: the claim is about "
         "a simulation, or the variant has no such data. Numbers, counts and the cells of Table 2 are summarised in "
-        f"the last rows. {TUNED_CAPTION if has_tuned(frame) else NOT_TUNED}"
+        f"the last rows. {TUNED_CAPTION if of_kind(claims, TUNED) else NOT_TUNED}"
     )
     return [Table(NAME, TITLE, caption, frame, notes, subject=PAPER)]
 
@@ -89,28 +102,32 @@ def _lacks_seeds(claim: Judged) -> bool:
     return claim.verdict == ClaimVerdict.UNDECIDED and 0 < claim.seeds < load_protocol().paper.min_seeds
 
 
-def _without_verdicts(claims: Sequence[Judged]) -> pd.DataFrame:
-    distinct = {(claim.place, claim.claim) for claim in claims}
-    row = {
-        "directions that the paper states": f"{len(distinct)} with runs",
-        "verdicts": no_statement((claim.seeds for claim in claims), load_protocol().paper.min_seeds),
-        "how to get them": "make benchmark PROFILE=paper, with ten seeds; docs/results.md has those of such runs",
-    }
-    return pd.DataFrame([row])
+def claims_by_column(results: Results) -> dict[tuple[str, str], dict[str, list[Judged]]]:
+    """Return the claims of each row of the matrix (place and text) by the label of a column.
 
-
-def matrix(results: Results, context: Context) -> pd.DataFrame:
-    """Return the matrix: place, claim, and a column of verdicts for each variant."""
-    claims = judged_claims(results, context)
-    rows = [
-        {
-            "place": place,
-            "claim": claim,
-            **_cells([each for each in claims if (each.place, each.claim) == (place, claim)]),
+    There is a column for each variant, and one for each with a tuned α if there are any.
+    """
+    claims = judged_claims(results)
+    columns = {label: (DIRECTION, name) for name, label in variant_labels().items()}
+    if of_kind(claims, TUNED):
+        columns |= {f"{label}, α tuned": (TUNED, name) for name, label in variant_labels().items()}
+    rows = dict.fromkeys((each.place, each.claim) for each in of_kind(claims, DIRECTION))
+    return {
+        row: {
+            label: [each for each in claims if (each.place, each.claim, each.kind, each.variant) == (*row, *column)]
+            for label, column in columns.items()
         }
-        for place, claim in dict.fromkeys((each.place, each.claim) for each in of_kind(claims, DIRECTION))
+        for row in rows
+    }
+
+
+def matrix(results: Results) -> pd.DataFrame:
+    """Return the matrix: place, claim, and a column of verdicts for each variant; with a tuned α if there are any."""
+    rows = [
+        {"place": place, "claim": text, **{label: cell_text(claims) for label, claims in columns.items()}}
+        for (place, text), columns in claims_by_column(results).items()
     ]
-    everything = [*claims, *judged_cells(results, context)]
+    everything = [*judged_claims(results), *judged_cells(results)]
     for kind, text in SUMMARIES.items():
         if members := of_kind(everything, kind):
             cells = {
@@ -118,61 +135,29 @@ def matrix(results: Results, context: Context) -> pd.DataFrame:
                 for name, label in variant_labels().items()
             }
             rows.append({"place": "", "claim": f"{len(members)} {text}", **cells})
-    frame = pd.DataFrame(rows)
-    has_column = of_kind(claims, TUNED)
-    return frame.fillna(NONE) if has_column else frame.drop(columns=tuned_labels().values(), errors="ignore")
+    return pd.DataFrame(rows).fillna(NONE)
 
 
-def tuned_labels() -> dict[str, str]:
-    """Return the labels of the columns with a tuned α, by variant."""
-    return {name: f"{label}, α tuned" for name, label in variant_labels().items()}
+def cell_text(claims: list[Judged]) -> str:
+    """Return the verdict on one variant; for a claim about several levels, the verdicts that differ with the levels.
 
-
-def has_tuned(frame: pd.DataFrame) -> bool:
-    """Return whether a matrix has the columns with a tuned α."""
-    return bool({*tuned_labels().values()} & {*frame})
-
-
-def _cells(claims: list[Judged]) -> dict[str, str]:
-    columns = [(DIRECTION, name, label) for name, label in variant_labels().items()]
-    columns += [(TUNED, name, label) for name, label in tuned_labels().items()]
-    return {
-        label: _cell([claim for claim in of_kind(claims, kind) if claim.variant == name])
-        for kind, name, label in columns
-    }
-
-
-def _cell(claims: list[Judged]) -> str:
-    """Return the verdict on one variant; for a claim about several levels, the verdicts that differ with the levels."""
+    With a tuned α, it has a mark if a chosen α is at the edge of its grid, or says what is missing.
+    """
     if not claims:
         return NONE
-    if claims[0].kind == TUNED:
-        return _tuned_cell(*claims)
-    verdict = combined(claim.verdict for claim in claims)
+    first, verdict = claims[0], combined(claim.verdict for claim in claims)
+    if first.kind == TUNED and verdict == ClaimVerdict.NOT_CHECKABLE and first.remark:
+        return f"{verdict}: {first.remark}"
     if all(map(_lacks_seeds, claims)):
-        return _with_seeds(claims)
+        seeds = number_of_seeds(claim.seeds for claim in claims)
+        return f"{ClaimVerdict.UNDECIDED}: {seeds} ({load_protocol().paper.min_seeds} are needed)"
     kinds = dict.fromkeys(str(claim.verdict) for claim in claims)
     if len(kinds) == 1:
-        return str(verdict)
+        return f"{verdict} {EDGE}" if first.is_at_edge else str(verdict)
     levels = (
         f"{kind} {', '.join(claim.at.partition(' ')[0] for claim in claims if claim.verdict == kind)}" for kind in kinds
     )
     return f"{verdict}: {'; '.join(levels)} {ABOVE}"
-
-
-def _tuned_cell(claim: Judged) -> str:
-    """Return the verdict, with a mark if a chosen α is at the edge of its grid; or what is missing."""
-    if claim.verdict == ClaimVerdict.NOT_CHECKABLE and claim.remark:
-        return f"{claim.verdict}: {claim.remark}"
-    if _lacks_seeds(claim):
-        return _with_seeds([claim])
-    return f"{claim.verdict} {EDGE}" if claim.is_at_edge else str(claim.verdict)
-
-
-def _with_seeds(claims: Sequence[Judged]) -> str:
-    """Return the verdict on claims with too few seeds, and why."""
-    seeds = number_of_seeds(claim.seeds for claim in claims)
-    return f"{ClaimVerdict.UNDECIDED}: {seeds} ({load_protocol().paper.min_seeds} are needed)"
 
 
 PLURALS = {
@@ -184,9 +169,9 @@ PLURALS = {
 }
 
 
-def list_tables(results: Results, context: Context) -> list[Table]:
+def list_tables(results: Results) -> list[Table]:
     """Return one table of directions, numbers, counts and Table 2; none if none concerns these experiments."""
-    claims = [*judged_claims(results, context), *judged_cells(results, context)]
+    claims = [*judged_claims(results), *judged_cells(results)]
     if not claims:
         return []
     counts = " ".join(
@@ -195,7 +180,7 @@ def list_tables(results: Results, context: Context) -> list[Table]:
     frame = pd.DataFrame([_claim_row(claim) for claim in claims])
     title = "All claims of the paper, with ours"
     caption = f"{counts} {RULES}"
-    return [Table("paper_against_ours", title, caption, frame, context.labels(context.runs), subject=PAPER)]
+    return [Table("paper_against_ours", title, caption, frame, results.labels(results.all_runs), subject=PAPER)]
 
 
 LIMITS = load_protocol().paper
@@ -243,7 +228,7 @@ def _claim_row(claim: Judged) -> dict[str, Any]:
     }
 
 
-def tuned_tables(results: Results, context: Context) -> list[Table]:
+def tuned_tables(results: Results) -> list[Table]:
     """Return one table; none if α has not been tuned."""
     if results.tuning.empty:
         return []
@@ -256,20 +241,19 @@ def tuned_tables(results: Results, context: Context) -> list[Table]:
         f"{'; '.join(sorted(grids))}; {EDGE}: at the edge of the grid. Choosing: the mean on these seeds. Normalised "
         "reward: the mean on the report seeds with a 95 % Student t interval."
     )
-    labels, name = context.labels(results.tuning), tuned_experiment()
+    labels, name = results.labels(results.tuning), tuned_experiment()
     return [Table("tuned", "The chosen α", caption, frame, labels, (name,), subject=PAPER)]
 
 
 def _tuned_row(setting: TunedSetting, methods: Methods) -> dict[str, Any]:
     rewards = setting.runs["normalised_reward"] if setting.runs is not None else pd.Series(dtype=float)
-    interval = mean_interval(rewards) if len(rewards) else (math.nan, math.nan, math.nan)
     return {
         "data": dataset_label(setting.stream),
         "algorithm": methods.label(setting.algorithm),
         "threshold": methods.front_text(setting.algorithm, setting.threshold),
         "α": setting.missing or setting.alpha_text,
         "choosing": setting.score,
-        **interval_columns("normalised_reward", interval),
+        **means({"normalised_reward": rewards}),
         "seeds": len(rewards) or None,
     }
 
@@ -277,18 +261,27 @@ def _tuned_row(setting: TunedSetting, methods: Methods) -> dict[str, Any]:
 KNOWN, ALL = "2 per known client", "2N"
 
 
-def equal_regret_tables(results: Results, context: Context) -> list[Table]:
+def equal_regret_tables(results: Results) -> list[Table]:
     """Return one table; none without runs of both methods."""
     stated = paper()["equal_regret"]
     first, second = stated["synchronous"], stated["asynchronous"]
     rows: list[dict[str, Any]] = []
     for experiment in stated["experiments"]:
-        for stream, runs in results.runs[results.runs["experiment"] == experiment].groupby("stream", sort=False):
+        for stream, runs in results.runs_of(experiment).groupby("stream", sort=False):
             for charge in (KNOWN, ALL):
                 fronts = paired_fronts(_charged(runs, first, results) if charge == ALL else runs, first, second)
                 levels = at_equal_regret(*fronts, load_protocol().paper.above_least_regret) if fronts[0] else []
                 rows += [
-                    {"clients": dataset_label(str(stream)), "charge": charge, **_level_row(level)} for level in levels
+                    {
+                        "clients": dataset_label(str(stream)),
+                        "charge": charge,
+                        "above the least": f"{level.above:.0%}",
+                        **interval_columns("ratio", level.ratio()),
+                        "seeds": int(np.isfinite(level.log_ratios).sum()),
+                        "only the first": level.only_first,
+                        "only the second": level.only_second,
+                    }
+                    for level in levels
                 ]
     if not rows:
         return []
@@ -303,12 +296,6 @@ def equal_regret_tables(results: Results, context: Context) -> list[Table]:
     experiments = tuple(name for name in stated["experiments"] if name in set(results.runs["experiment"]))
     title = "Communication at equal regret"
     return [Table("equal_regret", title, caption, pd.DataFrame(rows), (), experiments, subject=PAPER)]
-
-
-def _level_row(level: EqualRegret) -> dict[str, Any]:
-    seeds = int(np.isfinite(level.log_ratios).sum())
-    only = {"only the first": level.only_first, "only the second": level.only_second}
-    return {"above the least": f"{level.above:.0%}", **interval_columns("ratio", level.ratio()), "seeds": seeds, **only}
 
 
 def _charged(runs: pd.DataFrame, synchronous: str, results: Results) -> pd.DataFrame:

@@ -10,11 +10,9 @@ from benchmark.results.frames import PREFIX, describe, over_seeds
 from data_pipelines.stream_spec import DatasetSpec
 from reports.figures.fronts import are_lines
 from reports.labels import Methods, dataset_label, variant_text
-from reports.read.context import Context
-from reports.read.experiment_files import effects_of
-from reports.read.results import Results
+from reports.read.results import Results, effects_of
 from reports.subjects import SETTINGS
-from reports.write.table import Table, with_cut_intervals
+from reports.write.table import Table, make_table
 
 ORDER = 20
 CAPTION = (
@@ -23,28 +21,26 @@ CAPTION = (
 )
 
 
-def tables(results: Results, context: Context) -> list[Table]:
+def tables(results: Results) -> list[Table]:
     """Return all settings of each experiment, then what references earn beside the best method on the same streams."""
-    return setting_tables(results, context) + reference_tables(results, context)
+    return setting_tables(results) + reference_tables(results)
 
 
-def setting_tables(results: Results, context: Context) -> list[Table]:
-    """Return a list of settings for each stream of an experiment; studies have their own setting_tables."""
-    all_tables = []
-    for (experiment, dataset, source), runs in results.runs.groupby(["experiment", "dataset", "source"]):
-        if not effects_of(str(experiment)):
-            title = f"Settings: {results.about(str(experiment)).title}, {dataset_label(str(dataset))}"
-            label = context.label(str(dataset), str(source))
-            name = f"settings_{experiment}_{dataset}"
-            all_tables.append(_table(name, title, label, str(experiment), runs, results.methods))
-    return all_tables
+def setting_tables(results: Results) -> list[Table]:
+    """Return a list of settings for each stream of an experiment; studies have tables of their own."""
+    groups = results.runs.groupby(["experiment", "dataset", "source"])
+    return [
+        _table(str(experiment), str(dataset), results.label(str(dataset), str(source)), runs, results)
+        for (experiment, dataset, source), runs in groups
+        if not effects_of(str(experiment))
+    ]
 
 
-def _table(name: str, title: str, label: str, experiment: str, runs: pd.DataFrame, methods: Methods) -> Table:
+def _table(experiment: str, dataset: str, label: str, runs: pd.DataFrame, results: Results) -> Table:
     metric = objective(runs["source"].unique())
     rows = over_seeds(runs, [metric.name, "communication"]).sort_values(["algorithm", "variant", "threshold"])
     columns = {
-        "algorithm": rows["algorithm"].map(methods.label),
+        "algorithm": rows["algorithm"].map(results.methods.label),
         "variant": rows["variant"].map(variant_text).replace("", "–"),
     }
     if rows["global_dim"].notna().any():
@@ -52,10 +48,10 @@ def _table(name: str, title: str, label: str, experiment: str, runs: pd.DataFram
     columns |= {"threshold": rows["threshold"], "seeds": rows["seeds"]}
     for column, heading in ((metric.name, metric.label), ("communication", "C_T")):
         columns |= {f"{heading}{end}": rows[f"{column}{end}"] for end in ("", "_low", "_high")}
-    title, notes = (f"{title} – {label}", (label,)) if label else (title, ())
+    title = f"Settings: {results.about(experiment).title}, {dataset_label(dataset)}"
+    about: dict[str, Any] = {"experiments": (experiment,), "subject": SETTINGS, "short_caption": ""}
     frame = pd.DataFrame(columns)
-    table = Table(name, title, CAPTION, frame, notes, (experiment,), subject=SETTINGS, short_caption="")
-    return with_cut_intervals(table, "C_T")
+    return make_table(f"settings_{experiment}_{dataset}", title, CAPTION, frame, label=label, counts=["C_T"], **about)
 
 
 STREAM_SETTINGS = {name: field.default for name, field in DatasetSpec.model_fields.items() if name != "dataset"}
@@ -64,7 +60,7 @@ STREAM_SETTINGS = {name: field.default for name, field in DatasetSpec.model_fiel
 NOT_SHOWN = ("arms", "dimension")
 
 
-def reference_tables(results: Results, context: Context) -> list[Table]:
+def reference_tables(results: Results) -> list[Table]:
     """Return one table of all streams on which a reference has run; none without any."""
     runs = results.runs.assign(stream=[stream_options(each) for each in results.runs["configuration"]])
     runs = runs.drop_duplicates(["dataset", "source", "algorithm", "configuration", "seed"], keep="last")
@@ -82,7 +78,7 @@ def reference_tables(results: Results, context: Context) -> list[Table]:
     used = pd.concat(streams)
     experiments = tuple(sorted({*used.loc[are_lines(used, methods), "experiment"]}))
     frame = pd.DataFrame(rows)
-    notes = context.labels(used[used["experiment"].isin(experiments)])
+    notes = results.labels(used[used["experiment"].isin(experiments)])
     return [Table("references", "Reference lines", caption, frame, notes, experiments, subject=SETTINGS)]
 
 

@@ -4,30 +4,29 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, mean_interval, number_of_seeds
+from benchmark.results.frames import means
+from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, number_of_seeds
 from reports.analysis.claims import ARMS
 from reports.analysis.users import EXPERIMENT, group_totals, has_few_users
 from reports.labels import dataset_label
 from reports.paper import paper, stream_of
-from reports.read.context import Context
 from reports.read.results import Results
 from reports.subjects import USERS
-from reports.write.table import Table, interval_columns, with_cut_intervals
+from reports.write.table import Table, make_table
 
 ORDER = 40
 SUM = "sum"
 
 
-def tables(results: Results, context: Context) -> list[Table]:
-    """Return a table for each data set and algorithm of the study."""
-    study = results.runs[results.runs["experiment"] == EXPERIMENT]
+def tables(results: Results) -> list[Table]:
+    """Return a table for each data set and method of the study."""
     all_tables = []
-    for stream, runs in study.groupby("stream"):
-        if has_few_users(str(runs["dataset"].iloc[0]), context):
+    for stream, runs in results.runs_of(EXPERIMENT).groupby("stream"):
+        if has_few_users(str(runs["dataset"].iloc[0]), results):
             continue
-        totals = group_totals(results, context, str(stream))
+        totals = group_totals(results, str(stream))
         if totals.empty:
-            context.note_absent(
+            results.note_absent(
                 f"{stream}: no table of users by activity because its data or client totals are missing"
             )
             continue
@@ -35,11 +34,11 @@ def tables(results: Results, context: Context) -> list[Table]:
             name = f"user_groups_{stream}" + (f"_{number + 1}" if number else "")
             arms = int(runs["arms"].iloc[0])
             method = f"{results.methods.label(str(algorithm))} {part['variant'].iloc[0]}".strip()
-            all_tables.append(_table(name, str(stream), method, part, arms, context))
+            all_tables.append(_table(name, str(stream), method, part, arms, results))
     return all_tables
 
 
-def _table(name: str, stream: str, method: str, totals: pd.DataFrame, arms: int, context: Context) -> Table:
+def _table(name: str, stream: str, method: str, totals: pd.DataFrame, arms: int, results: Results) -> Table:
     papers = _paper_rows() if stream == stream_of(paper()["groups"]["dataset"]) else {}
     dataset = str(totals["dataset"].iloc[0])
     rows = []
@@ -48,9 +47,9 @@ def _table(name: str, stream: str, method: str, totals: pd.DataFrame, arms: int,
         sums = groups.groupby("seed", as_index=False)[["users", "interactions", "uploads", "reward"]].sum()
         for min_activity, group_rows in [*groups.groupby("least"), (SUM, sums)]:
             rows.append(_row(float(threshold), str(min_activity), group_rows, arms, papers))
-    label = context.label(dataset, str(totals["source"].iloc[0]))
+    label = results.label(dataset, str(totals["source"].iloc[0]))
     by_quantile = f"by quantile ({totals['group'].nunique()} of 10 groups have users)"
-    grouping_text = "in tens" if context.manifests[dataset]["groups"] == "tens" else by_quantile
+    grouping_text = "in tens" if results.manifests[dataset]["groups"] == "tens" else by_quantile
     seeds = totals["seed"].nunique()
     means = f"means over {number_of_seeds([seeds])}" + " with 95 % intervals" * (seeds >= MIN_SEEDS_FOR_INTERVAL)
     caption = (
@@ -58,10 +57,10 @@ def _table(name: str, stream: str, method: str, totals: pd.DataFrame, arms: int,
         f"each group, {means}. Normalised reward: reward divided by that of random choice among {arms} arms on the "
         f"group's data."
     )
-    notes = [*([label] if label else []), *(paper()["groups"]["remarks"] if papers else ())]
-    title = f"Appendix Table 2: users by activity, {dataset_label(stream)}" + (f" – {label}" if label else "")
-    table = Table(name, title, caption, pd.DataFrame(rows), tuple(notes), (EXPERIMENT,), subject=USERS)
-    return with_cut_intervals(table, "uploads")
+    notes = paper()["groups"]["remarks"] if papers else ()
+    title = f"Appendix Table 2: users by activity, {dataset_label(stream)}"
+    about: dict[str, Any] = {"experiments": (EXPERIMENT,), "subject": USERS}
+    return make_table(name, title, caption, pd.DataFrame(rows), notes, label=label, counts=["uploads"], **about)
 
 
 def _row(
@@ -80,8 +79,7 @@ def _row(
         "data": data,
     }
     stated = papers.get((threshold, min_activity), {})
-    for metric in ("uploads", "reward"):
-        row |= interval_columns(metric, mean_interval(totals[metric]))
+    row |= means({metric: totals[metric] for metric in ("uploads", "reward")})
     row["normalised reward"] = row["reward"] / (data / arms) if data else float("nan")
     if papers:
         names = ("users", "data", "uploads", "reward", "normalised reward")

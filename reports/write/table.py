@@ -1,9 +1,12 @@
-"""A table and its formats: Markdown, LaTeX and HTML with title, caption and notes; CSV with numbers and data labels."""
+"""A table and its formats: Markdown, LaTeX and HTML with title, caption and notes; CSV with numbers and data labels.
+
+pandas writes LaTeX (booktabs), in characters that plain pdflatex can set.
+"""
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from numbers import Real
@@ -11,12 +14,12 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.results.frames import describe, threshold_text
+from benchmark.plan.runs import threshold_text
+from benchmark.results.frames import describe
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
 from data_pipelines.data_label import DataLabel
 from reports.subjects import FURTHER, Subject
-from reports.write.latex import latex_table
 
 NO_INTERVAL = "(no interval)"
 """After a mean of too few seeds for an interval."""
@@ -33,7 +36,8 @@ class Table:
 
     Columns `m`, `m_low` and `m_high` are a mean and its interval. They are rendered as one column; CSV keeps all three.
     `experiments` are those that the table is about; none means all of them. `subject` is its section of the page,
-    which shows `short_caption` if there is one.
+    which shows `short_caption` if there is one. A table with `has_gaps` lists missing runs that readers must know about
+    first. Use `make_table` for the label of one data set, and for counts.
     """
 
     name: str
@@ -44,6 +48,7 @@ class Table:
     experiments: tuple[str, ...] = ()
     subject: Subject = FURTHER
     short_caption: str | None = None
+    has_gaps: bool = False
 
     @cached_property
     def readable(self) -> pd.DataFrame:
@@ -123,13 +128,25 @@ def interval_columns(name: str, interval: tuple[float, float, float]) -> dict[st
 CUT = "Intervals of counts are cut at 0."
 
 
-def with_cut_intervals(table: Table, *counts: str) -> Table:
-    """Return a table whose intervals of counts do not reach below 0, which no count does, and which says so."""
-    frame, is_cut = table.frame.copy(), False
-    for name in (f"{count}_low" for count in counts if f"{count}_low" in frame):
-        is_cut |= bool((frame[name] < 0).any())
-        frame[name] = frame[name].clip(lower=0)
-    return replace(table, frame=frame, notes=(*table.notes, CUT)) if is_cut else table
+def make_table(
+    name: str,
+    title: str,
+    caption: str,
+    frame: pd.DataFrame,
+    notes: Sequence[str] = (),
+    *,
+    label: str = "",
+    counts: Sequence[str] = (),
+    **more: Any,
+) -> Table:
+    """Make a table whose title and notes have the label of its data; `more` are further fields of it.
+
+    Intervals of the columns `counts` do not reach below 0, as no count does, and a note says so.
+    """
+    low = [f"{count}_low" for count in counts if f"{count}_low" in frame]
+    all_notes = [*filter(None, [label]), *notes, *([CUT] if (frame[low] < 0).any(axis=None) else [])]
+    titled = f"{title} – {label}" if label else title
+    return Table(name, titled, caption, frame.assign(**frame[low].clip(lower=0)), tuple(all_notes), **more)
 
 
 def heading(column: str) -> str:
@@ -225,3 +242,104 @@ def _cell(value: Any) -> Any:
     if isinstance(value, Mapping):
         return describe(value, value)
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+MAX_ROWS = 40
+"""A table with more rows is set over several pages."""
+
+SHRINK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+"""Shrinks what follows, up to a closing brace, to the width of a line if it is wider."""
+
+WIDE_TEXT = 26
+"""Characters: a longer text in a column is broken into lines."""
+
+SHORT_TEXT, LINE = 12, 125
+"""Characters: columns up to SHORT_TEXT are never broken into lines; a line of a long table holds LINE."""
+
+GREEK = {"γ": "gamma", "λ": "lambda", "α": "alpha", "σ": "sigma", "θ": "theta", "τ": "tau", "δ": "delta", "µ": "mu"}
+RELATIONS = {"∞": "infty", "≤": "leq", "≥": "geq", "→": "rightarrow", "≈": "approx"}
+OPERATORS = {"×": "times", "±": "pm", "√": "surd", "·": "cdot"}
+TEXTS = {"–": "--", "…": r"\dots{}", "‘": "`", "’": "'", "“": "``", "”": "''", "¼": "1/4", "½": "1/2"}
+NAMED = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater"}
+REPLACEMENTS = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {sign: rf"\text{name}{{}}" for sign, name in NAMED.items()}
+    | {sign: rf"$\{name}$" for sign, name in (GREEK | RELATIONS | OPERATORS).items()}
+    | {"−": "$-$", "²": "$^{2}$"}
+    | TEXTS
+)
+"""What LaTeX sets for each sign."""
+
+FORMULAS = re.compile(
+    r"\b(?P<letter>[A-Zd])_(?P<below>[TgN])\b|\b(?P<base>[A-Z])\^\(?(?P<above>[-\d/]+)\)?|√(?P<root>T)"
+)
+"""Formulas: C_T, d_g, N^2, N^(3/2), √T."""
+
+
+def escaped(value: object) -> str:
+    """Return a value as text in LaTeX, what is between backticks as code.
+
+    pandas escapes neither Greek letters and signs such as ∞ nor formulas such as C_T. Characters that plain pdflatex
+    cannot set become question marks.
+    """
+    parts = re.split(r"`([^`]+)`", " ".join(str(value).split()))
+    return "".join(rf"\texttt{{{_plain(part)}}}" if number % 2 else _prose(part) for number, part in enumerate(parts))
+
+
+def _prose(text: str) -> str:
+    parts, end = [], 0
+    for formula in FORMULAS.finditer(text):
+        parts += [_plain(text[end : formula.start()]), _formula(formula)]
+        end = formula.end()
+    return "".join([*parts, _plain(text[end:])])
+
+
+def _formula(formula: "re.Match[str]") -> str:
+    if formula["letter"]:
+        return f"${formula['letter']}_{{{formula['below']}}}$"
+    return rf"$\sqrt{{{formula['root']}}}$" if formula["root"] else f"${formula['base']}^{{{formula['above']}}}$"
+
+
+def _plain(text: str) -> str:
+    return "".join(sign if ord(sign) < 0x180 else "?" for sign in text.translate(REPLACEMENTS))
+
+
+def latex_table(
+    name: str, title: str, caption: str, cells: pd.DataFrame, numeric: Sequence[bool], notes: Sequence[str]
+) -> str:
+    """Return a floating table shrunk to the line, or a long one over several pages."""
+    is_long = len(cells) > MAX_ROWS
+    heading, label = escaped(f"{title}. {caption}"), f"tab:{name.replace('_', '-')}"
+    columns = _column_format(cells, numeric, is_long=is_long)
+    style = cells.style.hide(axis="index").format(escaped).format_index(escaped, axis="columns")
+    comment = "% Needs the packages booktabs, graphicx and longtable."
+    footnotes = [rf"\par\footnotesize {escaped(note)}" for note in notes]
+    if is_long:
+        table = style.to_latex(
+            column_format=columns, hrules=True, environment="longtable", caption=heading, label=label
+        ).rstrip()
+        # Our captions are long, and pandas would repeat them on every page.
+        table = "\n".join(line for line in table.splitlines() if not line.startswith(r"\caption[]"))
+        before, after = [r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}"], [r"\endgroup", *footnotes]
+    else:
+        table = style.to_latex(column_format=columns, hrules=True).rstrip() + "}"
+        # Styler can neither shrink a table nor put notes below it, so the float is written here.
+        before = [r"\begin{table}[htbp]", r"\centering", rf"\caption{{{heading}}}\label{{{label}}}", SHRINK]
+        after = [*footnotes, r"\end{table}"]
+    return "\n".join([comment, *before, table, *after, ""])
+
+
+def _column_format(cells: pd.DataFrame, numeric: Sequence[bool], *, is_long: bool) -> str:
+    widths = [max([len(str(name)), *cells[name].map(len)]) for name in cells]
+    if not is_long:
+        wide = [rf"p{{{min(width, 3 * WIDE_TEXT) * 0.16:.1f}cm}}" if width > WIDE_TEXT else "l" for width in widths]
+        return "".join("r" if is_number else kind for kind, is_number in zip(wide, numeric, strict=True))
+    # A long table cannot be shrunk to the line: short columns get the width they need, the others share the rest.
+    shared = [0 if width <= SHORT_TEXT else min(width, 2 * WIDE_TEXT) for width in widths]
+    rest = max(0.3, 0.97 - sum(width + 2 for width, share in zip(widths, shared, strict=True) if not share) / LINE)
+    rest -= 0.02 * sum(map(bool, shared))
+    formats = [
+        rf"p{{{rest * share / sum(shared):.3f}\linewidth}}" if share else "r" if is_number else "l"
+        for share, is_number in zip(shared, numeric, strict=True)
+    ]
+    return "".join(formats)

@@ -1,4 +1,4 @@
-"""Extract {V, b} of clients and server from a compiled run, and compare them with the literal one."""
+"""Compare traces, and {V, b} of clients and server, of a compiled run with those of the literal one."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +13,11 @@ from algorithms.kernels.async_linucb import AsyncLinUCBRun
 from algorithms.kernels.async_linucb_am import AsyncLinUCBAMRun
 from algorithms.numerics.elimination import new_system
 from algorithms.numerics.jit import entry_point
+from algorithms.trace import Counts, Trace
 
 Array = NDArray[np.float64]
+PER_STEP = ("choices", "rewards", "unsettled", "regret", *Counts._fields)
+PER_CLIENT = ("client_rewards", *(f"client_{name}" for name in Counts._fields))
 
 
 def python_callable(kernel: Any) -> Any:
@@ -24,6 +27,18 @@ def python_callable(kernel: Any) -> Any:
 
 _catch_up, _base_of, _write_model = python_callable(catch_up), python_callable(base_of), python_callable(write_model)
 _add_rows, _add_unsent = python_callable(add_rows), python_callable(add_unsent)
+
+
+def assert_same_trace(actual: Trace, expected: Trace) -> bool:
+    """Compare two traces, up to the first step at which an alternation has not converged; return whether all have."""
+    unsettled = np.flatnonzero(actual.unsettled | expected.unsettled)
+    stop = unsettled[0] if len(unsettled) else None
+    for name in PER_STEP:
+        np.testing.assert_array_equal(getattr(actual, name)[:stop], getattr(expected, name)[:stop], err_msg=name)
+    for name in PER_CLIENT if stop is None else ():
+        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name), err_msg=name)
+    assert actual.transfer_dim == expected.transfer_dim
+    return stop is None
 
 
 @dataclass(frozen=True)

@@ -2,69 +2,56 @@
 
 import math
 import re
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from algorithms import AsyncLinUCB, AsyncLinUCBAM, RandomChoice, SyncLinUCB
+from algorithms import AsyncLinUCB, AsyncLinUCBAM, AsyncLinUCBAsPublished, RandomChoice, SyncLinUCB
 from benchmark import EventStream
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
 
-CASES: list[tuple[Callable[[], object], str, str, str]] = [
-    (lambda: AsyncLinUCB(gamma=0.5), "gamma", "0.5", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma=math.nan), "gamma", "nan", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma="5"), "gamma", "'5'", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma=True), "gamma", "True", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma=()), "gamma", "empty", "one number per client"),
-    (lambda: AsyncLinUCB(gamma=(2.0, 0.1)), "gamma", "0.1", "from 1 to inf"),
-    (lambda: AsyncLinUCB(), "gamma_upload", "missing", "either gamma, or both gamma_upload and gamma_download"),
-    (
-        lambda: AsyncLinUCB(gamma_upload=2),
-        "gamma_download",
-        "missing",
-        "either gamma, or both gamma_upload and gamma_download",
-    ),
-    (lambda: AsyncLinUCB(gamma=5, gamma_upload=0.0), "gamma_upload", "0.0", "from 1 to inf"),
-    (
-        lambda: AsyncLinUCB(gamma=5, gamma_upload=np.array([1.0, 2.0])),
-        "gamma_upload",
-        "[1., 2.]",
-        "equal to gamma, 5.0",
-    ),
-    (lambda: AsyncLinUCB(gamma={7: 5.0, 9: 2.0}), "gamma", "{7: 5.0, 9: 2.0}", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma={1, 2}), "gamma", "{1, 2}", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma=np.array(5.0)), "gamma", "array(5.)", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma=10**400), "gamma", "1000", "from 1 to inf"),
-    (lambda: AsyncLinUCB(gamma=2, gamma_upload=3), "gamma_upload", "3", "equal to gamma, 2.0"),
-    (lambda: AsyncLinUCB(gamma=2, ridge=0), "ridge", "0", "above 0"),
-    (lambda: AsyncLinUCB(gamma=2, ridge=-1.0), "ridge", "-1.0", "above 0"),
-    (lambda: AsyncLinUCB(gamma=2, ridge=math.inf), "ridge", "inf", "above 0"),
-    (lambda: AsyncLinUCB(gamma=2, alpha="lots"), "alpha", "'lots'", "theory"),
-    (lambda: AsyncLinUCB(gamma=2, alpha=math.nan), "alpha", "nan", "theory"),
-    (lambda: AsyncLinUCB(gamma=2, alpha=None), "alpha", "None", "theory"),
-    (lambda: AsyncLinUCB(gamma=2, sigma=-0.1), "sigma", "-0.1", "from 0"),
-    (lambda: AsyncLinUCB(gamma=2, delta=1.0), "delta", "1.0", "below 1"),
-    (lambda: AsyncLinUCB(gamma=2, delta=0.0), "delta", "0.0", "above 0"),
-    (lambda: AsyncLinUCBAM(gamma=2, global_dim=0), "global_dim", "0", "an integer from 1"),
-    (lambda: AsyncLinUCBAM(gamma=2, global_dim=2.0), "global_dim", "2.0", "an integer from 1"),
-    (lambda: AsyncLinUCBAM(gamma=2, warm_start=1), "warm_start", "1", "True or False"),
-    (lambda: AsyncLinUCBAM(gamma=2, am_iterations=0), "am_iterations", "0", "an integer from 1"),
-    (lambda: AsyncLinUCBAM(gamma=2, order="both"), "order", "'both'", "'global' or 'local'"),
-    (lambda: AsyncLinUCBAM(gamma=2, width=None), "width", "None", "'lemma' or 'noise'"),
-    (lambda: SyncLinUCB(threshold=-1), "threshold", "-1", "from 0 to inf"),
-    (lambda: SyncLinUCB(threshold=math.nan), "threshold", "nan", "from 0 to inf"),
-    (lambda: SyncLinUCB(threshold=1, ridge=0), "ridge", "0", "above 0"),
+THRESHOLD = "from 1 to inf"
+BOTH = "either gamma, or both gamma_upload and gamma_download"
+CASES: list[tuple[type, dict[str, Any], str, str, str]] = [
+    (AsyncLinUCB, {"gamma": 0.5}, "gamma", "0.5", THRESHOLD),
+    (AsyncLinUCB, {"gamma": ()}, "gamma", "empty", "one number per client"),
+    (AsyncLinUCB, {"gamma": (2.0, 0.1)}, "gamma", "0.1", THRESHOLD),
+    (AsyncLinUCB, {}, "gamma_upload", "missing", BOTH),
+    (AsyncLinUCB, {"gamma_upload": 2}, "gamma_download", "missing", BOTH),
+    (AsyncLinUCB, {"gamma": 5, "gamma_upload": 0.0}, "gamma_upload", "0.0", THRESHOLD),
+    (AsyncLinUCB, {"gamma": 5, "gamma_upload": np.array([1.0, 2.0])}, "gamma_upload", "[1., 2.]", "to gamma, 5.0"),
+    (AsyncLinUCB, {"gamma": {7: 5.0, 9: 2.0}}, "gamma", "{7: 5.0, 9: 2.0}", THRESHOLD),
+    (AsyncLinUCB, {"gamma": np.array(5.0)}, "gamma", "array(5.)", THRESHOLD),
+    (AsyncLinUCB, {"gamma": 10**400}, "gamma", "1000", THRESHOLD),
+    (AsyncLinUCB, {"gamma": 2, "gamma_upload": 3}, "gamma_upload", "3", "equal to gamma, 2.0"),
+    (AsyncLinUCB, {"gamma": 2, "ridge": 0}, "ridge", "0", "above 0"),
+    (AsyncLinUCB, {"gamma": 2, "ridge": math.inf}, "ridge", "inf", "above 0"),
+    (AsyncLinUCB, {"gamma": 2, "alpha": "lots"}, "alpha", "'lots'", "theory"),
+    (AsyncLinUCB, {"gamma": 2, "alpha": math.nan}, "alpha", "nan", "theory"),
+    (AsyncLinUCB, {"gamma": 2, "sigma": -0.1}, "sigma", "-0.1", "from 0"),
+    (AsyncLinUCB, {"gamma": 2, "delta": 1.0}, "delta", "1.0", "below 1"),
+    (AsyncLinUCB, {"gamma": 2, "delta": 0.0}, "delta", "0.0", "above 0"),
+    (AsyncLinUCBAsPublished, {"gamma": 3, "stale_models": "yes"}, "stale_models", "'yes'", "true or false"),
+    (AsyncLinUCBAsPublished, {"gamma": 3, "first_maximum": 1}, "first_maximum", "1", "true or false"),
+    (AsyncLinUCBAM, {"gamma": 2, "global_dim": 0}, "global_dim", "0", "an integer from 1"),
+    (AsyncLinUCBAM, {"gamma": 2, "global_dim": 2.0}, "global_dim", "2.0", "an integer from 1"),
+    (AsyncLinUCBAM, {"gamma": 2, "warm_start": 1}, "warm_start", "1", "True or False"),
+    (AsyncLinUCBAM, {"gamma": 2, "am_iterations": 0}, "am_iterations", "0", "an integer from 1"),
+    (AsyncLinUCBAM, {"gamma": 2, "order": "both"}, "order", "'both'", "'global' or 'local'"),
+    (AsyncLinUCBAM, {"gamma": 2, "width": None}, "width", "None", "'lemma' or 'noise'"),
+    (SyncLinUCB, {"threshold": -1}, "threshold", "-1", "from 0 to inf"),
 ]
+"""`tests/conformance` tries further values with every method."""
 
 
-@pytest.mark.parametrize(("build", "name", "value", "expected"), CASES)
+@pytest.mark.parametrize(("method", "parameters", "name", "value", "expected"), CASES)
 def test_the_error_for_an_invalid_hyper_parameter_names_value_and_expectation(
-    build: Callable[[], object], name: str, value: str, expected: str
+    method: type, parameters: dict[str, Any], name: str, value: str, expected: str
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(name)) as error:
-        build()
+        method(**parameters)
     message = str(error.value)
     assert value in message
     assert expected in message

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +26,8 @@ from algorithms.numerics.elimination import (
 from algorithms.numerics.jit import entry_point
 from benchmark import EventStream
 from benchmark.execution.replay import replay
-from tests.algorithms.inspection import python_callable
+from tests.algorithms.inspection import assert_same_trace, python_callable
+from tests.readme import ROOT
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = ("random", "near singular", "huge", "tiny", "scales", "duplicates", "empty")
@@ -91,62 +92,16 @@ def test_blocked_and_plain_elimination_agree(kind: str, seed: int, d: int, arms:
     assert_blocked_equals_plain(kind, seed, d, arms)
 
 
-@pytest.mark.parametrize(
-    "processor",
-    [
-        {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma"},
-        {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
-    ],
-    ids=lambda processor: processor["NUMBA_CPU_NAME"],
-)
-def test_blocked_and_plain_elimination_agree_on_other_processors(processor: dict[str, str]) -> None:
-    script = (
-        "from tests.algorithms.test_elimination_blocked import KINDS, assert_blocked_equals_plain as check\n"
-        "sizes = [(1, 1), (2, 200), (3, 5), (4, 4), (5, 11), (13, 25), (25, 25), (32, 64), (63, 199), (64, 1)]\n"
-        "for kind in KINDS:\n"
-        "    for seed, size in enumerate(sizes):\n"
-        "        check(kind, seed, *size)\n"
-        "print('agree')"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=Path(__file__).parents[2],
-        env=os.environ | processor,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.stdout == "agree\n", result.stderr
-
-
-@given(SEEDS, st.integers(1, 64), st.integers(1, 200))
-def test_well_conditioned_systems_agree_to_the_last_digits(seed: int, d: int, arms: int) -> None:
-    rng = np.random.default_rng(seed)
-    V, X, b = statistics("random", d, rng), rng.standard_normal((arms, d)), rng.standard_normal(d)
-    ours, theirs = prepared(V, X, b), prepared(V, X, b)
-    blocked(ours, d, arms)
-    plain(theirs, d, arms)
-    inverse = np.linalg.inv(V + RIDGE * np.eye(d))
-    for system in (ours, theirs):
-        np.testing.assert_allclose(system.squared_widths[:arms], np.einsum("ki,ij,kj->k", X, inverse, X), rtol=1e-9)
-        np.testing.assert_allclose(system.means[:arms], X @ inverse @ b, rtol=1e-9, atol=1e-9)
-
-
-def test_a_pivot_is_at_least_its_minimum_despite_rounding() -> None:
-    V = np.full((9, 9), 1e30)
-    for reduce in (blocked, plain):
-        system = prepared(V, np.ones((3, 9)), np.ones(9))
-        reduce(system, 9, 3)
-        assert (system.inverse_pivots[1:] <= 1.0 / RIDGE).all()
-        assert (system.inverse_pivots > 0).all()
-        assert np.isfinite(system.squared_widths[:3]).all()
-
-
-def test_nan_is_passed_on() -> None:
-    for reduce in (blocked, plain):
-        system = prepared(np.eye(6), np.full((5, 6), np.nan), np.ones(6))
-        reduce(system, 6, 5)
-        assert np.isnan(system.means[:5]).all()
+@pytest.mark.parametrize("reduce", [blocked, plain])
+def test_a_pivot_is_at_least_its_minimum_despite_rounding_and_nan_is_passed_on(reduce: Any) -> None:
+    system = prepared(np.full((9, 9), 1e30), np.ones((3, 9)), np.ones(9))
+    reduce(system, 9, 3)
+    assert (system.inverse_pivots[1:] <= 1.0 / RIDGE).all()
+    assert (system.inverse_pivots > 0).all()
+    assert np.isfinite(system.squared_widths[:3]).all()
+    system = prepared(np.eye(6), np.full((5, 6), np.nan), np.ones(6))
+    reduce(system, 6, 5)
+    assert np.isnan(system.means[:5]).all()
 
 
 @given(SEEDS, st.integers(1, 40), st.integers(1, 60), st.integers(0, 3))
@@ -175,19 +130,20 @@ def test_arms_that_are_equal_stay_tied() -> None:
     )
     for gamma in (1.0, 1.3, np.inf):
         algorithm = AsyncLinUCB(gamma=gamma)
-        ours, theirs = replay(algorithm, stream, 1), replay(literal(algorithm), stream, 1)
-        np.testing.assert_array_equal(ours.choices, theirs.choices)
-        np.testing.assert_array_equal(ours.uploads, theirs.uploads)
-        np.testing.assert_array_equal(ours.downloads, theirs.downloads)
+        assert_same_trace(replay(algorithm, stream, 1), replay(literal(algorithm), stream, 1))
 
 
 CHILD = """
-import json, sys
-import numpy as np
+import json
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB
 from algorithms.numerics.elimination_blocked import processor_has_vectors
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
+from tests.algorithms.test_elimination_blocked import KINDS, assert_blocked_equals_plain
+sizes = [(1, 1), (2, 200), (3, 5), (4, 4), (5, 11), (13, 25), (25, 25), (32, 64), (63, 199), (64, 1)]
+for kind in KINDS:
+    for seed, size in enumerate(sizes):
+        assert_blocked_equals_plain(kind, seed, *size)
 stream = simulate(seed=4, steps=400, clients=9, arms=11, dimension=13)
 results = []
 for algorithm in (AsyncLinUCB(gamma=1.3), AsyncLinUCBAM(gamma=1.3), SyncLinUCB(threshold=0.5)):
@@ -195,20 +151,20 @@ for algorithm in (AsyncLinUCB(gamma=1.3), AsyncLinUCBAM(gamma=1.3), SyncLinUCB(t
     results.append([trace.choices.tolist(), trace.uploads.tolist(), trace.downloads.tolist()])
 print(json.dumps([processor_has_vectors(), results]))
 """
+HASWELL = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma"}
+GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 
 
 def test_another_processor_gets_its_own_code_and_makes_the_same_choices() -> None:
-    """Both child processes use one cache on disk, which must not return the code of one processor to the other."""
-    here, generic = (
-        json.loads(
-            subprocess.run(
-                [sys.executable, "-c", CHILD], env=os.environ | setting, capture_output=True, text=True, check=True
-            ).stdout
-        )
-        for setting in ({}, {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""})
-    )
-    assert generic[0] is False
-    assert here[1] == generic[1]
+    """All processes use one cache on disk, which must not return the code of one processor to the other."""
+    command = [sys.executable, "-c", CHILD]
+    outputs = []
+    for processor in ({}, HASWELL, GENERIC):
+        done = subprocess.run(command, cwd=ROOT, env=os.environ | processor, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        outputs.append(json.loads(done.stdout))
+    assert [has_vectors for has_vectors, _ in outputs[1:]] == [True, False]
+    assert outputs[0][1] == outputs[1][1] == outputs[2][1]
 
 
 @given(SEEDS, st.integers(1, 64), st.integers(1, 200))

@@ -1,5 +1,7 @@
 """Results from a client's few rows equal those of the pseudo-inverse of their Gram matrix."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,6 @@ from algorithms.alternating import alternation
 from algorithms.literal.async_linucb_am import pseudo_inverse
 from algorithms.numerics import independent_rows
 from algorithms.numerics.independent_rows import IndependentRows, new_independent_rows
-from benchmark import EventStream
 from data_pipelines import simulate
 from tests.algorithms.inspection import python_callable
 
@@ -75,13 +76,7 @@ def test_rows_that_may_be_dependent_are_refused() -> None:
 
 def test_clients_with_few_observations_need_no_matrix() -> None:
     steps = simulate(seed=0, steps=1_500, clients=1, arms=4, dimension=12, table=300)
-    stream = EventStream(
-        items=steps.items,
-        clients=np.arange(1_500) % 500,
-        pools=steps.pools,
-        rewards=steps.rewards,
-        noise=steps.noise,
-    )
+    stream = replace(steps, clients=np.arange(1_500) % 500)
     for gamma in (1.0, 5.0, np.inf):
         run = AsyncLinUCBAM(gamma=gamma, alpha="theory", ridge=0.1).start(stream, 0)
         run.advance()

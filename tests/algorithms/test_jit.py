@@ -1,19 +1,23 @@
-"""The kernel cache is keyed by the contents of the whole package."""
+"""The kernel cache is keyed by the contents of the whole package; inner kernels are part of entry points."""
 
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
+from numba.core.codegen import CPUCodeLibrary
+from numpy.typing import NDArray
 
 import algorithms
 from algorithms.exchange.pending import new_pending, write_model
+from algorithms.exchange.read_ahead import prefetch
 from algorithms.kernel_cache import CACHE_FOLDER, cache_folder
 from algorithms.numerics.elimination import eliminate, new_system, place_arms, place_arms_plainly
-from algorithms.numerics.jit import OPTIONS
+from algorithms.numerics.jit import OPTIONS, compiled, entry_point
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
 
@@ -80,3 +84,50 @@ def test_hot_loops_have_no_gather_instructions() -> None:
         kernel = numba.njit(**OPTIONS | {"cache": False})(function.py_func)
         kernel(*arguments)
         assert "gather" not in "".join(kernel.inspect_asm().values())
+
+
+@compiled
+def doubled(number: int) -> int:
+    return 2 * number
+
+
+@compiled
+def doubled_twice(number: int) -> int:
+    return doubled(doubled(number))
+
+
+@entry_point
+def sum_of_both(number: int) -> int:
+    return doubled(number) + doubled_twice(number)
+
+
+def test_an_entry_point_contains_the_kernels_that_it_calls() -> None:
+    assert sum_of_both(7) == 42
+    assert list(CACHE_FOLDER.rglob("*sum_of_both*.nbi"))
+    assert not list(CACHE_FOLDER.rglob("*doubled*.nbi"))
+
+
+def test_an_inner_kernel_has_no_machine_code_of_its_own() -> None:
+    fresh = numba.njit(**OPTIONS | {"cache": False})(sum_of_both.py_func)  # type: ignore[attr-defined]
+    assert fresh(np.int32(7)) == 42
+    kernel: Any = doubled_twice
+    (overload,) = [result for types, result in kernel.overloads.items() if types == (numba.int32,)]
+    assert overload.entry_point is not None
+    assert not overload.codegen._engine.is_symbol_defined(overload.fndesc.mangled_name)
+
+
+def test_numba_still_has_the_steps_that_are_left_out() -> None:
+    assert {"_optimize_final_module", "_finalize_final_module"} <= vars(CPUCodeLibrary).keys()
+
+
+def read_all_ahead(table: NDArray[np.float64]) -> None:
+    for i in range(table.shape[0]):
+        prefetch(table, i)
+
+
+def test_data_are_requested_and_not_changed() -> None:
+    kernel = numba.njit(**OPTIONS | {"cache": False})(read_all_ahead)  # cached code cannot be inspected
+    cube = np.arange(7 * 5 * 3.0).reshape(7, 5, 3)
+    kernel(cube)
+    assert cube.tolist() == np.arange(7 * 5 * 3.0).reshape(7, 5, 3).tolist()
+    assert "@llvm.prefetch" in "".join(kernel.inspect_llvm().values())

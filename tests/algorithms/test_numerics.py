@@ -132,6 +132,16 @@ def test_many_updates_of_the_maintained_pseudo_inverse_do_not_drift() -> None:
     np.testing.assert_allclose(P, np.linalg.inv(V), atol=1e-6 * np.abs(P).max())
 
 
+def stream_of(items: np.ndarray, rng: np.random.Generator, *, clients: int, steps: int, arms: int) -> EventStream:
+    return EventStream(
+        items=items,
+        clients=rng.integers(clients, size=steps),
+        pools=rng.integers(len(items), size=(steps, arms)),
+        rewards=rng.random((steps, arms)),
+        noise=np.zeros(steps),
+    )
+
+
 ALGORITHMS = [
     AsyncLinUCB(gamma=2, alpha="theory"),
     AsyncLinUCBAM(gamma=2),
@@ -153,14 +163,7 @@ def test_extreme_features_neither_crash_nor_produce_nan(algorithm: AsyncLinUCB, 
         items *= 10.0 ** rng.uniform(-40, 40, (40, 1))
     else:
         items *= {"large": 1e49, "tiny": 1e-49}[kind]
-    stream = EventStream(
-        items=items,
-        clients=rng.integers(6, size=300),
-        pools=rng.integers(40, size=(300, 4)),
-        rewards=rng.random((300, 4)),
-        noise=np.zeros(300),
-    )
-    trace = replay(algorithm, stream)
+    trace = replay(algorithm, stream_of(items, rng, clients=6, steps=300, arms=4))
     assert np.isfinite(trace.rewards).all()
     assert ((trace.choices >= 0) & (trace.choices < 4)).all()
 
@@ -182,12 +185,6 @@ def test_scores_that_are_not_numbers_end_the_run_with_a_clear_error() -> None:
 def test_both_implementations_make_the_same_choices_on_nearly_collinear_features() -> None:
     rng = np.random.default_rng(1)
     items = np.outer(rng.standard_normal(30), np.ones(3)) + 1e-4 * rng.standard_normal((30, 3))
-    stream = EventStream(
-        items=items,
-        clients=rng.integers(4, size=200),
-        pools=rng.integers(30, size=(200, 5)),
-        rewards=rng.random((200, 5)),
-        noise=np.zeros(200),
-    )
+    stream = stream_of(items, rng, clients=4, steps=200, arms=5)
     algorithm = AsyncLinUCB(gamma=1.5)
     np.testing.assert_array_equal(replay(algorithm, stream).choices, replay(literal(algorithm), stream).choices)

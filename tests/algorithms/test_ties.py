@@ -1,5 +1,7 @@
 """Ties are broken uniformly, depending only on (seed, step), and identically in both implementations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -94,9 +96,7 @@ def test_implementations_differ_on_large_features_only_where_a_ratio_equals_its_
     the matrix has entries of 1e8, so that λ itself has only eight digits left. Then either decision is right.
     """
     few = identical_arms(1_400)
-    stream = EventStream(
-        items=few.items * size, clients=few.clients, pools=few.pools, rewards=few.rewards, noise=few.noise
-    )
+    stream = replace(few, items=few.items * size)
     oracle = WithDistances(AsyncLinUCB(gamma=gamma))
     expected, actual = replay_learner(oracle, stream, 11), replay(AsyncLinUCB(gamma=gamma), stream, 11)
     differing = np.flatnonzero((actual.uploads != expected.uploads) | (actual.choices != expected.choices))

@@ -8,6 +8,7 @@ import pytest
 
 from benchmark.__main__ import main
 from benchmark.execution.local import LocalExecutor
+from tests.benchmark.tiny_sweeps import write_tiny
 
 Command = Callable[..., "CompletedProcess[str]"]
 
@@ -17,6 +18,23 @@ def workers() -> Iterator[LocalExecutor]:
     """Two worker processes, which start once."""
     with LocalExecutor(2) as executor:
         yield executor
+
+
+def write_purchases(folder: Path) -> Path:
+    """Twelve users and forty items, 300 rows."""
+    lines = [f"u{row % 12},i{(row * row + row // 12) % 40},2024-01-{1 + row % 28:02}" for row in range(300)]
+    path = folder / "purchases.csv"
+    path.write_text("\n".join(["customer,sku,date", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder with an empty store, an experiment and a file of purchases."""
+    monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
+    write_tiny(tmp_path)
+    write_purchases(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def _written() -> int:
 def main(only_close: bool) -> None:
     executor = LocalExecutor(2)
     future = executor._submit(die_in_mid_result)
-    (worker,) = executor._pool.workers()
+    (worker,) = executor.workers()
     worker.join()
     time.sleep(0.5)
     assert not future.done(), "the pool noticed by itself"

@@ -8,7 +8,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
 
 from algorithms.registry import built_in_methods
-from benchmark.records.store import FILES
+from benchmark.records.artifacts import FILES
 from benchmark.records.tags import RECORD
 from benchmark.styles import style
 from tests.records import run_record

@@ -12,13 +12,14 @@ import pytest
 from benchmark.execution import dask_cluster, local
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult
-from benchmark.execution.sweep import Sweep, jobs_by_stream
 from benchmark.plan.method_names import make_method
 from benchmark.plan.runs import Run, make_run, make_setting
 from benchmark.records import provenance as code
 from benchmark.records.provenance import SOURCE, OtherCodeError, provenance, with_same_code
 from data_pipelines.stream_spec import SimulatedSpec
-from tests.benchmark.test_dying_workers import Never, Notes
+from tests.benchmark.test_dying_workers import outcomes_of
+
+pytestmark = pytest.mark.slow
 
 STREAM = SimulatedSpec(steps=20, clients=3, arms=3, dimension=2)
 OWN = """
@@ -62,10 +63,8 @@ def planned(seed: int = 0) -> Run:
 
 
 def sweep(executor: LocalExecutor, *runs: Run) -> list[RunResult]:
-    notes, never = Notes(), Never()
-    never.asked = -1_000_000
-    Sweep(executor, notes, jobs_by_stream(runs)).go(never)  # type: ignore[arg-type]
-    return [notes.outcomes[run.key] for run in runs]
+    outcomes = outcomes_of(executor, runs)
+    return [outcomes[run.key] for run in runs]
 
 
 def chosen(result: RunResult) -> set[int]:
@@ -78,12 +77,12 @@ def test_workers_execute_the_planned_source_if_it_changes_before_they_start_or_a
     write(user, first=1, arm=0)
     with LocalExecutor(1) as executor:
         assert chosen(*sweep(executor, first)) == {0}
-        (worker,) = executor._pool.workers()
+        (worker,) = executor.workers()
         worker.kill()
         worker.join()
         write(user, first=0, arm=2)
         assert chosen(*sweep(executor, second)) == {0}
-        assert executor._pool.workers()[0].pid != worker.pid
+        assert executor.workers()[0].pid != worker.pid
         # A new plan has another key, and the same worker executes the new source for it, and the old one for the old.
         changed = planned()
         assert changed.key != first.key
@@ -94,7 +93,7 @@ def test_a_dask_worker_executes_the_planned_source_too(user: Path):
     run = planned()
     packed = cloudpickle.dumps(make_method("mine.own:Own", {}))
     write(user, first=1, arm=1)
-    assert chosen(dask_cluster._run_method(STREAM.build(0), run.files, packed, 0)) == {0}
+    assert chosen(dask_cluster._execute(STREAM.build(0), run.files, packed, 0)) == {0}
 
 
 def test_a_worker_with_other_built_in_code_gets_no_run_recorded(user: Path, monkeypatch: pytest.MonkeyPatch):
@@ -103,7 +102,7 @@ def test_a_worker_with_other_built_in_code_gets_no_run_recorded(user: Path, monk
     with LocalExecutor(1) as executor:
         (result,) = sweep(executor, planned())
     assert result.error == (
-        "the stream could not be built: OtherCodeError: the worker has a different version of the code: "
+        "OtherCodeError: the worker has a different version of the code: "
         f"its source hash is {provenance()[SOURCE][:16]}, expected 1234123412341234; run the same command again"
     )
 

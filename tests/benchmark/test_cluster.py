@@ -32,6 +32,8 @@ from tests.benchmark.tiny_sweeps import (
     write_tiny,
 )
 
+pytestmark = pytest.mark.slow
+
 OWN = """
 from dataclasses import dataclass
 from algorithms import Transfers
@@ -58,7 +60,7 @@ class Background:
     """A command in a session of its own: a server has children, and only with them is it gone."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        self._process = process
+        self._process, self.pid = process, process.pid
 
     def kill(self) -> None:
         """End it at once, with all its children."""

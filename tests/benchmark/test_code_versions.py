@@ -14,17 +14,12 @@ from benchmark import session
 from benchmark.plan.experiment import Experiment, ExperimentInfo
 from benchmark.plan.method_names import parse_filter
 from benchmark.plan.plan import Plan, RunOptions, make_plan
-from benchmark.plan.runs import Run, repeated_sentences, runs_of, unfinished
-from benchmark.recommend.compare import compare
-from benchmark.recommend.methods import settings_of
-from benchmark.records.data_identity import split_by_code
+from benchmark.plan.runs import Run, repeated_sentences, settings_of, unfinished
 from benchmark.records.reader import finished_runs, read_aggregates
 from benchmark.records.record import RunRecord, record_of
 from benchmark.records.store import Store
 from benchmark.results.stored import exported, results
 from benchmark.ui.pages import update_pages
-from data_pipelines.stream_spec import simulated_spec
-from reports.read.context import make_context
 from reports.read.results import read_results
 from reports.tables import missing
 from tests.benchmark.recorded import result_of, store_in, tiny
@@ -87,12 +82,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
         sys.modules.pop(name, None)
 
 
-@pytest.fixture(params=["edited.py", "beside_edited.py"])
-def edited(folder: Folder, request: pytest.FixtureRequest) -> Folder:
-    """Three seeds with a regret of 30, then the class or its helper is edited, then one seed with a regret of 700."""
+@pytest.fixture
+def edited(folder: Folder) -> Folder:
+    """Three seeds with a regret of 30, then the class is edited, then one seed with a regret of 700."""
     folder.record(folder.runs(0, 1, 2), regret=30.0)
-    file = request.param
-    folder.edit((folder.path / file).read_text() + "# edited\n", file)
+    folder.edit(CLASS + "# edited\n")
     folder.record(folder.runs(0), regret=700.0)
     return folder
 
@@ -117,17 +111,7 @@ def test_a_report_has_the_newest_code_only_and_counts_the_others(edited: Folder)
     assert list(read.runs["regret"]) == [700.0]
     assert is_on_three_runs_left_out(read.left_out_sentences())
     assert read.only(["another"]).left_out_sentences() == []
-    assert is_on_three_runs_left_out(missing.tables(read, make_context(read))[0].notes)
-
-
-def test_a_failed_run_by_earlier_code_is_not_reported_as_failed(edited: Folder):
-    (run,) = edited.runs(5)
-    sweep = edited.store.begin_sweep(edited.experiment.info, "quick", 2)
-    earlier = edited.finished()[0].method.code
-    for code in (earlier, run.code):
-        failed = replace(result_of(run), error=f"failed with {code}")
-        edited.store.record(sweep, edited.experiment.info, replace(run, code=code, key=code), failed)
-    assert list(read_results(edited.store.uri).failed["error"]) == [f"failed with {run.code}"]
+    assert is_on_three_runs_left_out(missing.tables(read)[0].notes)
 
 
 def test_the_setting_of_earlier_code_is_removed_from_the_pages(folder: Folder):
@@ -147,15 +131,6 @@ def test_the_setting_of_earlier_code_is_removed_from_the_pages(folder: Folder):
     )
 
 
-def test_records_without_a_hash_are_older_than_any_with_one(folder: Folder):
-    runs = folder.runs(0, 1)
-    folder.record(runs[:1], regret=700.0)
-    folder.record([replace(run, code="", key=f"unknown {run.seed}") for run in runs], regret=30.0)
-    newest, earlier = split_by_code(folder.finished())
-    assert [record.metrics["regret"] for record in newest] == [700.0]
-    assert [record.method.code_version for record in earlier] == ["version 1"] * 2
-
-
 def test_a_class_that_is_again_as_it_was_is_shown_again_without_being_executed(folder: Folder):
     folder.record(folder.runs(0, 1, 2), regret=30.0)
     folder.edit(CLASS + "# edited\n")
@@ -168,27 +143,6 @@ def test_a_class_that_is_again_as_it_was_is_shown_again_without_being_executed(f
     assert [record.metrics["regret"] for record in swept.earlier_code] == [700.0]
     assert list(results("tiny", folder.store.uri).frame["regret"]) == [30.0] * 3
     assert unfinished(plan.runs, folder.finished()) == []
-
-
-def test_finished_runs_without_a_hash_get_it_without_being_executed(folder: Folder):
-    plan = Plan((folder.experiment.info,), "quick", tuple(folder.runs(0)))
-    folder.record([replace(run, code="") for run in plan.runs], regret=30.0)
-    session.run(plan, folder.store, Unused())  # type: ignore[arg-type]
-    newest, earlier = split_by_code(folder.finished())
-    assert [(record.method.code, record.metrics["regret"]) for record in newest] == [(plan.runs[0].code, 30.0)]
-    assert earlier == []
-
-
-def test_a_comparison_counts_the_runs_by_earlier_code(folder: Folder):
-    stream = simulated_spec("uniform", steps=40, clients=20, arms=5, dimension=4)
-    experiment = ExperimentInfo("compare-small", "Small")
-    for text in (CLASS, CLASS + "# edited\n"):
-        folder.edit(text)
-        runs, _ = runs_of(experiment.name, [(0, stream)], lambda _: settings_of([NAME]))
-        folder.record(runs, experiment, regret=float(len(text)))
-    answer = compare([NAME], stream, 1, store=folder.store, experiment=experiment.name)
-    assert list(answer.frame["regret"]) == [float(len(CLASS + "# edited\n"))]
-    assert [note for note in answer.notes if note.startswith(f"{LABEL}: 1 run by earlier code (code ")]
 
 
 def test_two_classes_with_one_name_are_refused():
@@ -239,17 +193,3 @@ def test_repeated_runs_of_an_earlier_version_are_explained_until_they_are_repeat
     assert repeated_sentences(old, finished) == []
     others = [replace(run, parameters={**run.parameters, "alpha": 0.7}) for run in new]
     assert repeated_sentences(others, finished) == []
-
-
-def test_the_configuration_of_version_1_stays_and_that_of_another_code_differs(folder: Folder):
-    (run,) = folder.runs(0)
-    record = record_of(run, result_of(run))
-    assert record.configuration["code version"] == f"code {run.code}"
-    _, tags = record.to_mlflow()
-    again = RunRecord.from_mlflow(tags, {}, run_id="", experiment="tiny")
-    assert again.method.code == run.code
-    assert again.configuration == record.configuration
-    other = record_of(replace(run, code="0" * 16), result_of(run))
-    assert other.configuration != record.configuration
-    built_in = make_plan([folder.experiment], RunOptions(seeds=(0,))).runs[0]
-    assert "code version" not in record_of(built_in, result_of(built_in)).configuration

@@ -1,6 +1,7 @@
 """A real Dask scheduler, with workers that have our code, other code or none, and that die."""
 
 import importlib
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,13 +14,14 @@ from algorithms import RandomChoice
 from algorithms.method import MethodInfo
 from benchmark.execution.dask_cluster import DaskExecutor
 from benchmark.execution.run_result import RunResult, run_method
-from benchmark.execution.sweep import Sweep, jobs_by_stream
 from benchmark.plan.own_modules import own_source
 from benchmark.plan.runs import Run
 from benchmark.records.provenance import provenance
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_cluster import background, free_port, stale_code, worker
-from tests.benchmark.test_dying_workers import Never, Notes
+from tests.benchmark.test_dying_workers import outcomes_of
+
+pytestmark = pytest.mark.slow
 
 SMALL = {"steps": 50, "clients": 3, "arms": 3, "dimension": 2}
 OWN = """
@@ -72,27 +74,13 @@ def scheduler(folder: Path) -> Iterator[str]:
         yield address
 
 
-def sweep(executor: DaskExecutor, algorithms: dict[str, Any]) -> dict[str, RunResult]:
+def sweep(executor: DaskExecutor, methods: dict[str, Any]) -> dict[str, RunResult]:
     stream = SimulatedSpec(**SMALL)
-    notes = Notes()
     runs = [
-        Run(
-            "e",
-            stream,
-            MethodInfo(name, name, 0),
-            algorithm,
-            {},
-            0,
-            name,
-            files=own_source(type(algorithm)).files,
-        )
-        for name, algorithm in algorithms.items()
+        Run("e", stream, MethodInfo(name, name, 0), method, {}, 0, name, files=own_source(type(method)).files)
+        for name, method in methods.items()
     ]
-    never = Never()
-    never.asked = -1_000_000
-    Sweep(executor, notes, jobs_by_stream(runs)).go(never)  # type: ignore[arg-type]
-    assert set(notes.outcomes) == set(algorithms)
-    return notes.outcomes
+    return outcomes_of(executor, runs)
 
 
 def errors_of(outcomes: dict[str, RunResult]) -> dict[str, str]:
@@ -157,4 +145,4 @@ def test_other_runs_finish_on_a_replacement_worker_if_one_run_kills_its_dask_wor
         finally:
             executor.close()
     assert errors_of(outcomes).keys() == {"dies"}
-    assert "the worker process died 3 times" in outcomes["dies"].error
+    assert re.match(r"the worker process died \d times, possibly", outcomes["dies"].error)

@@ -13,10 +13,10 @@ from benchmark.__main__ import main
 from benchmark.plan.experiment import optional_data_sets, shipped_data_sets
 from data_pipelines.data_set import data_set_names, find_data_set
 from data_pipelines.prepare.prepared import read_manifest
+from tests.data_pipelines.archives import LASTFM, write_archive
 from tests.data_pipelines.tiny_packages import publish
 from tests.readme import ROOT
 
-MIRROR = os.environ.get("FEDBANDIT_MIRROR")
 STAND_IN = ("--stand-in", "--size", "small")
 IMPORT = ("--name", "shop", "--interactions", "clicks.csv", "--items", "items.csv")
 
@@ -53,14 +53,9 @@ def test_data_prints_one_table_and_exits_with_0(capsys):
     assert "  online-retail: not available; experiments that use it leave it out" in lines
 
 
-def test_only_the_named_data_sets_are_prepared(folder: Path, capsys):
-    assert main(["data", "lastfm", *STAND_IN]) == 0
-    assert (folder / "lastfm" / "manifest.json").is_file()
-    assert not (folder / "movielens").exists()
-
-
 def test_a_second_call_does_nothing_and_imports_no_large_libraries(folder: Path):
     assert main(["data", "lastfm", *STAND_IN]) == 0
+    assert not (folder / "movielens").exists()  # only the named data sets are prepared
     before = {path: path.stat().st_mtime_ns for path in (folder / "lastfm").iterdir()}
     code = (
         "import sys; from benchmark.__main__ import main\n"
@@ -91,36 +86,11 @@ def test_offline_every_data_set_is_missing_and_the_options_are_listed(capsys):
     assert "Traceback" not in captured.err
 
 
-def test_the_exit_code_is_1_if_one_of_several_is_missing(capsys):
-    assert main(["data", "lastfm", *STAND_IN]) == 0
-    assert main(["data", "lastfm", "movielens"]) == 1
-
-
-def test_the_mirror_can_be_set_in_the_environment(folder: Path, monkeypatch, tmp_path: Path, capsys):
-    assert main(["data", "lastfm", *STAND_IN]) == 0
-    archive = folder / "stand-ins" / "small"
+def test_the_mirror_can_be_set_in_the_environment(monkeypatch, tmp_path: Path, capsys):
     monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "other"))
-    monkeypatch.setenv("FEDBANDIT_MIRROR", str(archive))
+    monkeypatch.setenv("FEDBANDIT_MIRROR", str(write_archive(LASTFM, tmp_path / "mirror").parent))
     assert main(["data", "lastfm"]) == 0
     assert main(["data", "lastfm", "--force", "--mirror", str(tmp_path)]) == 1
-
-
-def test_real_archives_are_prepared_from_a_mirror(real_mirror: Path, capsys):
-    assert main(["data", "--mirror", str(real_mirror)]) == 1
-    captured = capsys.readouterr()
-    assert "1,855 of 1,867" in captured.out
-    assert "103,876 of 104,799" in captured.out
-    assert "movielens is MISSING" in captured.err
-    assert main(["data", "lastfm", "delicious"]) == 0
-
-
-@pytest.fixture
-def real_mirror() -> Path:
-    """The folder with the real archives; without it, the test is skipped (NOT RUN)."""
-    folder = Path(MIRROR) if MIRROR else Path(__file__).parents[3] / "shared" / "datasets"
-    if not (folder / "hetrec2011-lastfm-2k.zip").is_file():
-        pytest.skip("NOT RUN: the real archives are neither in FEDBANDIT_MIRROR nor in ../shared/datasets")
-    return folder
 
 
 @pytest.mark.parametrize("name", data_set_names())
@@ -135,31 +105,6 @@ def test_filters_and_dimension_are_options(folder: Path, capsys):
     manifest = (folder / "movielens" / "manifest.json").read_text()
     assert '"least_rating": 0.5' in manifest
     assert '"dimension": 7' in manifest
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["netflix"], "data set must be one of book-crossing, delicious, delicious-tagged, lastfm, "),
-        (["lastfmm"], "got 'lastfmm' (did you mean lastfm?)"),
-        (["shwo", "lastfm"], "got 'shwo' (did you mean show?)"),
-        (["show", "lastfmm"], "got 'lastfmm' (did you mean lastfm?)"),
-        (["lastfm", "--set", "x"], "--set must be KEY=NUMBER with a finite, non-negative number, got 'x'"),
-        (["--set", "x=1"], "--set must be used with exactly one data set, got 9"),
-        (["movielens", "--set", "x=1"], "movielens has no parameter 'x'"),
-        (["lastfm", "--dimension", "0"], "dimension must be an integer from 1 to 1000, got 0"),
-        (["prepare"], "got 'prepare'"),
-        (["lastfm", "show"], "got 'show'"),
-        (["lastfm", "--size", "small"], "--size must only be used with --stand-in, got --size small without it"),
-        (["show", "lastfm"], "lastfm is not prepared; run: fedbandit data lastfm"),
-    ],
-)
-def test_bad_input_gives_one_clear_line(arguments: list[str], message: str, capsys):
-    assert main(["data", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("fedbandit: error: ")
-    assert message in error
-    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -183,27 +128,6 @@ def test_each_sub_command_refuses_options_of_the_others(arguments: list[str], co
     assert complaint in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "usage", "option", "option_of_another"),
-    [
-        (["-h"], "usage: fedbandit data [-h]", "--or-stand-in", "--picture"),
-        (["lastfm", "--help"], "usage: fedbandit data [-h]", "--or-stand-in", "--picture"),
-        (["show", "-h"], "usage: fedbandit data show [-h]", "--picture", "--mirror"),
-        (["import", "-h"], "usage: fedbandit data import [-h]", "--words-column", "--mirror"),
-    ],
-)
-def test_each_sub_command_has_its_own_help(
-    arguments: list[str], usage: str, option: str, option_of_another: str, capsys
-):
-    with pytest.raises(SystemExit) as stop:
-        main(["data", *arguments])
-    assert stop.value.code == 0
-    text = capsys.readouterr().out
-    assert text.startswith(usage)
-    assert f"\n  {option} " in text
-    assert f"\n  {option_of_another} " not in text
-
-
 def test_show_prints_and_draws(folder: Path, tmp_path: Path, capsys):
     assert main(["data", "lastfm", *STAND_IN]) == 0
     assert main(["data", "show", "lastfm"]) == 0
@@ -213,34 +137,9 @@ def test_show_prints_and_draws(folder: Path, tmp_path: Path, capsys):
     assert (tmp_path / "x.svg").is_file()
 
 
-def test_an_imported_data_set_can_be_shown(folder: Path, tmp_path: Path, capsys):
-    rows = "".join(f"{n % 3},{n},{n + 1}\n" for n in range(30))
-    (tmp_path / "clicks.csv").write_text("customer,sku,at\n" + rows)
-    (tmp_path / "items.csv").write_text("code,title\n" + "".join(f"{n},word{n % 9}\n" for n in range(60)))
-    arguments = ["data", "import", "--name", "shop", "--interactions", str(tmp_path / "clicks.csv")]
-    arguments += ["--items", str(tmp_path / "items.csv"), "--user-column", "customer", "--item-column", "sku"]
-    arguments += ["--time-column", "at", "--id-column", "code", "--words-column", "title"]
-    assert main(arguments) == 0
-    assert "shop: imported, 3 users, 60 items, 30 interactions" in capsys.readouterr().out
-    assert main(["data", "show", "shop"]) == 0
-    assert "source         imported" in capsys.readouterr().out
-
-
 def write_purchases(path: Path) -> None:
     rows = [f"{n % 3};i{n};{n % 28 + 1}.5.2024;{n % 5 + 1}" for n in range(60)]
     path.write_text("\n".join(["Customer;SKU;Date;Stars", *rows, ";i1;1.5.2024;1", "1;i2;soon;1"]) + "\n")
-
-
-def test_a_table_without_items_is_imported_and_described(folder: Path, tmp_path: Path, capsys):
-    write_purchases(tmp_path / "Purchases.csv")
-    arguments = ["data", "import", "--interactions", str(tmp_path / "Purchases.csv"), "--rating-column", "Stars"]
-    assert main([*arguments, "--skip-bad-rows"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert "file           Purchases.csv: CSV, separator ';', encoding UTF-8" in lines
-    assert "times          dates day.month.year, 2024-05-01 to 2024-05-28" in lines
-    assert "purchases: imported, 3 users, 60 items, 60 interactions" in lines
-    assert max(len(line) for line in lines if not line.startswith("Stored in ")) <= 80
-    assert (folder / "purchases" / "ratings.npy").is_file()
 
 
 def test_bad_rows_are_refused_with_one_line_per_kind_and_nothing_is_written(folder: Path, tmp_path: Path, capsys):
@@ -254,42 +153,20 @@ def test_bad_rows_are_refused_with_one_line_per_kind_and_nothing_is_written(fold
     assert not (folder / "p").exists()
 
 
-def test_a_dry_run_of_an_import_prints_a_profile_and_writes_nothing(folder: Path, tmp_path: Path, capsys):
-    write_purchases(tmp_path / "p.csv")
-    assert main(["data", "import", "--interactions", str(tmp_path / "p.csv"), "--dry-run"]) == 0
-    output = capsys.readouterr().out
-    assert "rows           62, 2 of them left out (see below)" in output
-    assert "left out 1 row of p.csv: Customer must be an id, got an empty field (line 62)" in " ".join(output.split())
-    assert "Dry run: nothing was written." in output
-    assert "The import refuses these files unless it is given --skip-bad-rows." in output
-    assert not folder.exists()
-
-
-def test_the_example_on_the_page_on_data_prints_what_is_written_there(tmp_path: Path, monkeypatch, capsys):
+def test_the_example_on_the_page_on_data_prints_what_is_written_there(
+    folder: Path, tmp_path: Path, monkeypatch, capsys
+):
     section = (ROOT / "docs" / "data.md").read_text().partition("## Your own data\n")[2].partition("\n## ")[0]
     table, dry_run, profile, full, python = re.findall(r"```\w*\n(.*?)```", section, re.DOTALL)
     (tmp_path / "purchases.csv").write_bytes(table.encode("cp1252"))
     monkeypatch.chdir(tmp_path)
     assert main(dry_run.split()[1:]) == 0
     assert capsys.readouterr().out == profile
+    assert not folder.exists()
     assert main(full.split()[1:]) == 0
     assert "purchases: imported, 2 users, 3 items, 4 interactions" in capsys.readouterr().out
     exec(compile(python, "docs/data.md", "exec"), {})
     assert capsys.readouterr().out.startswith("purchases\nfile           purchases.csv: CSV, separator ';'")
-
-
-def test_the_help_has_examples():
-    environment = {**os.environ, "COLUMNS": "100"}
-    command = [sys.executable, "-m", "benchmark", "data", "--help"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert "fedbandit data import --name shop" in done.stdout
-
-
-def test_without_names_the_data_sets_of_the_shipped_experiments_are_prepared(capsys):
-    assert main(["data", "--offline"]) == 1
-    table = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in table[2 : 2 + len(shipped_data_sets())]] == shipped_data_sets()
-    assert {"delicious-tagged", "lastfm-tagged", "movielens"} < set(shipped_data_sets())
 
 
 @pytest.mark.parametrize("arguments", [["--offline"], []])

@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-from algorithms.registry import built_in_methods
-from benchmark.commands.run import runs_on_other_data
-from benchmark.plan.runs import Run
 from benchmark.records.data_identity import fingerprints_prepared_now, left_out_sentences, split_by_data
 from benchmark.records.record import RunRecord
 from data_pipelines.stream_spec import DatasetSpec
@@ -62,11 +59,6 @@ def test_without_prepared_data_runs_on_the_data_of_the_newest_run_are_shown():
     assert visible([*runs[1:], recorded("d", OLD, seed=7)]) == ["d"]
 
 
-def test_simulations_are_always_shown():
-    runs = [run_record(stream="simulated-uniform", source="simulated", run_id="a")]
-    assert visible(runs, {"simulated-uniform": NEW}) == ["a"]
-
-
 def test_the_manifest_identifies_the_prepared_data(tmp_path: Path):
     manifest = write_data(tmp_path)
     other = write_data(tmp_path / "elsewhere", content="1")
@@ -83,22 +75,3 @@ def test_runs_left_out_are_counted_and_described():
         "shop: 23 runs on other data (22 on stand-in, 5 clients; 1 on imported) left out; "
         "shop is not prepared on this machine, so only runs on the data of the newest run are shown"
     ]
-
-
-def test_the_summary_of_a_sweep_counts_runs_on_other_data(tmp_path: Path):
-    new = str(write_data(tmp_path, "shop")["fingerprint"])
-    planned = [
-        Run(
-            "mine",
-            DatasetSpec(dataset="shop").bound(tmp_path),
-            built_in_methods()["async-linucb"],
-            None,
-            {},
-            0,
-            "new",
-        )
-    ]
-    finished = [recorded("old", OLD), recorded("new", new), recorded("newer", new, seed=1)]
-    (sentence,) = runs_on_other_data(planned, finished)
-    assert sentence.startswith("shop: 1 run on other data (imported, 5 clients, 100 steps) left out")
-    assert runs_on_other_data(planned, finished[1:]) == []

@@ -10,25 +10,24 @@ import pandas as pd
 import pytest
 
 from algorithms import AsyncLinUCBAM, Transfers
-from algorithms.method import GAMMA, THRESHOLD, Front, MethodInfo, usual_style
-from algorithms.registry import built_in_methods, known_method
+from algorithms.method import GAMMA, Front, MethodInfo, usual_style
+from algorithms.registry import built_in_methods
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import make_plan
 from benchmark.plan.run_key import run_key
-from benchmark.records.record import MethodRecord
 from benchmark.records.sweep_plan import FILE, plan_of
-from benchmark.styles import COLOURS, MARKERS, STYLES, distinct_styles, style
+from benchmark.styles import distinct_styles, style
 from reports.figures import fronts
 from reports.labels import Methods
-from reports.read.context import make_context
 from reports.read.results import SWEEPS, read_results
 from reports.tables import missing
 from reports.write.table import Table
 from tests.benchmark.test_list import install
 from tests.benchmark.tiny_sweeps import fedbandit, rows, write_tiny
-from tests.records import run_record
 from tests.reports.made_up import made_up, run
 from tests.reports.whole_page import unpacked
+
+pytestmark = pytest.mark.slow
 
 PATIENT = """
 from algorithms import Transfers
@@ -112,7 +111,7 @@ def test_a_method_of_another_package_has_its_own_symbol_and_style_everywhere(fol
     assert done.returncode == 0, done.stderr
     report = folder / "reports/output/pace"
     results = read_results(f"sqlite:///{folder / 'mlflow.db'}")
-    figures = {figure.name: figure for figure in fronts.figures(results, make_context(results))}
+    figures = {figure.name: figure for figure in fronts.figures(results)}
     figure = figures["pace_simulated-uniform"]
     (panel,) = figure.plain_panels
     curve = next(series for series in panel.series if series.label == "Patient  (κ)")
@@ -135,16 +134,6 @@ def test_a_stream_in_which_a_method_takes_no_part_is_shown_with_the_reason(folde
     assert datasets == {"simulated-uniform"}
 
 
-def test_a_front_is_not_a_variant(folder: Path, sweep_output: str):
-    results = read_results(f"sqlite:///{folder / 'mlflow.db'}")
-    runs, methods = results.runs, results.only(["pace"]).methods
-    patient = runs[runs["algorithm"] == "patient"]
-    assert {*patient["variant"]} == {""}
-    assert {*patient["threshold"]} == {1.0, 2.0, 4.0}
-    assert methods.front_text("patient", 2.0) == "κ=2"
-    assert methods.label("patient") == "Patient"
-
-
 def test_a_report_names_what_is_skipped_and_does_not_count_it_as_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -152,9 +141,9 @@ def test_a_report_names_what_is_skipped_and_does_not_count_it_as_missing(
         """The table of a report after a sweep of figure c that finished one run."""
         folder.mkdir()
         (folder / FILE).write_text(plan_of(make_plan([load_experiment("fig_c")]), "fig_c").to_json())
-        results, context = made_up([run("async-linucb", 5.0, experiment="fig_c", dataset="simulated-heterogeneous-4")])
+        results = made_up([run("async-linucb", 5.0, experiment="fig_c", dataset="simulated-heterogeneous-4")])
         sweeps = pd.DataFrame([("fig_c", "quick", "FINISHED", "sweep", str(folder))], columns=[*SWEEPS])
-        return missing.tables(replace(results, sweeps=sweeps), replace(context, experiments=("fig_c",)))[0]
+        return missing.tables(replace(results, sweeps=sweeps, selected=("fig_c",)))[0]
 
     before = missing_table(tmp_path / "before")
     monkeypatch.setattr(AsyncLinUCBAM, "skip", lambda self, stream: f"{stream.arms} arms are too many")
@@ -224,28 +213,6 @@ def test_the_recorded_part_is_read_as_it_was_written():
     assert Methods().info("sync-linucb").symbol == "D"
 
 
-def test_records_of_methods_that_are_not_installed_have_a_symbol_too():
-    info = MethodInfo("old:Card", "Mine", 30, front=Front("pace", "κ", ()))
-    methods = [
-        MethodRecord(known_method("old:Gamma", None, ["gamma"]), parameters={"gamma": 5}),
-        MethodRecord(known_method("old:Threshold", None, ["threshold"]), parameters={"threshold": 5}),
-        MethodRecord(known_method("old:Neither", None, [])),
-        MethodRecord(info, parameters={"pace": 2.0}),
-    ]
-    old = [replace(run_record(method.name), method=method) for method in methods]
-    known = Methods.of(old)
-    assert [known.info(run.method.name).symbol for run in old] == ["γ", "D", "", "κ"]
-    assert [run.method.front_value for run in old] == [5, 5, None, 2.0]
-    assert known.label("old:Card") == "Mine"
-    assert known.label("old:Gamma") == "Gamma (old)"
-    assert known_method("old:Threshold", None, ["threshold"]).parameter == THRESHOLD.parameter
-
-
-def test_there_are_48_different_styles_of_8_colours_and_6_markers():
-    styles = {style(number) for number in range(STYLES)}
-    assert len(styles) == STYLES == len(COLOURS) * len(MARKERS) == 48
-
-
 def test_a_style_follows_from_the_name_alone_and_never_from_other_methods():
     names = [f"package{number}:Method" for number in range(40)]
     alone = {name: usual_style(name) for name in names}
@@ -258,9 +225,3 @@ def test_a_style_follows_from_the_name_alone_and_never_from_other_methods():
     assert together == distinct_styles(reversed([*alone.items()]))
     first = min(name for name in names if alone[name] == alone[names[0]])
     assert distinct_styles([(first, alone[first]), ("zzz", alone[first])])[first] == style(alone[first])
-
-
-def test_a_built_in_method_keeps_its_style_beside_one_that_declares_the_same():
-    together = distinct_styles([("aaa", 0), ("async-linucb", 0)])
-    assert together["async-linucb"] == style(0)
-    assert together["aaa"] == style(1)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Future
@@ -14,12 +15,14 @@ from typing import Any
 import pytest
 
 from algorithms.method import MethodInfo
-from benchmark.execution.local import LocalExecutor, Pool
+from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult
-from benchmark.execution.sweep import MAX_ATTEMPTS, Sweep, jobs_by_stream
+from benchmark.execution.sweep import MAX_DEATHS, Executor, WorkerDiedError, sweep
 from benchmark.plan.runs import Run
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.readme import ROOT
+
+pytestmark = pytest.mark.slow
 
 
 class Named(SimulatedSpec):
@@ -29,7 +32,7 @@ class Named(SimulatedSpec):
 
 
 @dataclass
-class Fragile:
+class Fragile(Executor):
     """An executor whose workers die during certain runs or streams, and with them everything in flight, as in a pool.
 
     Runs are in flight together until the deadly one comes; afterwards each is done immediately.
@@ -39,62 +42,27 @@ class Fragile:
     deaths: int = 0
     starts: Counter[str] = field(default_factory=Counter)
     waiting: list[Future[Any]] = field(default_factory=list)
-    compiler: None = None
+    shares_kernels: bool = True
 
     def capacity(self) -> int:
         return 6
 
-    def open_stream(self, spec: Named, seed: int) -> "Future[Any]":
-        return self._start(spec.label)
-
-    def submit(self, stream: Any, algorithm: Any, seed: int, files: Any) -> "Future[RunResult]":
-        return self._start(algorithm)
-
-    def _start(self, what: str) -> "Future[Any]":
+    def submit(self, run: Any) -> "Future[RunResult]":
         future: Future[Any] = Future()
-        self.starts[what] += 1
-        if what in self.deadly:
+        self.starts[run.method] += 1
+        if {run.method, run.stream.label} & self.deadly:
             self.deaths += 1
             for each in (*self.waiting, future):
-                each.set_exception(BrokenExecutor())
+                each.set_exception(WorkerDiedError(is_in_stream=run.stream.label in self.deadly))
             self.waiting = []
-        elif "/" in what and not self.deaths:
+        elif not self.deaths:
             self.waiting.append(future)
         else:
             future.set_result(RunResult(0, 1, "here"))
         return future
 
-    def close_stream(self, stream: Any) -> None:
-        pass
-
     def close(self) -> None:
         pass
-
-
-@dataclass
-class Notes:
-    """A recorder that keeps outcomes."""
-
-    outcomes: dict[str, RunResult] = field(default_factory=dict)
-
-    def done(self, runs: Sequence[Run], outcome: RunResult) -> None:
-        assert runs[0].key not in self.outcomes, "a run is doubled"
-        self.outcomes[runs[0].key] = outcome
-
-    def tick(self) -> None:
-        pass
-
-
-class Never:
-    """An event that is never set, but ends a sweep that does not end."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def is_set(self) -> bool:
-        self.asked += 1
-        assert self.asked < 10_000, "the sweep goes on forever"
-        return False
 
 
 def make_runs(*names: str) -> list[Run]:
@@ -104,52 +72,72 @@ def make_runs(*names: str) -> list[Run]:
     return [Run("e", specs[name.partition("/")[0]], MethodInfo(name, name, 0), name, {}, 0, name) for name in names]
 
 
-def sweep(executor: Any, *names: str) -> dict[str, RunResult]:
-    notes = Notes()
-    Sweep(executor, notes, jobs_by_stream(make_runs(*names))).go(Never())  # type: ignore[arg-type]
-    assert set(notes.outcomes) == set(names)
-    return notes.outcomes
+def outcomes_of(executor: Executor, runs: Sequence[Run]) -> dict[str, RunResult]:
+    """The results of a sweep by key."""
+    outcomes: dict[str, RunResult] = {}
+
+    def keep(same: Sequence[Run], result: RunResult) -> None:
+        assert same[0].key not in outcomes, "a run is doubled"
+        outcomes[same[0].key] = result
+
+    sweep(runs, executor, keep, threading.Event())
+    assert set(outcomes) == {run.key for run in runs}
+    return outcomes
+
+
+def failures(executor: Executor, *names: str) -> dict[str, str]:
+    outcomes = outcomes_of(executor, make_runs(*names))
+    return {name: outcome.error for name, outcome in outcomes.items() if outcome.error}
 
 
 def test_other_runs_finish_if_one_run_kills_its_worker():
     executor = Fragile({"s/deadly"})
-    outcomes = sweep(executor, "s/a", "s/b", "s/c", "s/deadly")
-    assert {name for name, outcome in outcomes.items() if outcome.error} == {"s/deadly"}
-    assert "the worker process died 3 times, possibly because it ran out of memory" in outcomes["s/deadly"].error
-    assert executor.starts["s/deadly"] == 1 + MAX_ATTEMPTS
+    failed = failures(executor, "s/a", "s/b", "s/c", "s/deadly")
+    assert failed == {"s/deadly": "the worker process died 3 times, possibly because it ran out of memory"}
+    assert executor.starts["s/deadly"] == 1 + MAX_DEATHS
     assert executor.starts["s/a"] == 2
 
 
 @pytest.mark.parametrize("others", [(), ("t/a", "t/b")])
-def test_the_runs_of_a_stream_that_repeatedly_kills_its_worker_fail(others: tuple[str, ...]):
+def test_all_runs_of_a_stream_that_repeatedly_kills_its_worker_fail(others: tuple[str, ...]):
     executor = Fragile({"s"})
-    outcomes = sweep(executor, "s/a", "s/b", *others)
-    assert {name for name, outcome in outcomes.items() if outcome.error} == {"s/a", "s/b"}
-    assert executor.starts["s"] <= 1 + MAX_ATTEMPTS
+    assert failures(executor, "s/a", "s/b", *others).keys() == {"s/a", "s/b"}
+    assert executor.deaths <= 2 + MAX_DEATHS
+
+
+def test_no_result_is_lost_if_a_worker_dies_once():
+    class Once(Fragile):
+        def submit(self, run: Run) -> "Future[RunResult]":
+            future = super().submit(run)
+            if self.deaths:
+                self.deadly = set()
+            return future
+
+    executor = Once({"s/b"})
+    assert failures(executor, "s/a", "s/b", "s/c") == {}
+    assert executor.deaths == 1
 
 
 def test_a_run_is_not_blamed_for_worker_deaths_that_are_detected_late():
-    """The last one noticed is the only one in flight by then, though it was not when the worker died."""
+    """The last one noticed is the only one in flight by then, though it was not when the workers died."""
 
     class Slow(Fragile):
         def capacity(self) -> int:
             if self.deaths and self.waiting:
-                self.waiting.pop(0).set_exception(BrokenExecutor())
+                self.waiting.pop(0).set_exception(WorkerDiedError(deaths=MAX_DEATHS))
             return 6
 
-        def _start(self, what: str) -> "Future[Any]":
+        def submit(self, run: Any) -> "Future[RunResult]":
             future: Future[Any] = Future()
-            self.starts[what] += 1
-            if "/" in what and self.starts[what] == 1:
+            self.starts[run.method] += 1
+            if self.starts[run.method] == 1:
                 self.waiting.append(future)
                 self.deaths = int(len(self.waiting) == 3)
             else:
                 future.set_result(RunResult(0, 1, "here"))
             return future
 
-    runs = Sweep(Slow(set()), Notes(), jobs_by_stream(make_runs("s/a", "s/b", "s/c")))  # type: ignore[arg-type]
-    runs.go(Never())  # type: ignore[arg-type]
-    assert not runs.attempts
+    assert failures(Slow(set()), "s/a", "s/b", "s/c") == {}
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
@@ -166,43 +154,21 @@ def test_a_worker_that_dies_in_the_middle_of_its_result_is_noticed(is_closed: bo
 
 
 def test_the_standard_pool_has_the_private_parts_that_we_use():
-    pool = Pool(1, int, ())
-    try:
-        pid = pool.submit(os.getpid).result(timeout=120)
-        assert [worker.pid for worker in pool.workers()] == [pid]
-        assert isinstance(pool._pool._result_queue._writer, Connection)
-        workers = pool.workers()
-    finally:
-        pool.end()
+    with LocalExecutor(1) as executor:
+        pid = executor._pool.submit(os.getpid).result(timeout=120)
+        workers = executor.workers()
+        assert [worker.pid for worker in workers] == [pid]
+        assert isinstance(executor._pool._result_queue._writer, Connection)
     for worker in workers:
         # Not `worker.is_alive()`: for a moment it is wrong if the pool's own thread collects the exit code first.
         assert connection.wait([worker.sentinel], timeout=60)
-    assert pool.workers() == []
+    assert executor.workers() == []
 
 
-def test_a_pool_that_broke_is_replaced():
-    with LocalExecutor(1) as executor:
-        dead = executor._submit(os._exit, 3)
-        assert isinstance(dead.exception(timeout=120), BrokenExecutor)
-        assert executor._submit(len, "abc").result(timeout=120) == 3
-
-
-def test_closing_an_executor_leaves_the_workers_of_another_alone():
+def test_a_pool_that_broke_is_replaced_and_closing_it_leaves_that_of_another_executor_alone():
     with LocalExecutor(1) as first, LocalExecutor(1) as second:
         pids = [executor._submit(os.getpid).result(timeout=120) for executor in (first, second)]
+        assert isinstance(first._submit(os._exit, 3).exception(timeout=120), BrokenExecutor)
+        assert first._submit(os.getpid).result(timeout=120) not in pids
         first.close()
         assert second._submit(os.getpid).result(timeout=120) == pids[1]
-
-
-def test_no_result_is_lost_if_a_worker_dies_once():
-    class Once(Fragile):
-        def _start(self, what: str) -> "Future[Any]":
-            future = super()._start(what)
-            if self.deaths:
-                self.deadly = set()
-            return future
-
-    executor = Once({"s/b"})
-    outcomes = sweep(executor, "s/a", "s/b", "s/c")
-    assert executor.deaths == 1
-    assert not any(outcome.error for outcome in outcomes.values())

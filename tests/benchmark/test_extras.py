@@ -14,7 +14,7 @@ from benchmark import extras
 from benchmark.__main__ import main
 from benchmark.commands.doctor import check_all
 from benchmark.execution.dask_cluster import DaskExecutor
-from benchmark.records.provenance import _provenance, provenance
+from benchmark.records.provenance import provenance
 from tests.benchmark.tiny_sweeps import environment, write_tiny
 from tests.readme import ROOT
 
@@ -57,7 +57,7 @@ def test_the_error_for_a_missing_mlflow_server_names_the_extra(
 
 @pytest.mark.usefixtures("light_install")
 def test_a_light_install_still_records_the_version_of_mlflow():
-    _provenance.cache_clear()
+    provenance.cache_clear()
     assert provenance()["fedbandit.version.mlflow"] == real_version("mlflow")
 
 

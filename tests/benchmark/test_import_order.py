@@ -4,20 +4,22 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from algorithms import RandomChoice
+from algorithms.method import MethodInfo
 from benchmark import import_order
 from benchmark.execution.local import LocalExecutor
 from benchmark.import_order import PACKAGES, hidden_file, put_ours_first
 from benchmark.plan.method_names import find_method
+from benchmark.plan.runs import Run
 from data_pipelines.stream_spec import SimulatedSpec
+from tests.benchmark.test_dying_workers import outcomes_of
 from tests.benchmark.tiny_sweeps import environment, fedbandit, rows, statuses, write_tiny
 
-STREAM = SimulatedSpec(steps=40, clients=3)
 LEARNER = """
 class CLASS:
     def choose(self, client, contexts, rng):
@@ -29,6 +31,10 @@ class CLASS:
 
 def learner(name: str, first: str = "0") -> str:
     return "from algorithms import Transfers\n" + LEARNER.replace("CLASS", name).replace("FIRST", first)
+
+
+def run_of(method: object) -> Run:
+    return Run("e", SimulatedSpec(steps=40, clients=3), MethodInfo("m", "m", 0), method, {}, 0, "key")
 
 
 @pytest.fixture
@@ -101,21 +107,6 @@ def test_a_file_with_the_name_of_another_module_is_reported_and_the_other_is_not
     assert "\n" not in str(caught.value)
 
 
-def test_the_error_names_a_helper_that_is_hidden_by_another_module(folder: Path):
-    (folder / "gossip_two.py").write_text("from algorithms import my_helper\n" + learner("Gossip"))
-    (folder / "algorithms.py").write_text("my_helper = 1\n")
-    with pytest.raises(ValueError, match=r"gossip_two cannot be imported") as caught:
-        find_method("gossip_two:Gossip")
-    assert f"{folder / 'algorithms.py'} is ignored because algorithms is the name of a fedbandit package" in str(
-        caught.value
-    )
-
-
-def test_an_empty_folder_with_the_same_name_hides_nothing(folder: Path):
-    (folder / "algorithms").mkdir()
-    assert find_method("algorithms.literal.rules:LiteralRandomChoice").__name__ == "LiteralRandomChoice"
-
-
 def test_a_class_in_a_folder_without_an_init_file_is_found(folder: Path):
     (folder / "my_methods_of_today").mkdir()
     (folder / "my_methods_of_today" / "gossip.py").write_text(learner("Gossip"))
@@ -132,15 +123,10 @@ def test_a_class_that_a_worker_cannot_import_fails_its_run_with_the_reason(folde
     (folder / "anywhere.py").write_text("from helper_of_anywhere import FIRST\n" + learner("Learner", "FIRST"))
     (folder / "helper_of_anywhere.py").write_text("FIRST = 0\n")
     only_here, anywhere = find_method("only_here:Learner"), find_method("anywhere:Learner")
-    executor = LocalExecutor(1)
-    try:
-        stream = executor.open_stream(STREAM, 0).result(timeout=120)
-        error = executor.submit(stream, only_here(), 0, {}).exception(timeout=120)
-        assert isinstance(error, ImportError)
-        assert str(error) == "a worker cannot import the method: SystemExit: not in a worker"
-        assert executor.submit(stream, anywhere(), 0, {}).result(timeout=120).error == ""
-    finally:
-        executor.close()
+    with LocalExecutor(1) as executor:
+        result = executor.submit(run_of(only_here())).result(timeout=120)
+        assert result.error == "the worker could not load the method: SystemExit: not in a worker"
+        assert executor.submit(run_of(anywhere())).result(timeout=120).error == ""
 
 
 def test_workers_that_cannot_start_report_the_reason_in_one_line(
@@ -148,12 +134,7 @@ def test_workers_that_cannot_start_report_the_reason_in_one_line(
 ):
     (tmp_path / "numba.py").write_text("raise ImportError('this Numba is broken')\n")
     monkeypatch.syspath_prepend(tmp_path)
-    executor = LocalExecutor(2)
-    try:
-        with pytest.raises(BrokenExecutor):
-            executor.open_stream(STREAM, 0).result(timeout=120)
-        with pytest.raises(OSError, match=r"^worker processes cannot start: ImportError: this Numba is broken$"):
-            executor.open_stream(STREAM, 0)
-    finally:
-        executor.close()
+    broken = pytest.raises(OSError, match=r"^worker processes cannot start: ImportError: this Numba is broken$")
+    with LocalExecutor(2) as executor, broken:
+        outcomes_of(executor, [run_of(RandomChoice())])
     assert capfd.readouterr().err == ""

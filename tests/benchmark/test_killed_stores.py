@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,10 @@ from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.runs import Run
 from benchmark.records import sqlite
+from benchmark.records.artifacts import FILES
 from benchmark.records.reader import read
-from benchmark.records.store import FILES, Store
-from benchmark.records.tracking import StoreError, make_client
+from benchmark.records.store import Store
+from benchmark.records.tracking import StoreError, make_client, single_writer_lock
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.conftest import Command
 from tests.benchmark.test_run_command import in_a_mount, needs_mounts
@@ -32,9 +34,15 @@ make_client("sqlite:///mlflow.db")
 """
 
 
-def store_with_a_run(folder: Path) -> str:
-    """A store with one finished run."""
+LOGS = {"mlflow.db-wal", "mlflow.db-shm"}
+"""Files of a database that is in use."""
+
+
+def store_with_a_run(folder: Path, log: str = "wal") -> str:
+    """A store with one finished run; with a journal, it is like a database that MLflow created."""
     write_tiny(folder)
+    with closing(sqlite3.connect(folder / "mlflow.db")) as connection:
+        connection.execute(f"pragma journal_mode = {'delete' if log == 'journal' else log}")
     experiment, store = load_experiment(str(folder / "tiny.toml")), Store(f"sqlite:///{folder / 'mlflow.db'}")
     run = Run(
         "tiny",
@@ -61,60 +69,88 @@ def unfinished_transaction(database: Path) -> sqlite3.Connection:
     return connection
 
 
-def leave_hot_journal(database: Path) -> Path:
-    """Leave the database as `kill -9` does in a transaction: half-written, with the journal that undoes it."""
-    journal, copies = database.with_name(f"{database.name}-journal"), database.with_name("copies")
+def leave(database: Path, log: str) -> Path:
+    """Leave the database as `kill -9` does in a transaction: half-written, with the log that repairs it."""
+    left = [database, database.with_name(f"{database.name}-{log}")]
+    copies = database.with_name("copies")
     copies.mkdir()
     connection = unfinished_transaction(database)
-    for file in (database, journal):
+    for file in left:
         shutil.copy(file, copies)
     connection.close()
-    for file in (database, journal):
+    for file in left:
         shutil.move(copies / file.name, file)
     copies.rmdir()
-    with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True).execute("select * from runs")
-    return journal
+    assert left[1].stat().st_size > 0
+    return left[1]
 
 
 @pytest.mark.parametrize(
-    "arguments", [("run", "tiny.toml", "--dry-run"), ("list",), ("runs", "list"), ("export", "tiny")]
+    ("log", "arguments"),
+    [("wal", ("run", "tiny.toml", "--dry-run")), ("wal", ("list",)), ("journal", ("runs", "list"))],
 )
 def test_every_command_reads_a_store_whose_writer_was_killed_in_its_transaction(
-    tmp_path: Path, fedbandit_here: Command, arguments: tuple[str, ...]
+    tmp_path: Path, fedbandit_here: Command, arguments: tuple[str, ...], log: str
 ):
-    uri = store_with_a_run(tmp_path)
+    uri = store_with_a_run(tmp_path, log)
     before = [*read(uri)]
-    journal = leave_hot_journal(tmp_path / "mlflow.db")
+    leave(tmp_path / "mlflow.db", log)
     done = fedbandit_here(tmp_path, *arguments)
     assert (done.returncode, done.stderr) == (0, "")
-    assert not journal.exists()
     assert [*read(uri)] == before
     assert before[0].metrics == {"reward": 1.0}
 
 
-def test_reading_does_not_undo_the_transaction_of_a_living_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sqlite, "SECONDS_TO_WAIT_FOR_A_READ", 0.05)
-    uri = store_with_a_run(tmp_path)
+@pytest.mark.parametrize("log", ["wal", "journal"])
+def test_a_transaction_of_a_living_process_is_not_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str):
+    monkeypatch.setattr(sqlite, "SECONDS_TO_WAIT", 0.05)
+    uri = store_with_a_run(tmp_path, log)
+    before = [*read(uri)]
     connection = unfinished_transaction(tmp_path / "mlflow.db")
-    assert (tmp_path / "mlflow.db-journal").stat().st_size > 0
-    with pytest.raises(StoreError, match="database is locked"):
-        [*read(uri)]
+    if log == "wal":  # readers do not wait
+        assert [*read(uri)] == before
+    else:
+        with pytest.raises(StoreError, match="database is locked"):
+            [*read(uri)]
     connection.commit()
     connection.close()
     assert sqlite._rows(tmp_path / "mlflow.db", "select distinct value from latest_metrics") == [(-1.0,)]
 
 
 @needs_mounts
-def test_a_hot_journal_in_a_read_only_folder_is_reported_in_one_line(tmp_path: Path):
-    store_with_a_run(tmp_path)
-    leave_hot_journal(tmp_path / "mlflow.db")
-    prepare = "cp mlflow.db mlflow.db-journal mount; mount -o remount,ro mount; cd mount"
+@pytest.mark.parametrize("log", ["wal", "journal"])
+def test_a_killed_store_in_a_read_only_folder_is_reported_in_one_line(tmp_path: Path, log: str):
+    store_with_a_run(tmp_path, log)
+    leave(tmp_path / "mlflow.db", log)
+    prepare = f"cp mlflow.db mlflow.db-{log} mount; mount -o remount,ro mount; cd mount"
     done = in_a_mount(tmp_path, "size=50m", prepare, "runs", "list")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "contains an unfinished transaction of a killed process, which cannot be undone" in done.stderr
-    assert "copy mlflow.db and mlflow.db-journal to another one" in done.stderr
+    assert "was left by a killed process" in done.stderr
+    assert f"copy mlflow.db and mlflow.db-{log} to another one" in done.stderr
+
+
+@needs_mounts
+def test_a_store_in_a_read_only_folder_is_read(tmp_path: Path):
+    uri = store_with_a_run(tmp_path)
+    with single_writer_lock(uri):
+        pass  # whoever ends writing leaves a complete file
+    prepare = "cp mlflow.db mount; mount -o remount,ro mount; cd mount"
+    done = in_a_mount(tmp_path, "size=50m", prepare, "runs", "list")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "random" in done.stdout
+
+
+def test_a_writer_that_ends_leaves_a_complete_file(tmp_path: Path):
+    uri, log = store_with_a_run(tmp_path), tmp_path / "mlflow.db-wal"
+    assert sqlite._rows(tmp_path / "mlflow.db", "pragma journal_mode") == [("wal",)]
+    assert log.stat().st_size > 0
+    before = [*read(uri)]
+    with single_writer_lock(uri):
+        assert log.exists()
+    assert not log.exists() or log.stat().st_size == 0
+    shutil.copy(tmp_path / "mlflow.db", tmp_path / "copy.db")
+    assert [*read(f"sqlite:///{tmp_path / 'copy.db'}")] == before
 
 
 def test_an_interrupted_creation_leaves_nothing_and_starts_again(
@@ -133,7 +169,7 @@ def test_an_interrupted_creation_leaves_nothing_and_starts_again(
     assert caplog.text == ""
     assert {file.name for file in tmp_path.iterdir()} <= {"mlflow.db.lock"}
     assert [experiment.name for experiment in make_client(uri).search_experiments()] == ["Default"]
-    assert {file.name for file in tmp_path.iterdir()} == {"mlflow.db", "mlflow.db.lock"}
+    assert {file.name for file in tmp_path.iterdir()} - LOGS == {"mlflow.db", "mlflow.db.lock"}
 
 
 def test_a_killed_creation_is_not_used_and_its_files_are_removed_by_the_next(tmp_path: Path):
@@ -142,12 +178,13 @@ def test_a_killed_creation_is_not_used_and_its_files_are_removed_by_the_next(tmp
     assert not (tmp_path / "mlflow.db").exists()
     assert [*tmp_path.glob("mlflow.db.creating-*")]
     make_client(f"sqlite:///{tmp_path / 'mlflow.db'}")
-    assert {file.name for file in tmp_path.iterdir()} == {"mlflow.db", "mlflow.db.lock"}
+    assert {file.name for file in tmp_path.iterdir()} - LOGS == {"mlflow.db", "mlflow.db.lock"}
 
 
-def test_the_journal_of_a_deleted_database_is_not_applied_to_a_new_one(tmp_path: Path):
-    uri = store_with_a_run(tmp_path)
-    leave_hot_journal(tmp_path / "mlflow.db")
+@pytest.mark.parametrize("log", ["wal", "journal"])
+def test_the_log_of_a_deleted_database_is_not_applied_to_a_new_one(tmp_path: Path, log: str):
+    uri = store_with_a_run(tmp_path, log)
+    leave(tmp_path / "mlflow.db", log)
     (tmp_path / "mlflow.db").unlink()
     make_client(f"{uri}?new")
     assert sqlite._rows(tmp_path / "mlflow.db", "pragma integrity_check") == [("ok",)]

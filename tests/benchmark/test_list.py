@@ -2,24 +2,18 @@
 
 import math
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.commands.run import numbers_by_size
-from benchmark.execution.local import LocalExecutor
 from benchmark.results.budget import budget_lines
 from benchmark.results.frames import run_frame, setting_frame
-from benchmark.session import Failure, failure_lines
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import read_manifest
 from data_pipelines.prepare.readiness import make_ready
-from data_pipelines.stream_spec import SimulatedSpec
-from data_pipelines.support.text import BOLD, coloured
-from tests.benchmark.tiny_sweeps import RUNS, sweep, write_tiny
+from tests.benchmark.tiny_sweeps import write_tiny
 from tests.records import run_record
 
 
@@ -50,16 +44,6 @@ def test_only_data_sets_that_fail_to_download_become_stand_ins(data: Path, capsy
     assert "movielens could not be downloaded; using generated stand-in data instead." in shown.err
     assert read_manifest(data / "movielens")["origin"] == "generated, small size"
     assert (data / "lastfm" / "manifest.json").stat().st_mtime_ns == before
-
-
-def test_list_shows_user_experiments_in_columns(tmp_path: Path, capsys, workers: LocalExecutor):
-    sweep(tmp_path, workers, write_tiny(tmp_path, seeds=1))
-    assert main(["list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    (own,) = (line for line in lines if "(from your own TOML file)" in line)
-    assert own.split() == [*f"{RUNS // 2} runs finished tiny".split(), *["(from", "your", "own", "TOML", "file)"]]
-    experiments = lines[1 : lines.index(own) + 1]
-    assert len({line.index(line.split()[3]) for line in experiments}) == 1  # names begin below each other
 
 
 def test_the_summary_shows_the_best_setting_within_each_budget():
@@ -101,11 +85,6 @@ def settings(*runs: tuple[str, float], **more: Any) -> pd.DataFrame:
     return setting_frame(run_frame(records))
 
 
-def test_means_with_the_same_digits_are_both_marked():
-    lines = budget_lines(settings(("async-linucb", 7.6241), ("sync-linucb", 7.6249), ("async-linucb-am", 7.5)))
-    assert [line.count("*") for line in lines[2:5]] == [4, 4, 0]
-
-
 def test_results_on_generated_data_have_a_label_and_no_marks():
     pair = settings(("async-linucb", 7.0), ("sync-linucb", 6.0), stream="own")
     rules = settings(("most-popular", 11.0), stream="own")
@@ -120,28 +99,6 @@ def test_a_rule_without_a_model_that_has_the_best_mean_is_the_first_line_of_its_
     lines = budget_lines(methods, rules=settings(("most-seen", 5.0), ("most-popular", 11.47)))
     assert lines[2] == "  a rule without a model has the best mean: Most popular so far 11.5, methods 7"
     assert "without a model" not in " ".join(budget_lines(methods, rules=settings(("most-popular", 6.9))))
-
-
-def test_the_summary_sorts_stream_names_numerically():
-    names = [SimulatedSpec(global_dim=each).name for each in (12, 4, 8)]
-    assert [name.rpartition("-")[2] for name in sorted(names, key=numbers_by_size)] == ["4", "8", "12"]
-
-
-def test_equal_failures_are_one_line():
-    failures = [Failure("tiny", f"own seed {seed}", "lastfm", "ValueError: no", str(seed)) for seed in range(3)]
-    other = Failure("tiny", "own seed 3", "lastfm", "TypeError: yes", "3")
-    first, second = failure_lines([*failures, other])
-    assert first == "tiny: own seed 0 on lastfm: ValueError: no (and 2 other runs with this error)"
-    assert second == "tiny: own seed 3 on lastfm: TypeError: yes"
-
-
-def test_colour_needs_a_terminal_and_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert coloured("text", BOLD) == "text"
-    monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: True))
-    assert coloured("text", BOLD) == "\033[1mtext\033[0m"
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert coloured("text", BOLD) == "text"
 
 
 def install(folder: Path, package: str, code: str, points: str) -> None:

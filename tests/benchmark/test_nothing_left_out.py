@@ -6,12 +6,10 @@ from typing import Any
 import pytest
 
 from benchmark.board.entries import board_filters
-from benchmark.commands.run import on_data
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.method_names import parse_filter
 from benchmark.plan.plan import Plan, RunOptions, make_plan
 from benchmark.protocol import load_protocol
-from benchmark.recommend import data as users_data
 from tests.benchmark.conftest import Command
 from tests.benchmark.tiny_sweeps import empty_database
 
@@ -64,7 +62,7 @@ def test_a_class_without_values_of_its_front_is_run_with_its_default_and_the_pla
     made = plan(experiment(tmp_path), algorithms=("MINE:WithDefault",))
     own = [run for run in made.runs if "WithDefault" in run.info.name]
     assert [run.parameters for run in own] == [{"gamma": 5.0}]
-    assert made.notes == (
+    assert made.notices == (
         f"own: {__name__}:WithDefault is run with its default gamma, because profile quick has no values of it",
     )
 
@@ -74,7 +72,7 @@ def test_a_class_without_values_and_without_a_default_is_refused(tmp_path: Path)
         plan(experiment(tmp_path), algorithms=("MINE:WithoutDefault",))
     made = plan(experiment(tmp_path), algorithms=("MINE:WithoutDefault[gamma=[1,2]]",))
     assert [run.parameters for run in made.runs[1:]] == [{"gamma": 1}, {"gamma": 2}]
-    assert made.notes == ()
+    assert made.notices == ()
 
 
 def test_a_stream_without_values_of_a_class_is_named(tmp_path: Path):
@@ -82,7 +80,7 @@ def test_a_stream_without_values_of_a_class_is_named(tmp_path: Path):
     file = experiment(tmp_path, values="values.gamma = [1, inf]", only=only)
     made = plan(file, algorithms=("MINE:WithDefault",))
     assert len([run for run in made.runs if "WithDefault" in run.info.name]) == 2
-    assert made.notes == (
+    assert made.notices == (
         f"own: {__name__}:WithDefault is not run on simulated-uniform: it has no values of gamma there",
     )
 
@@ -93,22 +91,11 @@ def test_a_named_method_without_values_on_a_stream_is_named(tmp_path: Path):
     }
     only = ", only = { gamma = [1.0] } }, " + MORE
     file = experiment(tmp_path, values="values.threshold = [1]", only=only, **changes)
-    assert plan(file).notes == ()  # the file says so itself
+    assert plan(file).notices == ()  # the file says so itself
     sentence = "own: sync-linucb is not run on simulated-uniform: it has no values of threshold there"
-    assert plan(file, algorithms=("sync-linucb",)).notes == (sentence,)
+    assert plan(file, algorithms=("sync-linucb",)).notices == (sentence,)
     nothing = plan(file, algorithms=("sync-linucb",), datasets=("simulated-uniform",))
-    assert (nothing.runs, nothing.notes) == ((), (sentence,))
-
-
-def test_a_method_without_values_on_other_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    changes = {"threshold = [1.0]\n[prof": 'threshold = "grid"\n[prof'}
-    loaded = load_experiment(experiment(tmp_path, only=", only = { threshold = [1.0] }", **changes))
-    spec = load_experiment(experiment(tmp_path, "other")).streams[0]
-    monkeypatch.setattr(users_data, "data_from", lambda _: spec)
-    made = make_plan(on_data([loaded], "anything"))
-    assert made.runs == ()
-    assert len(made.notes) == 1
-    assert made.notes[0].endswith("sync-linucb is not run on simulated-uniform: it has no values of threshold there")
+    assert (nothing.runs, nothing.notices) == ((), (sentence,))
 
 
 def test_an_experiment_that_no_filter_matches_is_named(tmp_path: Path):
@@ -118,10 +105,10 @@ def test_an_experiment_that_no_filter_matches_is_named(tmp_path: Path):
     )
     made = plan(first, second, algorithms=("random",))
     assert {run.experiment for run in made.runs} == {"second"}
-    assert made.notes == ("LEFT OUT (no method random): own",)
+    assert made.notices == ("LEFT OUT (no method random): own",)
     made = plan(first, second, datasets=("simulated-non-uniform",))
     assert {run.experiment for run in made.runs} == {"second"}
-    assert made.notes == ("LEFT OUT (no stream simulated-non-uniform): own",)
+    assert made.notices == ("LEFT OUT (no stream simulated-non-uniform): own",)
 
 
 def test_the_command_names_experiments_without_the_profile(tmp_path: Path, fedbandit_here: Command):

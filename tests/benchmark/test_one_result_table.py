@@ -11,7 +11,7 @@ FILES = sources("benchmark", "reports")
 
 ONCE = {
     *("run_frame", "setting_frame", "latest_runs", "over_seeds", "setting_texts", "variants", "cost", "threshold_text"),
-    *("differing_names", "describe", "tidy_frame", "family_of", "stream_name", "plan_of"),
+    *("differing_names", "describe", "tidy_frame", "family_of", "stream_name", "plan_of", "best_within"),
 }
 """Functions that exist once, in any module."""
 
@@ -19,10 +19,6 @@ OF_OTHER_VALUES = {
     "benchmark/board/result.py": "scores of a method within a budget",
     "reports/analysis/claims.py": "numbers of a claim",
     "reports/analysis/directions.py": "differences and trends by seed",
-    "reports/figures/users.py": "groups of users",
-    "reports/tables/claims.py": "numbers of a claim",
-    "reports/tables/studies.py": "differences between variants, seed by seed",
-    "reports/tables/user_groups.py": "groups of users",
 }
 """Modules that compute a mean with its interval, but not of the runs of a setting."""
 

@@ -2,14 +2,14 @@
 
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from benchmark.records.content import local_folder
+from benchmark.records.artifacts import local_folder
 from benchmark.records.reader import (
     experiments_with_runs,
     finished_runs,
@@ -18,16 +18,13 @@ from benchmark.records.reader import (
     read_sweeps,
     something_is_running,
 )
-from benchmark.records.store import Store
+from benchmark.records.store import RunContent, Store
 from benchmark.records.tags import PARENT
-from benchmark.results.stored import Filters, archive_runs, restore_runs, select_runs
+from benchmark.results.stored import archive_runs, select_runs
 from benchmark.statistics.intervals import mean_interval
-from benchmark.ui import pages as update
 from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY
-from benchmark.ui.pages import are_current, plain, update_pages
-from benchmark.ui.settings import setting_key, settings_of
+from benchmark.ui.pages import are_current, update_pages
 from tests.benchmark.recorded import SETTINGS, planned, record_all, result_of, store_in, tiny
-from tests.records import run_record
 
 
 @pytest.fixture
@@ -77,35 +74,24 @@ def test_every_setting_is_one_run_with_means_and_its_seeds_nested_below_it(store
     seeds = {store.client.get_run(each).data.tags["Seed"] for each in by_parent[first.info.run_id]}
     assert seeds == {"0", "1", "2"}
 
+    assert store.find("tiny").tags["mlflow.note.content"] == "Tiny."
+    check_curves(store)
 
-def test_curves_are_a_small_table_and_a_picture(store: Store, tmp_path: Path):
-    record_all(store, tiny(tmp_path), (0, 1, 2))
-    update_pages(store, ["tiny"])
+
+def check_curves(store: Store) -> None:
+    """The curves of a setting are a small table and a picture."""
     folder = local_folder(shown(store)[0].info.artifact_uri)
     assert folder is not None
     table = pd.read_csv(io.BytesIO((folder / "curve.csv").read_bytes()))
     assert [*table] == [
-        *("step", "reward", "reward_low", "reward_high"),
-        *("regret", "regret_low", "regret_high"),
+        *("step", "regret", "regret_low", "regret_high"),
         *("communication", "communication_low", "communication_high"),
     ]
     assert table["step"].tolist() == [1, 20, 40]
-    assert table["reward"].tolist() == [2, 40, 80]
-    mean, low, high = mean_interval([40.0, 80.0, 120.0])
+    assert table["regret"].tolist() == [3, 60, 120]
+    mean, low, high = mean_interval([80.0, 120.0, 160.0])
     assert table.iloc[-1, 1:4].tolist() == pytest.approx([mean, low, high])
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_picture_shows_regret_only_if_all_seeds_have_it_over_time(monkeypatch: pytest.MonkeyPatch):
-    drawn = []
-    monkeypatch.setattr(update, "picture", lambda bands, title, colour: drawn.append([*bands]) or b"picture")
-    earlier = {name: np.array([[1.0, 2.0], [1.0, 3.0]]) for name in ("reward_curve", "communication_curve")}
-    recent = {**earlier, "regret_curve": np.array([[1.0, 2.0], [0.5, 0.6]])}
-    tables = [
-        update.curve_files(runs, "a setting", "red")["curve.csv"] for runs in ([recent, recent], [recent, earlier])
-    ]
-    assert drawn == [["regret", "communication"], ["reward", "communication"]]
-    assert [b"regret" in table for table in tables] == [True, False]
 
 
 def test_nothing_is_written_twice_and_only_changed_settings_are_rewritten_under_their_ids(
@@ -115,7 +101,7 @@ def test_nothing_is_written_twice_and_only_changed_settings_are_rewritten_under_
     record_all(store, experiment, (0, 1, 2))
     assert not are_current(store, ["tiny"], finished_runs(store, ["tiny"]))
     update_pages(store, ["tiny"])
-    before = {run.info.run_id: run.info.start_time for run in shown(store)}
+    before = {run.info.run_id: run.info.end_time for run in shown(store)}
     assert are_current(store, ["tiny"], finished_runs(store, ["tiny"]))
     monkeypatch.setattr(Store, "write", lambda *_: pytest.fail("nothing has changed"))
     assert update_pages(store, ["tiny"]) == 0
@@ -124,7 +110,7 @@ def test_nothing_is_written_twice_and_only_changed_settings_are_rewritten_under_
     sweep = store.begin_sweep(experiment.info, "quick", 1)
     store.record(sweep, experiment.info, runs[0], result_of(runs[0]))
     assert update_pages(store, ["tiny"]) == 1
-    after = {run.info.run_id: run.info.start_time for run in shown(store)}
+    after = {run.info.run_id: run.info.end_time for run in shown(store)}
     assert after.keys() == before.keys()
     assert sum(after[run_id] != before[run_id] for run_id in before) == 1
     assert sum("4 seeds" in run.info.run_name and run.data.metrics["seeds"] == 4 for run in shown(store)) == 1
@@ -137,7 +123,7 @@ def test_settings_are_never_results(store: Store, tmp_path: Path):
     after = [run.run_id for run in read(store.uri)], experiments_with_runs(store), read_sweeps(store.uri)
     assert after == before
     assert len(finished_runs(store, ["tiny", "overview"])) == 3 * SETTINGS
-    assert len(select_runs(Filters(experiment="*"), store=store)) == 3 * SETTINGS
+    assert len(select_runs()) == 3 * SETTINGS
     assert not something_is_running(store, ["tiny", "overview"])
     assert len(read_aggregates(store, ["tiny"])) == SETTINGS
 
@@ -145,29 +131,28 @@ def test_settings_are_never_results(store: Store, tmp_path: Path):
 def test_archived_runs_leave_the_means_and_restored_ones_return(store: Store, tmp_path: Path):
     record_all(store, tiny(tmp_path), (0, 1, 2))
     update_pages(store, ["tiny"])
-    runs = select_runs(Filters(experiment="tiny"), store=store)
-    archive_runs([run for run in runs if run.seed == 2], store)
+    runs = select_runs("tiny")
+    archive_runs([run for run in runs if run.seed == 2])
     assert {run.data.metrics["seeds"] for run in shown(store)} == {2}
     assert {run.data.metrics["regret"] for run in shown(store)} == {100.5}
-    assert not any("regret low" in run.data.metrics for run in shown(store))  # too few seeds for an interval
-    archive_runs([run for run in runs if run.seed != 2], store)
+    assert all(math.isnan(run.data.metrics["regret low"]) for run in shown(store))  # too few seeds for an interval
+    archive_runs([run for run in runs if run.seed != 2])
     assert shown(store) == []
     assert shown(store, "overview", "overview")[0].data.metrics["finished runs"] == 0
-    restore_runs(runs, store)
+    archive_runs(runs, restore=True)
     assert {run.data.metrics["seeds"] for run in shown(store)} == {3}
     assert len(shown(store)) == SETTINGS
 
 
 def test_an_update_that_was_killed_is_repeated(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     record_all(store, tiny(tmp_path), (0, 1, 2))
-    monkeypatch.setattr(update, "BATCH", 9)  # runs: three settings
     write, calls = Store.write, []
 
-    def write_once(self: Store, runs: Any) -> list[str]:
-        calls.append(len(runs))
-        if len(calls) > 1:
+    def write_once(self: Store, run: RunContent) -> tuple[str, str]:
+        calls.append(run)
+        if len(calls) > 3:
             raise KeyboardInterrupt
-        return write(self, runs)
+        return write(self, run)
 
     monkeypatch.setattr(Store, "write", write_once)
     with pytest.raises(KeyboardInterrupt):
@@ -176,16 +161,6 @@ def test_an_update_that_was_killed_is_repeated(store: Store, tmp_path: Path, mon
     assert len(shown(store)) == 3
     assert len(finished_runs(store, ["tiny"])) == 3 * SETTINGS
     assert update_pages(store, ["tiny"]) == SETTINGS - 3
-    assert len(shown(store)) == SETTINGS
-
-
-def test_a_setting_that_two_writers_created_is_shown_once(store: Store, tmp_path: Path):
-    record_all(store, tiny(tmp_path), (0, 1, 2))
-    update_pages(store, ["tiny"])
-    twin = shown(store)[0]
-    copied = {name: text for name, text in twin.data.tags.items() if not name.startswith("mlflow.")}
-    store.client.create_run(twin.info.experiment_id, tags=copied, run_name="twin")
-    update_pages(store, ["tiny"])
     assert len(shown(store)) == SETTINGS
 
 
@@ -200,32 +175,6 @@ def test_seeds_that_choose_settings_are_never_in_a_reported_mean(store: Store, t
     assert all(run.info.run_name.endswith("2 seeds for choosing") for run in candidates)
     view = json.loads(store.find("tiny").tags[TAG_PREFIX + VIEW_KEY])
     assert "= 'setting'" in json.loads(view["state"])["searchFilter"]
-
-
-def test_runs_on_other_data_are_another_setting():
-    first, same, other = (
-        run_record(seed=seed, source="official", prepared=prepared)
-        for seed, prepared in ((0, "a" * 8), (1, "a" * 8), (2, "b" * 8))
-    )
-    assert setting_key(first) == setting_key(same) != setting_key(other)
-    assert sorted(len(setting.runs) for setting in settings_of([first, same, other])) == [1, 2]
-
-
-def test_the_latest_run_of_a_seed_counts():
-    runs = [run_record(seed=0, run_id="old"), run_record(seed=0, run_id="new"), run_record(seed=1, run_id="one")]
-    (setting,) = settings_of(runs)
-    assert [run.run_id for run in setting.runs] == ["new", "one"]
-    assert set(setting.run_ids) == {"old", "new", "one"}
-
-
-def test_streams_of_one_name_and_other_sizes_have_charts_of_their_own(store: Store, tmp_path: Path):
-    record_all(
-        store, tiny(tmp_path, **{"streams = [": "streams = [{ simulated = 'uniform', steps = 9, clients = 7 }, "}), (0,)
-    )
-    update_pages(store, ["tiny"])
-    tags = store.find("tiny").tags
-    views = [json.loads(text)["name"] for name, text in sorted(tags.items()) if name.startswith(TAG_PREFIX)]
-    assert len(views) == len({run.data.tags["Data"] for run in shown(store)})
 
 
 def test_the_overview_has_one_line_per_experiment_with_a_link(store: Store, tmp_path: Path):
@@ -249,15 +198,4 @@ def test_the_empty_experiment_of_mlflow_is_removed(store: Store, tmp_path: Path,
     if is_used:
         store.client.create_run("0")
     update_pages(store, ["tiny"])
-    assert ("Default" in store.experiment_names()) == is_used
-
-
-def test_descriptions_are_plain_text(store: Store, tmp_path: Path):
-    experiment = tiny(tmp_path)
-    record_all(store, experiment, (0,))
-    experiment_id = store.experiment_id(experiment.info)
-    assert store.find("tiny").tags["mlflow.note.content"] == "Tiny."
-    store.client.set_experiment_tag(experiment_id, "mlflow.note.content", "**Figure e: Delicious**\n\nAll of it.")
-    update_pages(store, ["tiny"])
-    assert store.find("tiny").tags["mlflow.note.content"] == "Figure e: Delicious. All of it."
-    assert plain("My **own** words") == "My **own** words"
+    assert ("Default" in store.experiment_ids()) == is_used

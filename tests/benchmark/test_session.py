@@ -1,13 +1,13 @@
 """A sweep as a function: it prints nothing, returns its result, and leaves the store in order however it ends."""
 
 import os
-import shutil
 import signal
 import sqlite3
 import threading
-from collections import Counter
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +16,20 @@ import pytest
 from filelock import FileLock
 
 from benchmark import session
-from benchmark.__main__ import main
 from benchmark.execution.local import LocalExecutor
-from benchmark.execution.run_result import RunResult, failed_result
+from benchmark.execution.run_result import RunResult
+from benchmark.execution.sweep import in_order
+from benchmark.execution.sweep import sweep as execute
 from benchmark.observer import Observer
+from benchmark.plan.experiment import load_experiment
 from benchmark.plan.method_names import parse_filter
+from benchmark.plan.plan import RunOptions, make_plan
 from benchmark.plan.runs import Run
-from benchmark.records import reader
-from benchmark.records.reader import finished_runs as original
 from benchmark.records.store import Store
 from benchmark.records.tracking import StoreError
-from benchmark.session import Failure
-from tests.benchmark.tiny_sweeps import RUNS, empty_database, results, rows, statuses, sweep, write_tiny
+from benchmark.session import failure_lines
+from data_pipelines.stream_spec import SimulatedSpec
+from tests.benchmark.tiny_sweeps import RUNS, results, rows, statuses, sweep, write_tiny
 
 FAILING = (parse_filter("tests.benchmark.failing:First[fail_at=[-1,7]]"),)
 
@@ -60,7 +62,7 @@ class Notes(Observer):
 class Unused:
     """An executor that must not be used."""
 
-    compiler = None
+    shares_kernels = True
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} was used")
@@ -96,7 +98,27 @@ def test_a_run_that_two_experiments_share_is_run_once_and_one_finished_elsewhere
     result = sweep(tmp_path, Unused(), *names, observer=third)  # type: ignore[arg-type]
     assert (len(result.finished), len(result.skipped)) == (RUNS // 2, RUNS)
     assert {record.experiment for record in result.finished} == {"three"}
+    times = {record.key: record.metrics["kernel_seconds"] for record in result.skipped}
+    assert all(record.metrics["kernel_seconds"] == times[record.key] for record in result.finished), "measured once"
     assert all(is_reused for *_, is_reused in third.runs)
+
+
+def test_a_finished_run_without_a_metric_that_a_plan_needs_is_executed_again(tmp_path: Path, workers: LocalExecutor):
+    sweep(tmp_path, workers, write_tiny(tmp_path))
+    with sqlite3.connect(tmp_path / "mlflow.db") as connection:
+        first = "(select min(run_uuid) from tags where key = 'fedbandit.run_key')"
+        for table in ("metrics", "latest_metrics"):
+            connection.execute(f"delete from {table} where key = 'needed' and run_uuid = {first}")
+    connection.close()
+    plan, store = (
+        make_plan([load_experiment(str(tmp_path / "tiny.toml"))]),
+        Store(f"sqlite:///{tmp_path / 'mlflow.db'}"),
+    )
+    assert len(session.run(plan, store, workers).skipped) == RUNS
+    for expected in (1, 0):
+        result = session.run(replace(plan, metrics=("needed",)), store, workers)
+        assert (len(result.finished), len(result.skipped)) == (expected, RUNS - expected)
+        assert all("needed" in record.metrics for record in (*result.finished, *result.skipped))
 
 
 def test_a_failed_run_is_returned_in_one_line_and_repeated_the_next_time(tmp_path: Path, workers: LocalExecutor):
@@ -104,11 +126,12 @@ def test_a_failed_run_is_returned_in_one_line_and_repeated_the_next_time(tmp_pat
     for count in (1, 2):
         result = sweep(tmp_path, workers, tiny, methods=FAILING)
         (failure,) = result.failed
-        assert isinstance(failure, Failure)
-        assert (failure.experiment, failure.stream) == ("tiny", "simulated-uniform")
-        assert failure.run == "tests.benchmark.failing:First fail_at=7 seed 0"
+        assert (failure.experiment, failure.stream.name) == ("tiny", "simulated-uniform")
+        assert failure.name == "tests.benchmark.failing:First fail_at=7 seed 0"
         assert failure.error.startswith(r"RuntimeError: line one\nline two (failing.py, line ")
-        assert str(failure) == f"tiny: {failure.run} on simulated-uniform: {failure.error}"
+        line = f"tiny: {failure.name} on simulated-uniform: {failure.error}"
+        assert failure_lines([failure, failure]) == [f"{line} (and 1 other run with this error)"]
+        assert failure_lines([failure]) == [line]
         assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1, "FAILED": count}
     assert (len(result.finished), len(result.skipped)) == (0, RUNS // 2 + 1)
     sweeps = rows(tmp_path, "select status from runs where name like 'sweep%'")
@@ -140,7 +163,7 @@ def test_ctrl_c_stops_a_sweep_between_records_and_the_next_sweep_resumes(tmp_pat
 
 def test_an_error_that_ends_it_closes_the_records_and_releases_the_store(tmp_path: Path, workers: LocalExecutor):
     class Lost:
-        compiler = None
+        shares_kernels = True
 
         def capacity(self) -> int:
             raise OSError("the cluster is gone")
@@ -186,79 +209,44 @@ def test_no_result_is_lost_if_a_worker_is_killed(tmp_path: Path):
         def run_done(self, run: Run, result: RunResult, seconds: float, *, is_reused: bool) -> None:
             super().run_done(run, result, seconds, is_reused=is_reused)
             if len(self.runs) == 2:
-                executor._pool.workers()[0].kill()
+                executor.workers()[0].kill()
 
     notes = Killer()
     with LocalExecutor(2) as executor:
         result = sweep(tmp_path, executor, write_tiny(tmp_path, steps=20_000), observer=notes)
-        pids = [worker.pid for worker in executor._pool.workers()]
+        pids = [worker.pid for worker in executor.workers()]
     assert (len(result.finished), result.failed) == (RUNS, ())
     assert statuses(tmp_path) == {"FINISHED": RUNS}
     assert pids
     assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids)
 
 
-def test_a_relative_store_follows_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    names = {}
-    for folder in (tmp_path / "first", tmp_path / "second"):
-        folder.mkdir()
-        shutil.copy(empty_database(), folder / "mlflow.db")
-        monkeypatch.chdir(folder)
-        store = Store("sqlite:///mlflow.db")
-        store.client.create_experiment(folder.name)
-        names[folder.name] = {*store.experiment_names()} - {"Default"}
-    assert names == {"first": {"first"}, "second": {"second"}}
-
-
-@dataclass
-class Counting:
-    """An executor that counts the streams it opens, and returns a made-up result for each run at once."""
-
-    opened: Counter[tuple[str, int]] = field(default_factory=Counter)
-    compiler: None = None
-
-    def capacity(self) -> int:
-        return 4
-
-    def open_stream(self, spec: Any, seed: int) -> "Future[Any]":
-        self.opened[spec.name, seed] += 1
-        return self._result(seed)
-
-    def submit(self, stream: Any, algorithm: Any, seed: int, files: Any) -> "Future[Any]":
-        return self._result(failed_result("not executed"))
-
-    def _result(self, value: Any) -> "Future[Any]":
-        future: Future[Any] = Future()
-        future.set_result(value)
-        return future
-
-    def close_stream(self, stream: Any) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-def test_a_stream_is_built_once_per_seed_for_all_methods_and_experiments(tmp_path: Path):
-    executor = Counting()
+def test_a_stream_is_built_once_per_seed_for_all_methods_and_experiments(
+    tmp_path: Path, workers: LocalExecutor, monkeypatch: pytest.MonkeyPatch
+):
+    """By the worker that needs it first; a run that two experiments share is executed once."""
+    monkeypatch.setattr("benchmark.execution.sweep.is_compiled", lambda method: True)
     names = [write_tiny(tmp_path, name, seeds=3) for name in ("tiny", "other")]
-    result = sweep(tmp_path, executor, *names)  # type: ignore[arg-type]
-    assert len(result.failed) == 3 * RUNS
-    assert executor.opened == {("simulated-uniform", seed): 1 for seed in range(3)}
+    plan = make_plan([load_experiment(str(tmp_path / name)) for name in names], RunOptions())
+    groups = in_order(plan.runs)
+    assert len(groups) == 3 * RUNS // 2
+    assert all({run.experiment for run in same} == {"tiny", "other"} for same in groups)
+    fingerprints = [same[0].fingerprint for same in groups]
+    order = [len([*runs]) for _, runs in groupby(fingerprints)]
+    assert order == [5, 1, 3, 4, 1, 3, 7], "stream by stream, the first run of each a little earlier"
+    seen: set[Path] = set()
 
+    def streams() -> set[Path]:
+        return {path for path in workers._folder.iterdir() if path.is_dir() and path.suffix == ""}
 
-def test_fedbandit_run_reads_the_store_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Runs that were written since are added from memory, as they would be read."""
-    write_tiny(tmp_path, steps=50, seeds=1)
-    monkeypatch.chdir(tmp_path)
-    reads, updates = [], []
-    monkeypatch.setattr(reader, "finished_runs", lambda store, names: reads.append(names) or original(store, names))
-    monkeypatch.setattr(session, "update_pages", lambda store, names, records, curves: updates.append(records))
-    assert main(["run", "tiny.toml", "--jobs", "1"]) == 0
-    assert len(reads) == 1
-    (records,) = updates
-    stored = {record.run_id: record for record in original(Store(), ["tiny"])}
-    assert len(stored) == len(records) == RUNS // 2
-    for record in records:
-        metrics = {name: record.metrics[name] for name in stored[record.run_id].metrics}
-        assert replace(record, metrics=metrics) == stored[record.run_id]
+    def see(same: Sequence[Run], result: RunResult) -> None:
+        assert result.error == ""
+        for path in streams() - seen:
+            seen.add(path)
+            (path / "seen").touch()
+        assert all((path / "seen").exists() for path in streams()), "a stream was built again"
+
+    execute(plan.runs, workers, see, threading.Event())
+    assert {path.name for path in seen} == set(fingerprints)
+    workers.submit(replace(plan.runs[0], stream=SimulatedSpec(steps=20, clients=3))).result(timeout=120)
+    assert len(streams()) == 1, "streams are removed after use"

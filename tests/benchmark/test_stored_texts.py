@@ -11,10 +11,14 @@ from benchmark.plan.experiment import Experiment, load_experiment
 from benchmark.plan.method_names import parse_filter
 from benchmark.plan.plan import RunOptions, make_plan
 from benchmark.plan.runs import Run
+from benchmark.records.artifacts import FILES
 from benchmark.records.reader import finished_runs
-from benchmark.records.store import FILES, MAX_DETAILS, MAX_TAG, Store
-from data_pipelines.support.messages import one_line, storable
+from benchmark.records.store import MAX_DETAILS, MAX_TAG, Store
+from data_pipelines.support.messages import one_line
+from tests.benchmark.conftest import Command
 from tests.benchmark.tiny_sweeps import RUNS, artifact_folder, fedbandit, results, rows, statuses, write_tiny
+
+pytestmark = pytest.mark.slow
 
 HOSTILE = "NUL \0, surrogate \ud800, bell \a, escape \x1b[31m, C1 \x9b, no \uffff, tab\t, é 界 🙂\nsecond line"
 ESCAPED = (
@@ -51,12 +55,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
-
-
-def test_hostile_characters_are_escaped_and_all_others_are_kept():
-    assert storable(HOSTILE) == ESCAPED
-    ESCAPED.encode()
-    assert storable("plain\ttext\n") == "plain\ttext\n"
 
 
 def test_an_error_with_nul_and_lone_surrogates_is_stored(here: Path):
@@ -112,27 +110,22 @@ def copied(swept: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(swept, tmp_path / "copied"))
 
 
-def test_finished_runs_have_the_expected_files(swept: Path):
-    folders = files_of(swept)
-    assert len(folders) == RUNS
-    for folder in folders:
-        assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
-
-
-def test_a_run_whose_artifacts_are_gone_is_run_again(tmp_path: Path):
+def test_a_run_whose_artifacts_are_gone_is_run_again(tmp_path: Path, fedbandit_here: Command):
     """One without a folder, one without one of its files, one with an empty file; also if it would be reused."""
-    assert fedbandit(tmp_path, "run", write_tiny(tmp_path), "--seeds", "1", "--jobs", "1").returncode == 0
+    assert fedbandit_here(tmp_path, "run", write_tiny(tmp_path), "--seeds", "1", "--jobs", "1").returncode == 0
     before = results(tmp_path)
     missing, without_curve, empty, *_ = files_of(tmp_path)
     shutil.rmtree(missing)
     (without_curve / "curve.parquet").unlink()
     (empty / "clients.parquet").write_bytes(b"")
-    planned = fedbandit(tmp_path, "run", "tiny.toml", "--seeds", "1", "--dry-run")
+    planned = fedbandit_here(tmp_path, "run", "tiny.toml", "--seeds", "1", "--dry-run")
     assert f"{RUNS // 2} runs: {RUNS // 2 - 3} done, 3 to do" in planned.stdout
     shutil.copy(tmp_path / "tiny.toml", tmp_path / "other.toml")
-    other = fedbandit(tmp_path, "run", "other.toml", "tiny.toml", "--seeds", "1", "--jobs", "1")
+    other = fedbandit_here(tmp_path, "run", "other.toml", "tiny.toml", "--seeds", "1", "--jobs", "1")
     assert other.returncode == 0, other.stderr
-    assert fedbandit(tmp_path, "run", "tiny.toml", "--seeds", "1").stdout.startswith(f"{RUNS // 2} runs, all finished")
+    assert fedbandit_here(tmp_path, "run", "tiny.toml", "--seeds", "1").stdout.startswith(
+        f"{RUNS // 2} runs, all finished"
+    )
     assert not list(tmp_path.rglob("error.txt"))
     assert statuses(tmp_path) == {"FINISHED": RUNS + 3}
     finished = finished_runs(Store(f"sqlite:///{tmp_path / 'mlflow.db'}"), ["tiny", "other"])

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import re
 import struct
 import sys
 import termios
@@ -11,10 +12,9 @@ import termios
 import pytest
 
 from benchmark import observer as sweep_display
-from benchmark.commands.run import named_streams
+from benchmark.execution.run_result import RunResult
 from benchmark.observer import SECONDS_OF_SILENCE, SweepDisplay
 from benchmark.plan.runs import duration
-from tests.records import run_record
 
 
 class Clock:
@@ -40,22 +40,21 @@ def started(runs: int, skipped: int, seconds: float) -> SweepDisplay:
     return display
 
 
-def test_short_runs_at_the_start_do_not_distort_the_estimate(clock: Clock):
-    display = started(runs=12, skipped=0, seconds=10 * 1.0 + 2 * 100.0)
-    for _ in range(10):
-        clock.now += 2.0
-        display.count(failed=False, seconds=1.0)
-    assert display.seconds_left() == pytest.approx(200 * 2.0)
+def finish(display: SweepDisplay, seconds: float, *, error: str = "", is_reused: bool = False) -> None:
+    """Count a run that was expected to take `seconds`."""
+    display.run_done(None, RunResult(0, 1, "here", error=error), seconds, is_reused=is_reused)  # type: ignore[arg-type]
 
 
-def test_compilation_is_not_part_of_the_time_estimate(clock: Clock):
-    display = started(runs=11, skipped=0, seconds=11.0)
+def test_copied_runs_and_compilation_are_not_part_of_the_time_estimate(clock: Clock):
+    display = started(runs=14, skipped=0, seconds=14.0)
+    for _ in range(3):
+        finish(display, 1.0, is_reused=True)
     clock.now += 90.0
-    display.count(failed=False, seconds=1.0)
+    finish(display, 1.0)
     assert display.seconds_left() is None
     for _ in range(5):
         clock.now += 1.0
-        display.count(failed=False, seconds=1.0)
+        finish(display, 1.0)
     assert display.seconds_left() == pytest.approx(5.0)
 
 
@@ -63,9 +62,9 @@ def test_progress_lines_show_counts_and_the_last_one_shows_no_remaining_time(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ):
     display = started(runs=3, skipped=4, seconds=30.0)
-    for failed in (False, True, False):
+    for error in ("", "failed", ""):
         clock.now += 10.0
-        display.count(failed, seconds=10.0)
+        finish(display, 10.0, error=error)
     display.ended()
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "1 of 3 runs done, 0 failed, 4 skipped"
@@ -91,7 +90,7 @@ def test_a_terminal_without_a_size_gets_lines(columns: int, is_bar: bool, monkey
     with os.fdopen(its_end, "w") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
         display = started(runs=1, skipped=0, seconds=1.0)
-        display.count(failed=False, seconds=1.0)
+        finish(display, 1.0)
         display.ended()
         monkeypatch.undo()
     shown = b""
@@ -99,7 +98,7 @@ def test_a_terminal_without_a_size_gets_lines(columns: int, is_bar: bool, monkey
         while chunk := os.read(main_end, 65_536):
             shown += chunk
     os.close(main_end)
-    assert (b"100%|" in shown) == is_bar
+    assert (re.search(rb"100%\|.* 1 of 1 runs, 00:\d\d, 0 failed, 0 skipped", shown) is not None) == is_bar
     assert (b"1 of 1 runs done" in shown) != is_bar
 
 
@@ -108,15 +107,3 @@ def test_a_terminal_without_a_size_gets_lines(columns: int, is_bar: bool, monkey
 )
 def test_durations_are_formatted_for_display(seconds: float, text: str):
     assert duration(seconds) == text
-
-
-def test_streams_of_one_data_set_with_other_pools_are_never_in_one_table():
-    records = [run_record(seed=0), run_record(seed=0, settings={"stream_negatives": "popularity"})]
-    names = [record.stream.name for record in named_streams(records)]
-    assert names == ["delicious", "delicious (negatives=popularity)"]
-    scaled = [run_record(settings={"stream_scaling": scaling}) for scaling in ("standard", "unit")]
-    assert [record.stream.name for record in named_streams(scaled)] == [
-        "delicious (scaling=standard)",
-        "delicious (scaling=unit)",
-    ]
-    assert named_streams(scaled[:1])[0].stream.name == "delicious"

@@ -1,121 +1,122 @@
-"""Writing a run in one transaction gives the same rows and files as MLflow's own client."""
+"""A run is written through MLflow's client, its status last, with about ten points of each curve."""
 
 import math
-import shutil
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from benchmark.records.content import DatasetContent, RunContent, local_folder, write_through_client
-from benchmark.records.store import Store
+from algorithms import RandomChoice
+from benchmark.execution.run_result import RunResult, run_method
+from benchmark.metrics import curves_to_show
+from benchmark.plan.experiment import load_experiment
+from benchmark.plan.plan import RunOptions, make_plan
+from benchmark.records.artifacts import (
+    CLIENTS,
+    CURVE,
+    curves_in,
+    files_of,
+    read_curves,
+    thinned,
+)
+from benchmark.records.reader import finished_runs, read
+from benchmark.records.store import RunContent, Store
 from benchmark.records.tags import PARENT
-from tests.benchmark.tiny_sweeps import empty_database
+from data_pipelines import simulate
+from tests.benchmark.recorded import store_in
+from tests.benchmark.tiny_sweeps import write_tiny
 
-CURVES = [("reward_curve", t / 3, t) for t in (1, 4, 9)] + [("communication_curve", 1e300 * t, t) for t in (9, 1, 4)]
 FULL = RunContent(
     experiment_id="",
     name="async-linucb γ=5 seed 0",
-    status="FINISHED",
     start_time=1_000,
     end_time=2_500,
     tags={"mlflow.user": "somebody", "Method": "Async-LinUCB", "fedbandit.kind": "run", "note": "γ" * 7000},
     params={"algorithm": "async-linucb", "gamma": "inf", "text": "γ" * 6000},
-    points=[("reward", 12.5, 0), ("regret", -0.0, 0), ("none", math.nan, 0), *CURVES],
-    dataset=DatasetContent("lastfm", "digest", "fedbandit-official", '{"source": "official"}', '{"seed": 0}'),
+    points=[("reward", 12.5, 0), ("regret", 0.5, 0), ("none", math.nan, 0), ("reward_curve", 3.0, 9)],
+    dataset={"name": "lastfm", "digest": "digest", "source_type": "official", "source": "{}", "profile": "{}"},
     files={"curve.parquet": b"steps", "clients.parquet": b"totals"},
 )
-PLAIN = RunContent("", "failed", "FAILED", 1, 2, {"fedbandit.error": "no memory"})
-COLUMNS = {
-    "runs": "name, source_type, source_name, entry_point_name, user_id, status, start_time, end_time, "
-    "source_version, lifecycle_stage, experiment_id, deleted_time",
-    "tags": "key, value",
-    "params": "key, value",
-    "metrics": "key, value, timestamp, step, is_nan",
-    "latest_metrics": "key, value, timestamp, step, is_nan",
-}
-DATASETS = (
-    "select d.experiment_id, d.name, d.digest, d.dataset_source_type, d.dataset_source, d.dataset_schema, "
-    "d.dataset_profile, i.source_type, i.destination_type, i.step, t.name, t.value from inputs i "
-    "join datasets d on d.dataset_uuid = i.source_id join input_tags t on t.input_uuid = i.input_uuid "
-    "where i.destination_id = ?"
-)
+STEPS = ("create_run", "log_inputs", "set_tag", "log_batch", "set_terminated")
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    shutil.copy(empty_database(), tmp_path / "mlflow.db")
-    store = Store(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    store = store_in(tmp_path)
     store.client.create_experiment("x", artifact_location=(tmp_path / "files").as_uri())
     return store
 
 
-def experiment_id(store: Store) -> str:
-    return store.experiment_ids()["x"]
+@pytest.fixture
+def full(store: Store) -> RunContent:
+    return replace(FULL, experiment_id=store.experiment_ids()["x"])
 
 
-def content(store: Store, run_id: str) -> dict[str, list[Any]]:
-    with closing(sqlite3.connect(store.uri.removeprefix("sqlite:///"))) as connection:
-        rows = {
-            table: sorted(connection.execute(f"select {names} from {table} where run_uuid = ?", (run_id,)))
-            for table, names in COLUMNS.items()
-        }
-        rows["datasets"] = sorted(connection.execute(DATASETS, (run_id,)))
-    folder = local_folder(store.client.get_run(run_id).info.artifact_uri)
-    assert folder is not None
-    rows["files"] = sorted((path.name, path.read_bytes()) for path in folder.glob("*"))
-    return rows
+def test_a_run_has_all_that_was_given(store: Store, full: RunContent, tmp_path: Path):
+    child, _ = store.write(replace(full, dataset={}))
+    run_id, artifact_uri = store.write(replace(full, children=[child]))
+    stored = store.client.get_run(run_id)
+    info, data = stored.info, stored.data
+    assert (info.run_name, info.status, info.start_time, info.end_time) == (full.name, "FINISHED", 1_000, 2_500)
+    assert full.tags.items() <= data.tags.items()
+    assert (data.params, info.artifact_uri) == (full.params, artifact_uri)
+    assert repr(data.metrics) == repr({"reward": 12.5, "regret": 0.5, "none": math.nan, "reward_curve": 3.0})
+    assert [each.dataset.name for each in stored.inputs.dataset_inputs] == ["lastfm"]
+    assert {
+        path.name: path.read_bytes() for path in (tmp_path / "files" / run_id / "artifacts").iterdir()
+    } == full.files
+    assert store.client.get_run(child).data.tags[PARENT] == run_id
 
 
-@pytest.mark.parametrize("run", [FULL, PLAIN, replace(FULL, points=FULL.points[:1], params={}, files={})])
-def test_the_fast_path_writes_the_same_records_as_mlflow(store: Store, run: RunContent):
-    run = replace(run, experiment_id=experiment_id(store))
-    ours = store.write([run])[0]
-    theirs = write_through_client(store.client, store.uri, run)
-    assert content(store, ours) == content(store, theirs)
-    first, second = (store.client.get_run(run_id) for run_id in (ours, theirs))
-    assert repr(first.data.metrics) == repr(second.data.metrics)  # NaN is not equal to itself
-    assert (first.data.params, first.data.tags) == (second.data.params, second.data.tags)
-    assert first.info.artifact_uri.replace(ours, theirs) == second.info.artifact_uri
-    assert [each.dataset.name for each in first.inputs.dataset_inputs] == ["lastfm"] * (run.dataset is not None)
+@pytest.mark.parametrize("step", STEPS)
+def test_a_run_that_is_not_written_completely_never_counts(
+    store: Store, full: RunContent, monkeypatch: pytest.MonkeyPatch, step: str
+):
+    child, _ = store.write(full)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store.client, step, killed)
+    with pytest.raises(KeyboardInterrupt):
+        store.write(replace(full, children=[child]))
+    others = [run for run in store.client.search_runs([full.experiment_id]) if run.info.run_id != child]
+    assert [run.info.status for run in others] == ["RUNNING"] * (step != "create_run")
 
 
-def test_runs_on_the_same_data_share_one_data_set(store: Store):
-    run = replace(FULL, experiment_id=experiment_id(store))
-    store.write([run, run])
-    with closing(sqlite3.connect(store.uri.removeprefix("sqlite:///"))) as connection:
-        counts = [connection.execute(f"select count(*) from {table}").fetchone() for table in ("datasets", "inputs")]
-    assert counts == [(1,), (2,)]
-
-
-@pytest.mark.parametrize("is_fast", [True, False])
-def test_a_replaced_run_keeps_its_id_and_has_the_new_values_only(store: Store, is_fast: bool):
-    """Through a server, metrics keep their history; the latest value counts."""
-    run = replace(FULL, experiment_id=experiment_id(store), dataset=None)
-    child, other = store.write([run, run])
-    parent = store.write([replace(run, children=[child])])[0]
+def test_a_replaced_run_keeps_its_id_and_shows_the_new_values(store: Store, full: RunContent, tmp_path: Path):
+    (parent, _), (child, _) = (store.write(full) for _ in range(2))
     uri = store.client.get_run(parent).info.artifact_uri
-    tags = {**run.tags, "note": "new"}
-    again = replace(run, run_id=parent, artifact_uri=uri, name="11 seeds", end_time=9_000, tags=tags)
-    again = replace(again, points=[("reward", 1.5, 0)], children=[other], files={"curve.csv": b"new"})
-    if is_fast:
-        assert store.write([again]) == [parent]
-    else:
-        assert write_through_client(store.client, store.uri, again) == parent
+    again = replace(
+        full, run_id=parent, artifact_uri=uri, name="11 seeds", end_time=9_000, tags={**full.tags, "note": "new"}
+    )
+    again = replace(again, points=[("reward", 1.5, 0)], children=[child], files={"curve.csv": b"new"})
+    assert store.write(again)[0] == parent
     stored = store.client.get_run(parent)
     assert (stored.info.run_name, stored.info.status, stored.data.metrics["reward"]) == ("11 seeds", "FINISHED", 1.5)
-    assert (stored.data.tags["note"], stored.data.params) == ("new", dict(run.params))
-    assert [store.client.get_run(each).data.tags[PARENT] for each in (child, other)] == [parent, parent]
-    assert ("curve.csv", b"new") in content(store, parent)["files"]
-    assert store.client.get_run(child).data.metrics["reward"] == 12.5
+    assert (stored.data.tags["note"], stored.data.params) == ("new", dict(full.params))
+    assert store.client.get_run(child).data.tags[PARENT] == parent
+    assert (tmp_path / "files" / parent / "artifacts" / "curve.csv").read_bytes() == b"new"
 
 
-def test_nothing_is_written_if_one_of_several_runs_cannot_be(store: Store):
-    run = replace(FULL, experiment_id=experiment_id(store))
-    broken = replace(run, points=[("reward", 1.0, 0), ("reward", 1.0, 0)])  # the same point twice
-    with pytest.raises(OSError, match="UNIQUE constraint"):
-        store.write([run, broken])
-    assert store.client.search_runs([run.experiment_id]) == []
+def test_a_run_on_a_choosing_seed_has_no_file_of_steps_and_is_finished_and_copied_without(tmp_path: Path):
+    write_tiny(tmp_path)
+    experiment, store = load_experiment(str(tmp_path / "tiny.toml")), Store(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    planned = make_plan([experiment], RunOptions(seeds=(0, 10_000))).runs
+    runs = [next(run for run in planned if run.seed == seed) for seed in (0, 10_000)]
+    stream = simulate(seed=0, steps=400, clients=3, arms=3, dimension=2)
+    results = [run_method(stream, RandomChoice(), run.seed) for run in runs]
+    assert [files_of(run.seed) for run in runs] == [(CURVE, CLIENTS), (CLIENTS,)]
+    assert [tuple(result.files) for result in results] == [files_of(run.seed) for run in runs]
+    sweep = store.begin_sweep(experiment.info, "quick", 2)
+    ids = [store.record(sweep, experiment.info, *each).run_id for each in zip(runs, results, strict=True)]
+    assert {run.run_id for run in finished_runs(store, ["tiny"])} == {*ids}
+    with_steps, without = (store.outcome_of(run_id) for run_id in ids)
+    assert isinstance(with_steps, RunResult)
+    assert (with_steps.curves, with_steps.files) == (results[0].curves, results[0].files)
+    assert curves_in(results[0].files[CURVE], "simulated") == results[0].curves
+    assert isinstance(without, RunResult)
+    shown = curves_to_show(results[1].curves)
+    assert without.curves == {name: thinned(results[1].curves[name]) for name in shown}
+    for run, result in zip(read(store.uri), (with_steps, without), strict=True):
+        assert read_curves(store, "simulated", "tiny", run.run_id, run.artifact_uri) == result.curves

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmark import session
-from benchmark.execution.executors import Executor
+from benchmark.execution.sweep import Executor
 from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import RunOptions, make_plan

@@ -13,60 +13,96 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
-from tests.chaos import (
-    bad_servers,
-    broken_databases,
-    changed_code,
-    clocks,
-    damaged_data,
-    dask_clusters,
-    killed_stores,
-    killed_sweeps,
-    new_environment,
-    out_of_memory,
-    small_disks,
-)
-from tests.chaos.data_sets import prepared
-from tests.chaos.sweeps import end_leftovers, undisturbed
-from tests.chaos.tally import Tally, table
+from tests.chaos import bad_servers, broken_databases, damaged_data, killed_stores, killed_sweeps, small_disks
+from tests.chaos import changed_surroundings as changed
+from tests.chaos.damaged_data import prepared
+from tests.chaos.sweeps import Faults, end_leftovers, undisturbed
 
 CONCURRENT_KINDS = 2
 """Kinds of fault that run at the same time, each in its own folders: they mostly wait."""
 
-Kind = Callable[[int, Random, Path], Tally]
-KINDS: dict[str, tuple[Kind, int, int]] = {
-    "new-environment": (new_environment.sweep_in_new_environment, 1, 0),
-    "misbehaving-server": (bad_servers.corrupt_responses, 60, 0),
-    "killed-transaction": (killed_stores.kill_in_transactions, 6, 0),
-    "killed-writer": (killed_stores.kill_writers, 40, 2),
-    "stopped-creation": (killed_stores.stop_creations, 12, 0),
-    "asked-to-stop": (killed_sweeps.ask_to_stop, 12, 0),
-    "killed-sweep": (killed_sweeps.kill_parents, 16, 2),
-    "full-disk-sweep": (small_disks.fill_disk_during_sweep, 4, 0),
-    "clock": (clocks.set_clock_back, 20, 0),
-    "full-disk-preparation": (small_disks.fill_disk_during_preparation, 5, 0),
-    "flipped-bytes": (damaged_data.flip_bytes, 40, 6),
-    "truncated-database": (broken_databases.truncate_database, 12, 2),
-    "other-schema-database": (broken_databases.change_schema, 3, 0),
-    "locked-database": (broken_databases.lock_database, 12, 2),
-    "changed-class": (changed_code.change_own_class, 8, 0),
-    "changed-packages": (changed_code.change_packages, 1, 0),
-    "killed-workers": (killed_sweeps.kill_workers, 14, 0),
-    "out-of-memory": (out_of_memory.starve_workers, 4, 0),
-    "full-disk-download": (small_disks.fill_disk_during_download, 5, 0),
-    "read-only": (small_disks.write_to_read_only, 3, 0),
-    "killed-server": (bad_servers.kill_server, 2, 0),
-    "killed-cluster": (dask_clusters.kill_cluster, 6, 0),
-    "killed-preparation": (damaged_data.kill_preparation, 10, 0),
-    "two-preparations": (damaged_data.prepare_at_once, 4, 0),
-    "two-sweeps": (broken_databases.sweep_at_once, 4, 0),
+
+class Kind(NamedTuple):
+    """A kind of fault: its name in the table, and the numbers of injections in the full and short version."""
+
+    title: str
+    inject: Callable[[int, Random, Path], Faults]
+    full: int
+    short: int = 0
+
+
+KINDS = {
+    "new-environment": Kind("new virtual environment", changed.sweep_in_new_environment, 1),
+    "misbehaving-server": Kind("MLflow server: 500, hangs, hangs up, slow", bad_servers.corrupt_responses, 60),
+    "killed-transaction": Kind("SIGKILL inside a transaction", killed_stores.kill_in_transactions, 6),
+    "killed-writer": Kind("SIGKILL to a writer inside a transaction", killed_stores.kill_writers, 40, 2),
+    "stopped-creation": Kind("stopped while creating a database", killed_stores.stop_creations, 12),
+    "asked-to-stop": Kind("SIGTERM and Ctrl-C", killed_sweeps.ask_to_stop, 12),
+    "killed-sweep": Kind("SIGKILL to a sweep", killed_sweeps.kill_parents, 16, 2),
+    "full-disk-sweep": Kind("full disk during a sweep", small_disks.fill_disk_during_sweep, 4),
+    "clock": Kind("clock set back", changed.set_clock_back, 20),
+    "full-disk-preparation": Kind("full disk during preparation", small_disks.fill_disk_during_preparation, 5),
+    "flipped-bytes": Kind("one flipped byte in prepared data", damaged_data.flip_bytes, 40, 6),
+    "truncated-database": Kind("database truncated", broken_databases.truncate_database, 12, 2),
+    "other-schema-database": Kind("database of another schema", broken_databases.change_schema, 3),
+    "locked-database": Kind("database locked", broken_databases.lock_database, 12, 2),
+    "changed-class": Kind("own class changed", changed.change_own_class, 8),
+    "changed-packages": Kind("packages changed", changed.change_packages, 1),
+    "killed-workers": Kind("SIGKILL to workers", killed_sweeps.kill_workers, 14),
+    "out-of-memory": Kind("a worker out of memory", killed_sweeps.starve_workers, 4),
+    "full-disk-download": Kind("full disk during download", small_disks.fill_disk_during_download, 5),
+    "read-only": Kind("read-only store", small_disks.write_to_read_only, 3),
+    "killed-server": Kind("MLflow server dies", bad_servers.kill_server, 2),
+    "killed-cluster": Kind("Dask workers and scheduler die", killed_sweeps.kill_cluster, 6),
+    "killed-preparation": Kind("SIGKILL to fedbandit data", damaged_data.kill_preparation, 10),
+    "two-preparations": Kind("two preparations at once", damaged_data.prepare_at_once, 4),
+    "two-sweeps": Kind("two sweeps at once", broken_databases.sweep_at_once, 4),
 }
-"""Each kind of fault: its function, and the numbers of injections in the full and short version; slow ones first."""
+"""The slow ones first."""
+
+
+@dataclass
+class Tally:
+    """Only faults that actually happened count as injected; `problems` describes what was wrong afterwards."""
+
+    fault: str
+    injected: int = 0
+    survived: int = 0
+    seconds: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+    def count(self, faults: Iterable[tuple[int, list[str]]]) -> None:
+        """Count injections; where there is any problem, none of those before it counts as survived."""
+        for injections, problems in faults:
+            self.injected += injections
+            self.survived += 0 if problems else injections
+            self.problems += problems
+
+
+def table(tallies: Sequence[Tally]) -> str:
+    """Return the rows and their sum as text."""
+    total = Tally("all")
+    for tally in tallies:
+        total.injected, total.survived = total.injected + tally.injected, total.survived + tally.survived
+        total.seconds += tally.seconds
+    if kinds := sum(bool(tally.problems) for tally in tallies):
+        total.problems = [f"{kinds} kinds of fault"]
+    lines = [("fault", "injected", "survived", "seconds", "lost or different")]
+    for tally in (*tallies, total):
+        numbers = (str(tally.injected), str(tally.survived), f"{tally.seconds:.0f}")
+        lines.append((tally.fault, *numbers, "; ".join(tally.problems) or "nothing"))
+    width = max(len(line[0]) for line in lines)
+    return "\n".join(
+        f"{fault:<{width}}  {injected:>8}  {survived:>8}  {seconds:>7}  {lost}"
+        for fault, injected, survived, seconds, lost in lines
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,22 +115,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     selected = {name: kind for name, kind in KINDS.items() if arguments.only in name}
     if not selected:
         parser.error(f"--only must be a word in one of {', '.join(KINDS)}, got {arguments.only!r}")
-    counts = {name: short if arguments.short else full for name, (_, full, short) in selected.items()}
+    counts = {name: kind.short if arguments.short else kind.full for name, kind in selected.items()}
     counts = {name: count for name, count in counts.items() if count}
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fedbandit-chaos-") as folder, ThreadPoolExecutor(CONCURRENT_KINDS) as pool:
         _report("running without faults first, for comparison")
         undisturbed(Path(folder)), prepared(Path(folder))
         kinds = {
-            pool.submit(_inject, selected[name][0], count, Random(f"{arguments.seed} {name}"), Path(folder)): name
+            pool.submit(_inject, selected[name], count, Random(f"{arguments.seed} {name}"), Path(folder)): name
             for name, count in counts.items()
         }
         for done, future in enumerate(as_completed(kinds), 1):
-            seconds = time.monotonic() - start
+            seconds, tally = time.monotonic() - start, future.result()
             remaining = f"about {seconds / done * (len(kinds) - done):,.0f} s left"
-            _report(
-                f"{done} of {len(kinds)}, {seconds:,.0f} s, {remaining}: {kinds[future]}, {future.result().summary}"
-            )
+            outcome = f"{kinds[future]}, {tally.survived} of {tally.injected} survived"
+            _report(f"{done} of {len(kinds)}, {seconds:,.0f} s, {remaining}: {outcome}")
         tallies = [future.result() for future in kinds]
     print(table(tallies))
     print(f"seed {arguments.seed}, {time.monotonic() - start:,.0f} s, {_cpu_seconds():,.0f} s of CPU time")
@@ -105,11 +140,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _inject(kind: Kind, count: int, random: Random, folder: Path) -> Tally:
-    start = time.monotonic()
+    start, tally = time.monotonic(), Tally(kind.title)
     try:
-        tally = kind(count, random, folder)
+        tally.count(kind.inject(count, random, folder))
     except Exception as error:
-        tally = Tally(kind.__name__.replace("_", " "), problems=[f"{type(error).__name__}: {error}"])
+        tally.problems.append(f"{type(error).__name__}: {error}")
     finally:
         end_leftovers()
     tally.seconds = time.monotonic() - start

@@ -1,31 +1,35 @@
-"""A real MLflow server that returns 500, hangs, closes connections or is slow; and one that dies and is restarted."""
+"""A real MLflow server that dies and is restarted, or behind a proxy that corrupts some of its responses.
 
+It returns 500, hangs, closes connections or is slow, as drawn from a seed.
+"""
+
+import http.client
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 
 from tests.benchmark.test_cluster import Background, background, free_port, wait_for
-from tests.chaos.proxy import FAULTS, corrupting
-from tests.chaos.sweeps import (
-    RUNS_PER_SEED,
-    differences,
-    error_output,
-    last_line,
-    new_folder,
-    records,
-    run_again,
-    start,
-    traceback_in,
-    undisturbed,
-    wait_until,
-)
-from tests.chaos.tally import Tally
+from tests.chaos.sweeps import Faults, Workspace
 
 SEEDS = 2
 TIMEOUT = 2
 """Seconds; with the default, every request that hangs would take 30 s."""
+ONE_IN = 2.5
+"""From the first run on, one in this many requests meets a fault."""
+FAULTS = (
+    "returns 500",
+    "executes, then returns 500",
+    "closes the connection",
+    "executes, then closes the connection",
+    "hangs",
+    "is slow",
+)
+CREATE = "/runs/create"
 
 
 @contextmanager
@@ -38,51 +42,104 @@ def server(folder: Path, port: int) -> Iterator[Background]:
         yield process
 
 
-def corrupt_responses(times: int, random: Random, folder: Path) -> Tally:
+def sweep_on(address: str) -> dict[str, str]:
+    """Return the settings of a sweep that records on a server."""
+    return {"MLFLOW_TRACKING_URI": address, "MLFLOW_HTTP_REQUEST_TIMEOUT": str(TIMEOUT)}
+
+
+def corrupt_responses(times: int, random: Random, folder: Path) -> Faults:
     """Corrupt responses to requests of every kind, some of them after the server executed the request."""
-    tally, workspace, expected = (
-        Tally("MLflow server: 500, hangs, hangs up, slow"),
-        new_folder(folder, SEEDS),
-        undisturbed(folder),
-    )
-    port = free_port()
-    with (
-        server(workspace, port),
-        corrupting(port, random, max_faults=times, one_in=2.5, hang_seconds=TIMEOUT + 1) as proxy,
-    ):
-        store = {"MLFLOW_TRACKING_URI": proxy.address, "MLFLOW_HTTP_REQUEST_TIMEOUT": str(TIMEOUT)}
-        code = start(workspace, "run", "tiny.toml", "--jobs", "1", **store).wait(400)
-        problems = [] if code == 0 else [f"exit code {code}: {last_line(error_output(workspace))}"]
-        problems += traceback_in(error_output(workspace)) + differences(workspace, expected, runs=SEEDS * RUNS_PER_SEED)
-        problems += run_again(
-            workspace, expected, SEEDS * RUNS_PER_SEED, MLFLOW_TRACKING_URI=f"http://127.0.0.1:{port}"
-        )
+    workspace, port = Workspace(folder, SEEDS), free_port()
+    with server(workspace.folder, port), Proxy(port, random, times) as proxy:
+        threading.Thread(target=proxy.serve_forever, args=(0.05,), daemon=True).start()
+        process = workspace.sweep(1, **sweep_on(f"http://127.0.0.1:{proxy.server_port}"))
+        problems = workspace.wrong_end(process, seconds=400) + workspace.differences(workspace.runs)
+        problems += workspace.run_again(**sweep_on(f"http://127.0.0.1:{port}"))
         problems += [f"no request met the fault: {fault}" for fault in FAULTS if not proxy.injected[fault]]
-    tally.count(proxy.injected.total(), problems)
-    return tally
+        proxy.shutdown()
+    yield proxy.injected.total(), problems
 
 
-def kill_server(times: int, random: Random, folder: Path) -> Tally:
+def kill_server(times: int, random: Random, folder: Path) -> Faults:
     """Send SIGKILL to the server during a sweep, and restart it."""
-    tally, workspace, expected = Tally("MLflow server dies"), new_folder(folder, SEEDS), undisturbed(folder)
-    port = free_port()
-    store = {"MLFLOW_TRACKING_URI": f"http://127.0.0.1:{port}", "MLFLOW_HTTP_REQUEST_TIMEOUT": str(TIMEOUT)}
-    killed = 0
+    workspace, port, killed = Workspace(folder, SEEDS), free_port(), 0
+    store = sweep_on(f"http://127.0.0.1:{port}")
     with ExitStack() as stack:
-        running = stack.enter_context(server(workspace, port))
-        process = start(workspace, "run", "tiny.toml", "--jobs", "1", **store)
+        running = stack.enter_context(server(workspace.folder, port))
+        process = workspace.sweep(1, **store)
         for _ in range(times):
-            count = records(workspace)
-            if not wait_until(process, lambda count=count: records(workspace) > count + 1):  # type: ignore[misc]
+            if not workspace.wait_for_records(process, more=2):
                 break
             time.sleep(random.uniform(0, 0.3))
             running.kill()
             killed += process.poll() is None
-            running = stack.enter_context(server(workspace, port))
-        code = process.wait(240)
-        problems = [] if code == 0 else [f"exit code {code}: {last_line(error_output(workspace))}"]
-        problems += traceback_in(error_output(workspace)) + run_again(
-            workspace, expected, SEEDS * RUNS_PER_SEED, **store
-        )
-    tally.count(killed, problems)
-    return tally
+            running = stack.enter_context(server(workspace.folder, port))
+        yield killed, workspace.wrong_end(process) + workspace.run_again(**store)
+
+
+class Proxy(ThreadingHTTPServer):
+    """Forwards requests to `port`, until it has injected `max_faults` faults with some of them."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int, random: Random, max_faults: int) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.port, self.random, self.max_faults = port, random, max_faults
+        self.injected: Counter[str] = Counter()
+        self.is_armed = False
+        self._lock = threading.Lock()
+
+    def next_fault(self, path: str) -> str:
+        """Return the fault for this request, or an empty text. The kinds alternate."""
+        with self._lock:
+            self.is_armed |= CREATE in path
+            remaining = self.max_faults - self.injected.total()
+            if not self.is_armed or remaining <= 0 or self.random.random() > 1 / ONE_IN:
+                return ""
+            fault = FAULTS[self.injected.total() % len(FAULTS)]
+            self.injected[fault] += 1
+            return fault
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Ignore clients that disconnect."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Handles one request: forwards it, or not, and responds, or not."""
+
+    protocol_version = "HTTP/1.1"
+    server: Proxy
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Print nothing."""
+
+    def do_GET(self) -> None:
+        fault = self.server.next_fault(self.path)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        time.sleep({"hangs": TIMEOUT + 1, "is slow": 0.4}.get(fault, 0))
+        response = (500, b'{"error_code": "INTERNAL_ERROR", "message": "corrupted"}', "application/json")
+        if fault not in ("returns 500", "closes the connection", "hangs"):
+            forwarded = self._forward(body)
+            response = response if "500" in fault else forwarded
+        if fault.endswith(("closes the connection", "hangs")):
+            self.close_connection = True
+            return
+        self.send_response(response[0])
+        self.send_header("Content-Type", response[2])
+        self.send_header("Content-Length", str(len(response[1])))
+        self.end_headers()
+        self.wfile.write(response[1])
+
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
+
+    def _forward(self, body: bytes) -> tuple[int, bytes, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection")}
+        try:
+            connection.request(self.command, self.path, body, {**headers, "Host": f"127.0.0.1:{self.server.port}"})
+            response = connection.getresponse()
+            return response.status, response.read(), response.headers.get("Content-Type", "text/plain")
+        except OSError:
+            return 502, b"no server", "text/plain"
+        finally:
+            connection.close()

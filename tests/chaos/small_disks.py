@@ -7,52 +7,36 @@ from random import Random
 
 from tests.benchmark.test_run_command import UNSHARE, may_mount
 from tests.benchmark.tiny_sweeps import command, environment, fedbandit
-from tests.chaos.data_sets import FORMAT, bytes_of, prepared, small_archive
-from tests.chaos.sweeps import (
-    RUNS_PER_SEED,
-    differences,
-    last_line,
-    new_folder,
-    run_again,
-    traceback_in,
-    undisturbed,
-)
-from tests.chaos.tally import Tally
+from tests.chaos.damaged_data import PREPARE, bytes_of, prepared
+from tests.chaos.sweeps import Faults, Workspace, last_line, no_refusal, wrong_end
+from tests.data_pipelines.archives import LASTFM, write_archive
 from tests.data_pipelines.tls_server import Authority, running, whole
 from tests.readme import ROOT
 
+SEEDS = 2
 
-def fill_disk_during_sweep(times: int, random: Random, folder: Path) -> Tally:
+
+def fill_disk_during_sweep(times: int, random: Random, folder: Path) -> Faults:
     """Run a sweep on a file system with space for some of its runs."""
-    tally, expected = Tally("full disk during a sweep"), undisturbed(folder)
     for _ in range(times if may_mount() else 0):
-        workspace = new_folder(folder, 2)
-        size = (workspace / "mlflow.db").stat().st_size + random.randint(40_000, 500_000)
+        workspace = Workspace(folder, SEEDS)
+        size = (workspace.folder / "mlflow.db").stat().st_size + random.randint(40_000, 500_000)
         done = on_a_disk(workspace, f"size={size}", "cp *.toml *.db mount", "run", "tiny.toml", "--jobs", "1")
-        mount = workspace / "mount"
-        problems = traceback_in(done.stderr) + differences(mount, expected)
-        problems += [] if done.returncode == 2 else [f"exit code {done.returncode}: {last_line(done.stderr)}"]
-        problems += run_again(mount, expected, 2 * RUNS_PER_SEED)
-        tally.count("no space left" in last_line(done.stderr), problems)
-    return tally
+        problems = wrong_end(done.returncode, done.stderr, [2]) + workspace.differences() + workspace.run_again()
+        yield "no space left" in last_line(done.stderr), problems
 
 
-def fill_disk_during_preparation(times: int, random: Random, folder: Path) -> Tally:
+def fill_disk_during_preparation(times: int, random: Random, folder: Path) -> Faults:
     """Prepare data on a file system with space for a part of the arrays."""
-    tally, (undamaged, needed) = Tally("full disk during preparation"), prepared(folder)
+    undamaged, needed = prepared(folder)
     for _ in range(times if may_mount() else 0):
-        workspace = new_folder(folder, 1)
-        done = on_a_disk(
-            workspace, f"size={random.randint(40_000, needed - 8_000)}", "true", *FORMAT, FEDBANDIT_DATA="."
-        )
-        tally.count("No space left" in done.stderr, _after_a_full_disk(done, workspace / "mount", undamaged, {}))
-    return tally
+        size = random.randint(40_000, needed - 8_000)
+        yield _prepare_on_a_full_disk(Workspace(folder, 1), size, undamaged, PREPARE, FEDBANDIT_DATA=".")
 
 
-def fill_disk_during_download(times: int, random: Random, folder: Path) -> Tally:
+def fill_disk_during_download(times: int, random: Random, folder: Path) -> Faults:
     """Download from a real https server to a file system with space for a part of the archive."""
-    tally, content = Tally("full disk during download"), small_archive(folder).read_bytes()
-    authority = Authority(folder)
+    authority, content = Authority(folder), write_archive(LASTFM, folder / "archives").read_bytes()
     with running(authority.server_certificate()) as server:
         server.behaviours = [whole(content)]
         source = ("data", "lastfm", "--mirror", server.address)
@@ -60,35 +44,28 @@ def fill_disk_during_download(times: int, random: Random, folder: Path) -> Tally
         assert fedbandit(folder, *source, **{**trusting, "FEDBANDIT_DATA": "downloaded"}).returncode == 0
         undamaged = bytes_of(folder / "downloaded" / "lastfm")
         for _ in range(times if may_mount() else 0):
-            workspace = new_folder(folder, 1)
             size = random.randint(20_000, len(content) - 8_192)
-            done = on_a_disk(workspace, f"size={size}", "true", *source, **trusting)
-            mount = workspace / "mount"
-            problems = _after_a_full_disk(done, mount, undamaged, trusting, *source)
-            tally.count("No space left" in done.stderr, problems)
-    return tally
+            yield _prepare_on_a_full_disk(Workspace(folder, 1), size, undamaged, source, **trusting)
 
 
-def write_to_read_only(times: int, random: Random, folder: Path) -> Tally:
+def write_to_read_only(times: int, random: Random, folder: Path) -> Faults:
     """Run a sweep on a read-only file system, with a store that contains half of the runs."""
-    tally, expected = Tally("read-only store"), undisturbed(folder)
     for _ in range(times if may_mount() else 0):
-        workspace = new_folder(folder, 2)
+        workspace = Workspace(folder, SEEDS)
         half = random.choice(["sync-linucb", "async-linucb"])
-        assert fedbandit(workspace, "run", "tiny.toml", "--method", half).returncode == 0
-        prepare = "cp -r *.toml *.db mount; mount -o remount,ro mount"
-        done = on_a_disk(workspace, "size=50m", prepare, "run", "tiny.toml")
-        problems = [] if done.returncode == 2 else [f"exit code {done.returncode}: {last_line(done.stderr)}"]
-        problems += [] if done.stderr.count("\n") == 1 else [f"not one line: {done.stderr[:200]}"]
-        problems += differences(workspace / "mount", expected) + run_again(workspace, expected, 2 * RUNS_PER_SEED)
-        tally.count("cannot be written" in done.stderr, problems)
-    return tally
+        assert fedbandit(workspace.folder, "run", "tiny.toml", "--method", half).returncode == 0
+        done = on_a_disk(
+            workspace, "size=50m", "cp -r *.toml *.db mount; mount -o remount,ro mount", "run", "tiny.toml"
+        )
+        problems = no_refusal(done) + workspace.differences() + workspace.run_again()
+        yield "cannot be written" in done.stderr, problems
 
 
 def on_a_disk(
-    folder: Path, options: str, prepare: str, *arguments: str, **extra: str
+    workspace: Workspace, options: str, prepare: str, *arguments: str, **extra: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the command in `mount`, a separate file system; its content is copied to the folder `mount` afterwards."""
+    """Run the command on a file system of its own, and move the workspace to a copy of it."""
+    folder = workspace.folder
     (folder / "mount").mkdir()
     command_line = " ".join(command(*arguments))
     script = (
@@ -103,24 +80,18 @@ def on_a_disk(
         text=True,
         timeout=300,
     )
-    shutil.copytree(folder / "kept", folder / "mount", dirs_exist_ok=True)
+    workspace.folder = Path(shutil.copytree(folder / "kept", folder / "mount", dirs_exist_ok=True))
     return done
 
 
-def _after_a_full_disk(
-    done: "subprocess.CompletedProcess[str]",
-    mount: Path,
-    undamaged: dict[str, bytes],
-    extra: dict[str, str],
-    *again: str,
-) -> list[str]:
-    problems = traceback_in(done.stderr)
-    problems += [] if done.returncode in (1, 2) else [f"exit code {done.returncode}"]
-    problems += (
-        ["a partially written data set has its final name"] if (mount / "lastfm" / "manifest.json").exists() else []
-    )
-    repetition = fedbandit(mount, *(again or FORMAT), **{"FEDBANDIT_DATA": ".", **extra})
-    problems += [] if repetition.returncode == 0 else [f"repeated: {last_line(repetition.stderr)}"]
-    if bytes_of(mount / "lastfm") != undamaged:
-        problems.append("different bytes than undisturbed")
-    return problems
+def _prepare_on_a_full_disk(
+    workspace: Workspace, size: int, undamaged: dict[str, bytes], arguments: tuple[str, ...], **extra: str
+) -> tuple[int, list[str]]:
+    done = on_a_disk(workspace, f"size={size}", "true", *arguments, **extra)
+    data_set = workspace.folder / "lastfm"
+    problems = wrong_end(done.returncode, done.stderr, (1, 2))
+    problems += ["a partially written data set has its final name"] if (data_set / "manifest.json").exists() else []
+    again = fedbandit(workspace.folder, *arguments, **extra)
+    problems += wrong_end(again.returncode, again.stderr)
+    problems += [] if bytes_of(data_set) == undamaged else ["different bytes than undisturbed"]
+    return "No space left" in done.stderr, problems

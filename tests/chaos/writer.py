@@ -1,44 +1,39 @@
-"""Write the runs of a store again and again, each in one transaction with the same content, until it is killed.
+"""Write the runs of a store again and again, each with the same results and another tag, until it is killed.
+
+Without the tag, MLflow would find nothing to write.
 
 Usage: python -m tests.chaos.writer mlflow.db
 """
 
-import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing
-from itertools import cycle
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
-from benchmark.records.content import RunContent
-from benchmark.records.sqlite import write_runs
+from benchmark.metrics import CURVE_SUFFIX
+from benchmark.records.store import RunContent, Store
 
 
-def contents(file: Path) -> Iterator[RunContent]:
-    """Yield the runs of a store with their tags, parameters and metrics."""
-    columns = "run_uuid, experiment_id, name, status, start_time, end_time, artifact_uri"
-    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as store:
-        for run_id, experiment_id, name, status, start, end, uri in store.execute(f"select {columns} from runs"):
-            tags, params = (
-                dict(store.execute(f"select key, value from {table} where run_uuid = ?", (run_id,)))
-                for table in ("tags", "params")
-            )
-            points = store.execute("select key, value, step from metrics where run_uuid = ?", (run_id,)).fetchall()
+def contents(store: Store) -> Iterator[RunContent]:
+    """Yield the runs of a store with their tags and metrics."""
+    for experiment_id in store.experiment_ids().values():
+        for run in store.search(experiment_id, "FINISHED", "run"):
+            info, metrics = run.info, run.data.metrics.items()
             yield RunContent(
-                experiment_id=str(experiment_id),
-                name=name,
-                status=status,
-                start_time=start,
-                end_time=end,
-                tags=tags,
-                params=params,
-                points=points,
-                run_id=run_id,
-                artifact_uri=uri,
+                experiment_id=experiment_id,
+                name=info.run_name,
+                start_time=info.start_time,
+                end_time=info.end_time,
+                tags=run.data.tags,
+                points=[(name, value, 0) for name, value in metrics if not name.endswith(CURVE_SUFFIX)],
+                run_id=info.run_id,
             )
 
 
 if __name__ == "__main__":
-    database = Path(sys.argv[1])
-    for run in cycle([*contents(database)]):
-        write_runs(database, [run], {run.run_id})
+    file_store = Store(f"sqlite:///{Path(sys.argv[1]).absolute()}")
+    runs = [*contents(file_store)]
+    for number in count():
+        content = runs[number % len(runs)]
+        file_store.write(replace(content, tags={**content.tags, "chaos.round": str(number)}))

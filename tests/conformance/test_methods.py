@@ -27,14 +27,13 @@ from benchmark.plan.method_names import hyper_parameters, make_method
 from benchmark.protocol import load_protocol
 from benchmark.styles import style
 from data_pipelines import simulate
+from tests.algorithms.inspection import PER_CLIENT, PER_STEP, assert_same_trace
 from tests.golden.runs import golden
-from tests.streams import streams
+from tests.streams import streams, with_held_out_users
 
 INFOS = [*built_in_methods().values()]
 WITH_FRONT = [info for info in INFOS if info.front is not None]
 EXAMPLES: list[Method] = [example for each in INFOS for example in each.method.examples()]  # type: ignore[attr-defined]
-PER_STEP = ("choices", "rewards", "uploads", "downloads", "unsettled", "regret")
-PER_CLIENT = ("client_rewards", "client_uploads", "client_downloads")
 MIN_DIMENSION = 2
 """The largest global dimension among the examples."""
 
@@ -45,20 +44,14 @@ by_example = pytest.mark.parametrize(
 )
 
 
-def assert_same_trace(actual: Trace, expected: Trace) -> None:
-    """Compare two traces, up to the first step at which alternating minimisation has not converged."""
-    unsettled = np.flatnonzero(actual.unsettled | expected.unsettled)
-    stop = unsettled[0] if len(unsettled) else None
-    for name in PER_STEP:
-        np.testing.assert_array_equal(getattr(actual, name)[:stop], getattr(expected, name)[:stop], err_msg=name)
-    for name in PER_CLIENT if stop is None else ():
-        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name), err_msg=name)
-    assert actual.transfer_dim == expected.transfer_dim
-
-
 @pytest.fixture(scope="module")
 def stream() -> EventStream:
     return simulate(seed=3, steps=600, clients=12, arms=5, dimension=4)
+
+
+def suited(example: Method, stream: EventStream) -> EventStream:
+    """Return a stream that the method is run on: with users who do not play, if it needs them."""
+    return stream if example.skip(StreamOutline.of(stream)) is None else with_held_out_users(stream)
 
 
 @by_example
@@ -68,11 +61,28 @@ def stream() -> EventStream:
     seed=st.integers(0, 2**63 - 1),
 )
 def test_the_compiled_method_agrees_with_the_literal_one(example: Method, stream: EventStream, seed: int) -> None:
-    assert_same_trace(replay(example, stream, seed), replay(literal(example), stream, seed))
+    stream = suited(example, stream)
+    trace = replay(example, stream, seed)
+    assert_same_trace(trace, replay(literal(example), stream, seed))
+    assert_needed_is_at_most_sent(trace, stream)
+
+
+def assert_needed_is_at_most_sent(trace: Trace, stream: EventStream) -> None:
+    """Compare needed and sent transfers in the sums over steps so far and per client, and both with each other."""
+    for sent, needed in (("uploads", "needed_up"), ("downloads", "needed_down")):
+        by_step, by_client = getattr(trace, needed), getattr(trace, f"client_{needed}")
+        assert (np.cumsum(by_step) <= np.cumsum(getattr(trace, sent))).all()
+        assert (by_client <= getattr(trace, f"client_{sent}")).all()
+        assert by_client.sum() == by_step.sum()
+    assert trace.needed <= 2 * stream.steps
+    assert (trace.needed_down <= 1).all()
+    used = np.bincount(stream.client_numbers[trace.needed_down == 1], minlength=len(stream.client_ids))
+    np.testing.assert_array_equal(trace.client_needed_down, used)
 
 
 @by_example
 def test_they_agree_on_a_longer_stream(example: Method, stream: EventStream) -> None:
+    stream = suited(example, stream)
     actual = replay(example, stream, 1)
     assert_same_trace(actual, replay(literal(example), stream, 1))
     assert len(np.unique(actual.choices)) > 1
@@ -93,6 +103,7 @@ def test_an_example_can_be_sent_to_another_process(example: Method) -> None:
 
 @by_example
 def test_the_same_seed_gives_the_same_trace_also_step_by_step(example: Method, stream: EventStream) -> None:
+    stream = suited(example, stream)
     at_once, run = replay(example, stream, 5), example.start(stream, 5)
     for stop in (1, 2, 300, None):
         run.advance(stop)

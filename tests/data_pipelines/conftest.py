@@ -10,7 +10,8 @@ import pytest
 from data_pipelines.data_set import data_set_names, find_data_set
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.readiness import make_ready
-from data_pipelines.stand_ins import generate_archive
+from tests.data_pipelines.archives import MEMBERS as ARCHIVES
+from tests.data_pipelines.archives import write_archive
 from tests.data_pipelines.tls_server import Authority, Server, running
 
 MakeArchive = Callable[[Mapping[str, bytes]], Path]
@@ -58,23 +59,20 @@ def make_archive(tmp_path: Path) -> MakeArchive:
 
 
 @pytest.fixture(scope="session")
-def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A mirror of small stand-ins."""
-    folder = tmp_path_factory.mktemp("stand-ins")
-    for name in WITH_STAND_IN:
-        data_set = find_data_set(name)
-        assert data_set.archive is not None
-        assert data_set.stand_in is not None
-        generate_archive(folder / data_set.archive, data_set.stand_in, "small")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A mirror of small archives in the official formats."""
+    folder = tmp_path_factory.mktemp("mirror")
+    for name in ARCHIVES:
+        write_archive(name, folder)
     return folder
 
 
 @pytest.fixture(scope="session")
-def small_data(stand_ins: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with all small stand-ins prepared."""
     folder = tmp_path_factory.mktemp("data")
     for name in WITH_STAND_IN:
-        assert make_ready(name, PreparationOptions(folder=folder, mirror=str(stand_ins))).manifest is not None
+        assert make_ready(name, PreparationOptions(folder=folder, stand_in="small")).manifest is not None
     return folder
 
 

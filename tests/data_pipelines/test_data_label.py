@@ -14,7 +14,6 @@ from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import data_set_states
 from data_pipelines.prepare.readiness import make_ready
 from data_pipelines.stream_spec import DatasetSpec, SimulatedSpec, StreamSpec
-from tests.data_pipelines.test_readiness import ARCHIVE, without_mark
 
 
 @pytest.fixture(autouse=True)
@@ -23,9 +22,8 @@ def _nothing_warned_of_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def reconstructed(stand_ins: Path, tmp_path: Path) -> Path:
-    """A data folder with a LastFM that passes for a copy of the real one, but is smaller."""
-    mirror = without_mark(stand_ins / ARCHIVE, tmp_path / "mirror" / ARCHIVE).parent
+def reconstructed(mirror: Path, tmp_path: Path) -> Path:
+    """A data folder with a LastFM in the official format, smaller than the real one."""
     assert make_ready("lastfm", PreparationOptions(folder=tmp_path / "data", mirror=str(mirror))).manifest is not None
     return tmp_path / "data"
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_pipelines.data_set import Contents, data_set_names, data_sets, find_data_set, stream_label
+from data_pipelines.data_set import Contents, data_set_names, find_data_set
 from data_pipelines.fetch.archive import Archive, ArchiveError
 
 DELICIOUS = {
@@ -61,12 +61,6 @@ def test_movielens_drops_low_ratings_before_counting_the_activity_of_users(make_
     assert contents.times.tolist() == [10, 5]
     # Movie 3 stays, although only a dropped user rated it; movie 4 has only ratings below 1.
     assert contents.item_ids.tolist() == [1, 2, 3]
-
-
-def test_movielens_words_are_whole_tags_and_genres(make_archive):
-    words = read("movielens", make_archive(MOVIELENS), observations_above=0).words
-    assert words.vocabulary == ["adventure", "board game, really", "children", "comedy"]
-    assert words.counts.toarray().tolist() == [[0, 1, 0, 2], [1, 0, 1, 1], [0, 0, 0, 0]]
 
 
 def test_the_filters_of_movielens_are_parameters(make_archive):
@@ -137,18 +131,3 @@ def test_every_declaration_is_complete(name: str):
         int(sha256, 16)
     assert data_set.licence
     assert data_set.citation
-
-
-def test_the_error_for_an_unknown_data_set_lists_the_known_ones():
-    with pytest.raises(
-        ValueError, match=r"data set must be one of book-crossing, delicious, .*online-retail, got 'netflix'"
-    ):
-        find_data_set("netflix")
-
-
-def test_every_data_set_has_its_own_label_and_an_imported_one_keeps_its_name():
-    labels = [data_set.label for data_set in data_sets().values()]
-    assert len(set(labels)) == len(labels)
-    assert stream_label("lastfm") == "LastFM"
-    assert stream_label("simulated-uniform") == "Simulation, uniform clients"
-    assert stream_label("my-shop") == "my-shop"

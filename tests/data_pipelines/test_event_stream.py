@@ -59,6 +59,12 @@ BAD = [
         {"rewards": np.array([[1, 2], [3, np.nan], [0, 0]])},
         "rewards[1, 1] must be a finite number of size at most 1e+50, got nan",
     ),
+    ({"item_of_row": [0, 1, 2, 3, 4, -1]}, "item_of_row must contain items from 0, got -1"),
+    ({"held_out_count": [1, 2, 3]}, "held_out_count must have a number for each of 6 items, got 3"),
+    (
+        {"item_of_row": [0, 0, 0, 1, 1, 3], "held_out_likes": [1, 2, 3]},
+        "held_out_likes must have a number for each of 4 items, got 3",
+    ),
     ({"noise": np.zeros(4)}, "noise must have shape (3,), to fit clients and pools, got (4,)"),
     (
         {"source": "hearsay"},
@@ -104,12 +110,6 @@ def test_a_pickled_or_copied_stream_is_still_read_only() -> None:
         for name in ("items", "clients", "pools", "rewards", "noise", "client_ids", "client_numbers"):
             np.testing.assert_array_equal(getattr(other, name), getattr(stream, name))
             assert not getattr(other, name).flags.writeable
-
-
-def test_read_only_arrays_are_not_copied() -> None:
-    items = np.ones((6, 2))
-    items.flags.writeable = False
-    assert EventStream(**arrays(items=items)).items is items
 
 
 def test_the_default_fingerprint_depends_on_the_contents() -> None:

@@ -1,7 +1,6 @@
 """The data sets beyond the paper's three preparations, read from hand-made archives and packages."""
 
 import hashlib
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from data_pipelines.datasets import book_crossing, movielens_1m, online_retail
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from data_pipelines.prepare.features import truncated_svd
 from data_pipelines.streams.recorded import draw_pools
-from data_pipelines.tables.tag_events import TagAssignments, event_contents, half_of_users, words_as_typed
+from data_pipelines.tag_events import TagAssignments, event_contents, half_of_users
 from tests.data_pipelines.conftest import MakeArchive
 
 ML_1M = {
@@ -64,7 +63,7 @@ def read_package(name: str, path: Path, content: Mapping[str, bytes], **paramete
 def test_both_forms_of_movielens_1m_are_the_same_apart_from_ids(make_archive: MakeArchive):
     official = read("movielens-1m", make_archive(ML_1M))
     package = read_package("movielens-1m", make_archive(ML_1M_PACKAGE), ML_1M_PACKAGE)
-    for array in ("users", "items", "times"):
+    for array in ("users", "items", "times", "ratings"):
         np.testing.assert_array_equal(getattr(official, array), getattr(package, array))
     assert official.words.vocabulary == package.words.vocabulary
     assert (official.words.counts != package.words.counts).nnz == 0
@@ -72,30 +71,19 @@ def test_both_forms_of_movielens_1m_are_the_same_apart_from_ids(make_archive: Ma
     assert package.item_ids.tolist() == [1, 3]
     assert official.users.tolist() == [1, 1, 2]
     assert official.times.tolist() == [20, 10, 5]
-
-
-def test_the_words_of_a_movie_are_genres_title_and_decade(make_archive: MakeArchive):
-    words = read("movielens-1m", make_archive(ML_1M)).words
+    assert official.ratings.tolist() == [5, 3, 1]
     expected = ["1990s", "2000s", "adventure", "children's", "film-noir", "jumanji", "nothing"]
-    assert words.vocabulary == expected
-
-
-def test_the_filters_of_movielens_1m_are_parameters(make_archive: MakeArchive):
-    path = make_archive(ML_1M)
-    assert read("movielens-1m", path, least_rating=2).users.tolist() == [1, 1]
-    assert read("movielens-1m", path, observations_above=1).counts.users == 1
-    with pytest.raises(ValueError, match="no user with more than 600 ratings"):
-        read("movielens-1m", path, observations_above=600)
+    assert official.words.vocabulary == expected  # genres, title and decade
 
 
 @pytest.mark.parametrize(
     ("member", "row", "message"),
     [
-        ("ratings.dat", b"1::4::3::10\n", "ratings.dat line 4: the movie is not in the list of movies"),
+        ("ratings.dat", b"1::4::3::10\n", "ratings.dat line 4: MovieID 4 is not in movies.dat"),
         ("ratings.dat", b"1::2::6::10\n", "ratings.dat: a rating must be from 1 to 5, got 6"),
         ("ratings.dat", b"1::2::3\n", "ratings.dat line 4 must have 4 columns .*, got 3"),
         ("ratings.dat", b"1::x::3::10\n", "ratings.dat line 4: MovieID must be a whole number from 0"),
-        ("movies.dat", b"2::Again (1999)::Drama\n", "movies.dat contains the movie '2' more than once"),
+        ("movies.dat", b"2::Again (1999)::Drama\n", "movies.dat contains id 2 more than once"),
         ("movies.dat", b"x::Again (1999)::Drama\n", "movies.dat line 4: MovieID must be a whole number"),
         ("movies.dat", b"7::Again\n", "movies.dat line 4 must have 3 columns"),
     ],
@@ -104,6 +92,20 @@ def test_bad_rows_of_movielens_1m_are_errors(make_archive: MakeArchive, member: 
     members = {**ML_1M, f"ml-1m/{member}": ML_1M[f"ml-1m/{member}"] + row}
     with pytest.raises(ArchiveError, match=message):
         read("movielens-1m", make_archive(members))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (b"1m_2\tNothing (2000)\tx\t5\r\n", "ml-1m.inter line 5: rating must be a whole number from 0, got 'x'"),
+        (b"1m_2\tUnknown\t5\t5\r\n", "ml-1m.inter line 5: the movie is not in the list of movies"),
+    ],
+)
+def test_bad_rows_of_the_package_of_movielens_1m_are_errors(make_archive: MakeArchive, row: bytes, message: str):
+    ratings = ML_1M_PACKAGE[movielens_1m.PACKAGE_RATINGS] + row
+    members = {**ML_1M_PACKAGE, movielens_1m.PACKAGE_RATINGS: ratings}
+    with pytest.raises(ArchiveError, match=message):
+        read_package("movielens-1m", make_archive(members), members)
 
 
 def retail(make_archive: MakeArchive, text: str, **parameters: float) -> Contents:
@@ -193,19 +195,6 @@ def test_events_of_lastfm_need_consecutive_rows(make_archive: MakeArchive):
     assert contents.words.counts.toarray().tolist() == [[1, 2, 2], [0, 1, 1]]
 
 
-def test_a_time_of_lastfm_is_a_whole_number(make_archive: MakeArchive):
-    members = {
-        "tags.dat": b"tagID\ttagValue\n7\tmetal\n",
-        "user_taggedartists-timestamps.dat": b"userID\tartistID\ttagID\ttimestamp\n5\t1\t7\t--5\n",
-    }
-    with pytest.raises(ArchiveError, match="line 2: timestamp must be a whole number up to"):
-        read("lastfm-tagged", make_archive(members))
-
-
-def test_typed_tags_are_split_at_blanks_underscores_and_hyphens_only():
-    assert words_as_typed("Death-Metal  80's_c++ ") == ["death", "metal", "80's", "c++"]
-
-
 @pytest.mark.parametrize("shape", [(300, 120), (40, 30)])
 def test_the_truncated_svd_is_scikit_learns_up_to_sign(shape: tuple[int, int]):
     dense = np.random.default_rng(0).poisson(0.3, size=shape).astype(float)
@@ -213,12 +202,6 @@ def test_the_truncated_svd_is_scikit_learns_up_to_sign(shape: tuple[int, int]):
     expected = TruncatedSVD(10, algorithm="arpack", random_state=1).fit_transform(dense)
     signs = np.sign((components * expected).sum(axis=0))
     np.testing.assert_allclose(components, expected * signs, atol=1e-8)
-
-
-def test_the_truncated_svd_of_few_words_has_zeros_beyond_the_rank():
-    components = truncated_svd(csr_array(np.eye(3)), 5)
-    assert components.shape == (3, 5)
-    np.testing.assert_array_equal(components[:, 3:], 0.0)
 
 
 def test_repeated_pairs_do_not_reduce_the_number_of_arms():
@@ -230,30 +213,6 @@ def test_repeated_pairs_do_not_reduce_the_number_of_arms():
         assert sorted(set(row) - {item}) == [2, 3, 4]
     with pytest.raises(ValueError, match="arms must be an integer from 2 to 4"):
         draw_pools(random, users, items, np.arange(6), item_count=5, arms=5)
-
-
-def test_a_data_set_is_found_by_its_name_with_hyphens_or_underscores():
-    assert find_data_set("lastfm_tagged").name == find_data_set("lastfm-tagged").name == "lastfm-tagged"
-
-
-def test_a_member_of_a_package_is_found_by_its_full_name_only(tmp_path: Path):
-    path = tmp_path / "x.whl"
-    with zipfile.ZipFile(path, "w") as wheel:
-        wheel.writestr("other/sales.csv", b"1")
-    with (
-        Archive(path, {"a/b/sales.csv": 10}, {"a/b/sales.csv": "0"}) as archive,
-        pytest.raises(ArchiveError, match=r"x\.whl has no member a/b/sales\.csv"),
-    ):
-        archive.read("a/b/sales.csv")
-
-
-def test_ratings_are_kept_with_their_interactions(make_archive: MakeArchive):
-    official = read("movielens-1m", make_archive(ML_1M))
-    package = read_package("movielens-1m", make_archive(ML_1M_PACKAGE), ML_1M_PACKAGE)
-    for contents in (official, package):
-        assert contents.ratings is not None
-        assert contents.ratings.tolist() == [5, 3, 1]
-        assert contents.users.tolist() == [1, 1, 2]
 
 
 def tagged(rows: list[tuple[int, int, int, int]]) -> TagAssignments:

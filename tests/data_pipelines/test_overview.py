@@ -51,10 +51,6 @@ def test_the_description_is_complete(small_data: Path):
         assert part in text
 
 
-def test_the_description_has_the_number_of_quantile_groups(small_data: Path):
-    assert "of 10 groups are non-empty)" in describe(open_prepared("lastfm", small_data))
-
-
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
 def test_the_picture_is_drawn(small_data: Path, tmp_path: Path, suffix: str, start: bytes):
     target = tmp_path / "pictures" / f"lastfm{suffix}"

@@ -2,7 +2,6 @@ import dataclasses
 import json
 import multiprocessing
 import shutil
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,9 +14,9 @@ from data_pipelines.fetch.download import Patience
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare import readiness
 from data_pipelines.prepare.prepared import NotPreparedError, read_manifest
-from data_pipelines.prepare.readiness import PreparationResult, make_ready, missing_data_help, status_table
+from data_pipelines.prepare.readiness import PreparationResult, make_ready, status_table
 from data_pipelines.support.files import sha256_of
-from tests.data_pipelines.tls_server import Server, cut_after, status, whole
+from tests.data_pipelines.tls_server import Server, status, whole
 
 ARCHIVE = "hetrec2011-lastfm-2k.zip"
 HASTY = Patience(connect_seconds=2, read_seconds=0.5, attempts=1, first_pause=0.01)
@@ -52,23 +51,13 @@ def prepared_bytes(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def without_mark(source: Path, target: Path) -> Path:
-    """Copy a stand-in without its mark, so that it is taken for real data."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            if name != "STAND-IN.txt":
-                new.writestr(name, old.read(name))
-    return target
-
-
 @pytest.fixture
-def unmarked(stand_ins: Path, tmp_path: Path) -> Path:
-    return without_mark(stand_ins / ARCHIVE, tmp_path / "mirror" / ARCHIVE)
+def archive(mirror: Path) -> Path:
+    return mirror / ARCHIVE
 
 
-def test_a_second_call_does_nothing(folder: Path, stand_ins: Path):
-    first = ready(folder, mirror=str(stand_ins))
+def test_a_second_call_does_nothing(folder: Path, mirror: Path):
+    first = ready(folder, mirror=str(mirror))
     before = {path: path.stat().st_mtime_ns for path in first.path.iterdir()}
     second = ready(folder)
     assert second.was_prepared_before
@@ -76,18 +65,18 @@ def test_a_second_call_does_nothing(folder: Path, stand_ins: Path):
     assert {path: path.stat().st_mtime_ns for path in second.path.iterdir()} == before
 
 
-def test_an_archive_in_the_data_folder_is_used_before_the_mirror(folder: Path, unmarked: Path, tmp_path: Path):
+def test_an_archive_in_the_data_folder_is_used_before_the_mirror(folder: Path, archive: Path, tmp_path: Path):
     folder.mkdir()
-    shutil.copy(unmarked, folder)
+    shutil.copy(archive, folder)
     result = ready(folder, mirror=str(tmp_path / "no-mirror"))
     assert result.manifest is not None
     assert result.manifest["origin"] == "an archive in the data folder"
 
 
-def test_an_unusable_archive_in_the_data_folder_is_skipped_and_reported(folder: Path, unmarked: Path):
+def test_an_unusable_archive_in_the_data_folder_is_skipped_and_reported(folder: Path, archive: Path):
     folder.mkdir()
     (folder / ARCHIVE).write_bytes(b"<html>")
-    result = ready(folder, mirror=str(unmarked.parent))
+    result = ready(folder, mirror=str(archive.parent))
     assert result.manifest is not None
     assert result.manifest["origin"] == "the folder of a mirror"
     assert (folder / ARCHIVE).read_bytes() == b"<html>"
@@ -96,78 +85,57 @@ def test_an_unusable_archive_in_the_data_folder_is_skipped_and_reported(folder: 
     assert "truncated or not a zip archive" in str(without_mirror.tried[0])
 
 
-def test_archives_in_a_mirror_folder_are_not_copied(folder: Path, unmarked: Path):
-    ready(folder, mirror=str(unmarked.parent))
-    assert not list(folder.rglob("*.zip"))
-
-
 def test_a_mirror_that_does_not_exist_is_reported(folder: Path, tmp_path: Path):
     result = ready(folder, mirror=str(tmp_path / "nowhere"))
     assert "mirror must be an existing folder or an https address, got" in str(result.tried[1])
 
 
-def test_a_mirror_may_be_an_https_address(folder: Path, unmarked: Path, server: Server):
-    server.behaviours = [cut_after(10_000, unmarked.read_bytes()), whole(unmarked.read_bytes())]
-    result = ready(folder, mirror=f"{server.address}/some/folder/")
-    assert result.manifest is not None
-    assert server.requests[0][0] == f"/some/folder/{ARCHIVE}"
-    assert result.manifest["source"] == "mirror"
-    assert result.manifest["origin"] == f"{server.address}/some/folder/{ARCHIVE}"
-
-
-def test_a_password_in_the_address_of_a_mirror_is_not_stored(folder: Path, unmarked: Path, server: Server):
-    server.behaviours = [whole(unmarked.read_bytes())]
+def test_a_password_in_the_address_of_a_mirror_is_not_stored(folder: Path, archive: Path, server: Server):
+    server.behaviours = [whole(archive.read_bytes())]
     result = ready(folder, mirror=server.address.replace("https://", "https://me:secret@"))
     assert result.manifest is not None
     assert "secret" not in json.dumps(result.manifest)
 
 
-def test_an_html_page_from_a_mirror_is_refused_and_deleted(folder: Path, unmarked: Path, server: Server):
+def test_an_html_page_from_a_mirror_is_refused_and_deleted(folder: Path, archive: Path, server: Server):
     server.behaviours = [whole(b"<html>please log in</html>")]
     result = ready(folder, mirror=server.address)
     assert result.manifest is None
     assert "not a zip archive" in str(result.tried[1])
-    server.behaviours = [whole(unmarked.read_bytes(), etag='"2"')]
+    server.behaviours = [whole(archive.read_bytes(), etag='"2"')]
     assert ready(folder, mirror=server.address).manifest is not None
 
 
 def test_the_official_address_is_tried_after_the_mirror_and_before_further_copies(
-    folder: Path, unmarked: Path, server: Server, redeclare: Redeclare, tmp_path: Path
+    folder: Path, archive: Path, server: Server, redeclare: Redeclare, tmp_path: Path
 ):
     redeclare(
         official_url=f"{server.address}/official.zip",
         copies=(f"{server.address}/copy.zip",),
-        sha256=sha256_of(unmarked),
-        size=unmarked.stat().st_size,
+        sha256=sha256_of(archive),
+        size=archive.stat().st_size,
     )
-    server.behaviours = [status(404), whole(unmarked.read_bytes())]
+    server.behaviours = [status(404), whole(archive.read_bytes())]
     result = ready(folder, mirror=str(tmp_path))
     assert [path for path, _ in server.requests] == ["/official.zip", "/copy.zip"]
     assert result.manifest is not None
     assert (result.manifest["source"], result.manifest["verified"]) == ("official", "sha256 of the archive")
 
 
-def test_official_bytes_are_official_from_any_source(folder: Path, unmarked: Path, redeclare: Redeclare):
-    redeclare(sha256=sha256_of(unmarked))
-    result = ready(folder, mirror=str(unmarked.parent))
-    assert result.manifest is not None
-    assert result.manifest["source"] == "official"
-
-
 def test_bytes_from_the_official_address_must_have_the_official_hash(
-    folder: Path, unmarked: Path, server: Server, redeclare: Redeclare
+    folder: Path, archive: Path, server: Server, redeclare: Redeclare
 ):
     redeclare(official_url=f"{server.address}/x.zip", sha256="0" * 64)
-    server.behaviours = [whole(unmarked.read_bytes())]
+    server.behaviours = [whole(archive.read_bytes())]
     assert "wrong hash" in str(ready(folder).tried[-1])
 
 
 def test_if_only_hashes_of_members_are_known_they_are_checked(
-    folder: Path, unmarked: Path, server: Server, redeclare: Redeclare
+    folder: Path, archive: Path, server: Server, redeclare: Redeclare
 ):
-    first = ready(folder, mirror=str(unmarked.parent)).manifest
+    first = ready(folder, mirror=str(archive.parent)).manifest
     assert first is not None
-    server.behaviours = [whole(unmarked.read_bytes())]
+    server.behaviours = [whole(archive.read_bytes())]
     known_hashes = dict(list(first["members"].items())[:2])
     redeclare(official_url=f"{server.address}/x.zip", sha256=None, member_sha256=known_hashes)
     second = ready(folder, force=True).manifest
@@ -181,36 +149,14 @@ def test_if_only_hashes_of_members_are_known_they_are_checked(
 
 
 def test_data_without_a_known_hash_are_reported_as_unverified(
-    folder: Path, unmarked: Path, server: Server, redeclare: Redeclare
+    folder: Path, archive: Path, server: Server, redeclare: Redeclare
 ):
     redeclare(official_url=f"{server.address}/x.zip", sha256=None)
-    server.behaviours = [whole(unmarked.read_bytes())]
+    server.behaviours = [whole(archive.read_bytes())]
     manifest = ready(folder).manifest
     assert manifest is not None
     assert manifest["verified"].startswith("unverified: no hash is known (sha256 recorded)")
-    assert manifest["archive"]["sha256"] == sha256_of(unmarked)
-
-
-def test_an_unreachable_server_is_not_tried_for_the_next_data_set(folder: Path):
-    dead_hosts: dict[str, str] = {}
-    for name in ("lastfm", "movielens"):
-        make_ready(name, PreparationOptions(folder=folder, patience=HASTY), dead_hosts=dead_hosts)
-    assert list(dead_hosts) == ["localhost:9"]
-
-
-def test_a_missing_data_set_is_reported_with_each_failed_source_and_three_options(folder: Path):
-    result = ready(folder, name="movielens")
-    assert result.manifest is None
-    assert "MISSING" in status_table([result])
-    text = missing_data_help(result, folder)
-    assert [line for line in text.splitlines() if line.startswith("  ") and line[2] not in " O"] == [
-        f"  {folder / 'ml-20m.zip'}",
-        "  https://localhost:9/x.zip",
-    ]
-    assert "(not found)" in text
-    assert "(no connection" in text
-    for option in ("use a mirror that has ml-20m.zip (--mirror)", str(folder / "ml-20m.zip"), "--stand-in"):
-        assert option in text
+    assert manifest["archive"]["sha256"] == sha256_of(archive)
 
 
 def test_a_stand_in_is_labelled_and_generated_without_trying_other_sources(folder: Path):
@@ -221,21 +167,13 @@ def test_a_stand_in_is_labelled_and_generated_without_trying_other_sources(folde
     assert "generated stand-in data; do not report results on it" in status_table([result])
 
 
-def test_a_stand_in_in_the_data_folder_is_recognised(folder: Path, stand_ins: Path):
-    folder.mkdir()
-    shutil.copy(stand_ins / ARCHIVE, folder)
-    manifest = ready(folder).manifest
-    assert manifest is not None
-    assert manifest["source"] == "stand-in"
-
-
-def test_a_generated_stand_in_does_not_satisfy_a_request_for_real_data(folder: Path, unmarked: Path):
+def test_a_generated_stand_in_does_not_satisfy_a_request_for_real_data(folder: Path, archive: Path):
     ready(folder, stand_in="small")
     missing = ready(folder)
     assert missing.manifest is None
     assert str(missing.tried[-1]).endswith("(a stand-in, but real data was requested)")
     assert load("lastfm", seed=0, folder=folder).source == "stand-in"
-    real = ready(folder, mirror=str(unmarked.parent)).manifest
+    real = ready(folder, mirror=str(archive.parent)).manifest
     assert real is not None
     assert real["source"] == "mirror"
     unchanged = ready(folder, stand_in="small").manifest
@@ -243,8 +181,8 @@ def test_a_generated_stand_in_does_not_satisfy_a_request_for_real_data(folder: P
     assert unchanged["source"] == "mirror"
 
 
-def test_other_parameters_prepare_again_and_change_the_fingerprint(folder: Path, stand_ins: Path):
-    options = PreparationOptions(folder=folder, mirror=str(stand_ins))
+def test_other_parameters_prepare_again_and_change_the_fingerprint(folder: Path, mirror: Path):
+    options = PreparationOptions(folder=folder, mirror=str(mirror))
     first = make_ready("movielens", options).manifest
     second = make_ready("movielens", options, parameters={"least_rating": 0.5}, dimension=10).manifest
     assert first is not None
@@ -254,29 +192,10 @@ def test_other_parameters_prepare_again_and_change_the_fingerprint(folder: Path,
     assert load("movielens", seed=0, folder=folder).dimension == 10
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"rating": 1}, "movielens has no parameter 'rating'; its parameters are: least_rating, observations_above"),
-        ({"least_rating": -1}, "least_rating must be a finite number from 0, got -1"),
-    ],
-)
-def test_invalid_parameters_are_reported(folder: Path, parameters: dict[str, float], message: str):
-    with pytest.raises(ValueError, match=message):
-        make_ready("movielens", PreparationOptions(folder=folder), parameters=parameters)
-
-
-def test_parameters_that_leave_no_data_do_not_delete_the_archive(folder: Path):
-    options = PreparationOptions(folder=folder, stand_in="small")
-    result = make_ready("movielens", options, parameters={"observations_above": 10**6})
-    assert "no user with more than 1e+06 ratings" in str(result.tried[0])
-    assert (folder / "stand-ins" / "small" / "ml-20m.zip").is_file()
-
-
-def test_the_manifest_is_complete(folder: Path, unmarked: Path):
-    path = ready(folder, mirror=str(unmarked.parent)).path
+def test_the_manifest_is_complete(folder: Path, archive: Path):
+    path = ready(folder, mirror=str(archive.parent)).path
     manifest = json.loads((path / "manifest.json").read_text())
-    assert manifest["archive"]["sha256"] == sha256_of(unmarked)
+    assert manifest["archive"]["sha256"] == sha256_of(archive)
     assert set(manifest["members"]) == {
         "artists.dat",
         "tags.dat",
@@ -294,35 +213,28 @@ def test_the_manifest_is_complete(folder: Path, unmarked: Path):
     assert str(folder) not in json.dumps(manifest)
 
 
-def test_preparing_again_gives_the_same_bytes(folder: Path, stand_ins: Path):
+def test_preparing_again_gives_the_same_bytes(folder: Path, mirror: Path):
     for name in ("lastfm", "delicious", "movielens"):
-        first = prepared_bytes(ready(folder, name=name, mirror=str(stand_ins)).path)
-        second = prepared_bytes(ready(folder, name=name, mirror=str(stand_ins), force=True).path)
+        first = prepared_bytes(ready(folder, name=name, mirror=str(mirror)).path)
+        second = prepared_bytes(ready(folder, name=name, mirror=str(mirror), force=True).path)
         assert first == second
 
 
-def test_a_prepared_data_set_needs_no_lock(folder: Path, stand_ins: Path):
-    ready(folder, mirror=str(stand_ins))
-    shutil.rmtree(folder / ".locks")
-    assert ready(folder).was_prepared_before
-    assert not (folder / ".locks").exists()
-
-
-def test_damaged_arrays_are_detected_and_prepared_again(folder: Path, stand_ins: Path, capsys):
-    path = ready(folder, mirror=str(stand_ins)).path
+def test_damaged_arrays_are_detected_and_prepared_again(folder: Path, mirror: Path, capsys):
+    path = ready(folder, mirror=str(mirror)).path
     original = prepared_bytes(path)
     for file in sorted(original):
         (path / file).write_bytes(original[file][:-8] + b"12345678")
         with pytest.raises(ValueError, match="run: fedbandit data lastfm"):
             load("lastfm", seed=0, folder=folder)
         capsys.readouterr()
-        assert ready(folder, mirror=str(stand_ins)).manifest is not None
+        assert ready(folder, mirror=str(mirror)).manifest is not None
         assert "damaged" in capsys.readouterr().err
         assert prepared_bytes(path) == original
 
 
-def test_any_single_changed_byte_of_a_manifest_is_detected(folder: Path, stand_ins: Path):
-    path = ready(folder, mirror=str(stand_ins)).path / "manifest.json"
+def test_any_single_changed_byte_of_a_manifest_is_detected(folder: Path, mirror: Path):
+    path = ready(folder, mirror=str(mirror)).path / "manifest.json"
     original = path.read_bytes()
     read_manifest(path.parent)
     for position in range(0, len(original), 7):
@@ -334,10 +246,10 @@ def test_any_single_changed_byte_of_a_manifest_is_detected(folder: Path, stand_i
                 read_manifest(path.parent)
 
 
-def test_data_of_another_pipeline_version_are_prepared_again(folder: Path, stand_ins: Path, monkeypatch):
-    ready(folder, mirror=str(stand_ins))
+def test_data_of_another_pipeline_version_are_prepared_again(folder: Path, mirror: Path, monkeypatch):
+    ready(folder, mirror=str(mirror))
     monkeypatch.setattr("data_pipelines.prepare.prepared.PIPELINE_VERSION", 999)
-    result = ready(folder, mirror=str(stand_ins))
+    result = ready(folder, mirror=str(mirror))
     assert result.manifest is not None
     assert not result.was_prepared_before
     assert result.manifest["pipeline_version"] == 999
@@ -348,10 +260,10 @@ def _prepare_in_another_process(folder: Path, mirror: Path, results: "multiproce
     results.put(result.was_prepared_before)
 
 
-def test_one_of_two_processes_prepares_and_the_other_waits(folder: Path, stand_ins: Path):
+def test_one_of_two_processes_prepares_and_the_other_waits(folder: Path, mirror: Path):
     context = multiprocessing.get_context("spawn")
     results: multiprocessing.Queue[bool] = context.Queue()
-    workers = [context.Process(target=_prepare_in_another_process, args=(folder, stand_ins, results)) for _ in range(2)]
+    workers = [context.Process(target=_prepare_in_another_process, args=(folder, mirror, results)) for _ in range(2)]
     for worker in workers:
         worker.start()
     were_prepared_before = sorted(results.get(timeout=60) for _ in workers)

@@ -12,9 +12,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from data_pipelines import load
 from data_pipelines.data_label import data_label
 from data_pipelines.fetch.sources import PreparationOptions
-from data_pipelines.prepare.overview import group_users
 from data_pipelines.prepare.prepared import open_prepared
 from data_pipelines.prepare.readiness import PreparationResult, make_ready, status_table
+
+pytestmark = pytest.mark.slow
 
 
 def prepare(name: str, folder: Path) -> PreparationResult:
@@ -46,25 +47,7 @@ def test_delicious_is_used_and_its_differing_counts_are_reported(real_data: Path
     assert load("delicious", seed=0, folder=real_data).steps == 103_876
 
 
-def test_the_users_of_delicious_are_in_the_ten_groups(real_data: Path):
-    groups = group_users(open_prepared("delicious", real_data).activity, "tens")
-    assert [group.label for group in groups][:2] == ["[0, 10)", "[10, 20)"]
-    assert groups[-1].label == "[90, 100]"
-    assert [group.users for group in groups] == [163, 95, 75, 107, 154, 213, 363, 382, 257, 46]
-    assert sum(group.interactions for group in groups) == 103_876
-
-
-def test_two_of_the_ten_quantile_groups_of_lastfm_are_non_empty(real_data: Path):
-    groups = group_users(open_prepared("lastfm", real_data).activity, "quantiles")
-    assert [group.users for group in groups] == [63, 1_829]
-    assert groups[1].label == "[50, 50]"
-
-
-def test_a_third_of_the_artists_have_no_words(real_data: Path):
-    assert open_prepared("lastfm", real_data).manifest["items_without_words"] == 5_499
-
-
-@pytest.mark.parametrize("name", ["lastfm", "delicious"])
+@pytest.mark.parametrize("name", ["lastfm", "delicious", "lastfm-tagged"])
 def test_real_pools_have_distinct_items_one_positive_and_no_other_item_of_the_user(real_data: Path, name: str):
     prepared = open_prepared(name, real_data)
     stream = load(name, seed=0, folder=real_data)
@@ -76,18 +59,6 @@ def test_real_pools_have_distinct_items_one_positive_and_no_other_item_of_the_us
     assert (stream.rewards.sum(axis=1) == 1.0).all()
     assert (np.sort(offers[stream.rewards == 1.0]) == interactions).all()
     assert chisquare(np.bincount(stream.rewards.argmax(axis=1), minlength=25)).pvalue > 1e-4
-
-
-def test_official_line_ends_give_the_same_data(real_mirror: Path, real_data: Path, tmp_path: Path):
-    archive = "hetrec2011-lastfm-2k.zip"
-    with zipfile.ZipFile(real_mirror / archive) as lf, zipfile.ZipFile(tmp_path / archive, "w") as crlf:
-        for member in lf.namelist():
-            crlf.writestr(member, lf.read(member).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
-    result = make_ready("lastfm", PreparationOptions(folder=tmp_path / "data", mirror=str(tmp_path)))
-    assert result.manifest is not None
-    expected = open_prepared("lastfm", real_data).manifest
-    assert result.manifest["arrays"] == expected["arrays"]
-    assert result.manifest["fingerprint"] != expected["fingerprint"]
 
 
 def test_lastfm_tagged_has_exactly_the_events_of_the_paper(real_data: Path):
@@ -104,17 +75,6 @@ def test_delicious_tagged_drops_rare_tags_before_counting_events(real_data: Path
     assert data_label("mirror", manifest) == (
         "RECONSTRUCTED DATA (rows of user_taggedbookmarks-timestamps.dat: 384,599 of 437,593 published)"
     )
-
-
-def test_no_other_item_of_the_user_is_in_a_pool_of_tagging_events(real_data: Path):
-    prepared = open_prepared("lastfm-tagged", real_data)
-    stream = load("lastfm-tagged", seed=0, folder=real_data)
-    assert stream.steps == 96_733
-    width = len(prepared.item_ids)
-    interactions = np.unique(prepared.users * width + prepared.items)
-    offers = stream.clients[:, None] * width + stream.pools
-    assert (np.isin(offers, interactions) == (stream.rewards == 1.0)).all()
-    assert (np.diff(np.sort(stream.pools, axis=1), axis=1) > 0).all()
 
 
 def test_the_components_of_tagging_events_are_those_of_a_truncated_svd(real_mirror: Path, real_data: Path):
@@ -150,12 +110,3 @@ def test_the_two_data_sets_on_words_differ_in_the_words_alone(real_data: Path):
     for array in ("clients", "pools", "rewards"):
         np.testing.assert_array_equal(*(getattr(stream, array) for stream in streams))
     assert (streams[0].items != streams[1].items).any()
-
-
-def test_the_players_are_half_the_users_with_all_their_events(real_data: Path):
-    everybody = open_prepared("lastfm-tagged", real_data)
-    players = open_prepared("lastfm-tagged-own-words", real_data)
-    is_player = np.isin(everybody.users, players.users)
-    np.testing.assert_array_equal(everybody.users[is_player], players.users)
-    np.testing.assert_array_equal(everybody.times[is_player], players.times)
-    np.testing.assert_array_equal(everybody.item_ids[everybody.items[is_player]], players.item_ids[players.items])

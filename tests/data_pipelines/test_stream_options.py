@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
 from data_pipelines import EventStream, load, simulate
-from data_pipelines.prepare.prepared import Prepared
+from data_pipelines.prepare.prepared import Prepared, open_prepared
 from data_pipelines.stream_spec import DatasetSpec
 from data_pipelines.streams import generator_for
 from data_pipelines.streams import recorded as pools_module
-from data_pipelines.streams.recorded import deal_pools, draw_pools
+from data_pipelines.streams.recorded import deal_pools, draw_order, draw_pools
 
 USERS = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3])
 ITEMS = np.array([0, 1, 2, 0, 3, 0, 3, 4, 5], dtype=np.int32)
@@ -86,16 +86,95 @@ def test_negatives_follow_the_number_of_other_users(rounds: int, arms: int, monk
     assert chisquare(np.bincount(positions, minlength=arms)).pvalue > 1e-4
 
 
-def test_a_pair_that_occurs_often_counts_as_one_user():
-    users, items = np.array([0, 0, 0, 0, 0, 0, 1, 2]), np.array([0, 0, 0, 0, 0, 0, 1, 2], dtype=np.int32)
-    interactions = np.full(8_000, 7)
-    pools, _ = draw_pools(generator(), users, items, interactions, item_count=3, arms=2, by_popularity=True)
-    assert chisquare(np.bincount(pools.ravel(), minlength=3)[:2]).pvalue > 1e-4
+def test_the_other_arms_are_uniform_among_the_items_new_to_the_user():
+    users, items = np.zeros(4, dtype=np.int64), np.array([0, 3, 4, 9], dtype=np.int32)
+    interactions = np.tile(np.arange(4), 5_000)
+    pools, positions = draw_pools(generator(), users, items, interactions, item_count=12, arms=4)
+    others = np.delete(pools.ravel(), np.arange(len(pools)) * 4 + positions)
+    counts = np.bincount(others, minlength=12)
+    assert not counts[items].any()
+    assert chisquare(np.delete(counts, items)).pvalue > 1e-4
+    rows = np.sort(others.reshape(-1, 3), axis=1)
+    subsets, frequency = np.unique(rows, axis=0, return_counts=True)
+    assert len(subsets) == 56  # every set of 3 of the 8 new items
+    assert chisquare(frequency).pvalue > 1e-4
 
 
-def test_too_many_arms_for_negatives_by_popularity_are_an_error():
-    with pytest.raises(ValueError, match=r"arms must be an integer from 2 to 4 \(.*\), got 5"):
-        draw_pools(generator(), USERS, ITEMS, np.arange(9), item_count=COUNT, arms=5, by_popularity=True)
+def test_the_search_used_for_very_many_users_and_items_gives_the_same_pools(small_data: Path, monkeypatch):
+    by_table = load("lastfm", seed=0, folder=small_data)
+    monkeypatch.setattr(pools_module, "MAX_BITS", 0)
+    by_search = load("lastfm", seed=0, folder=small_data)
+    assert (by_table.pools == by_search.pools).all()
+
+
+def test_each_users_interactions_are_in_order_of_time(small_data: Path):
+    for name in ("delicious", "movielens"):
+        prepared = open_prepared(name, small_data)
+        assert (prepared.times > 0).all()
+        order = draw_order(generator(), prepared.users, prepared.times)
+        assert sorted(order.tolist()) == list(range(len(prepared.users)))
+        for user in np.unique(prepared.users):
+            times = prepared.times[order[prepared.users[order] == user]]
+            assert (np.diff(times) >= 0).all()
+
+
+def test_interactions_of_unknown_time_are_at_random_positions_and_the_others_in_order_of_time():
+    users = np.zeros(6, dtype=np.int64)
+    times = np.array([30, 0, 10, 0, 20, 0])
+    position_counts = np.zeros(6)
+    for seed in range(1_000):
+        order = draw_order(generator(seed), users, times)
+        known_times = times[order][times[order] > 0]
+        assert known_times.tolist() == [10, 20, 30]
+        position_counts[int(np.flatnonzero(order == 1)[0])] += 1
+    assert chisquare(position_counts).pvalue > 1e-4
+
+
+def test_without_times_all_orders_of_a_users_interactions_are_equally_likely():
+    orders = [tuple(draw_order(generator(seed), np.zeros(3), np.zeros(3)).tolist()) for seed in range(2_000)]
+    frequency = [orders.count(order) for order in itertools.permutations(range(3))]
+    assert chisquare(frequency).pvalue > 1e-4
+
+
+def test_users_are_drawn_uniformly_among_those_with_remaining_interactions():
+    """Compare with the probability of every possible sequence of users, computed by a plain recursion."""
+    counts = {1: 1, 2: 2, 7: 3}
+    users = np.repeat(list(counts), list(counts.values()))
+    expected = _sequence_probabilities(counts)
+    sequence_counts = dict.fromkeys(expected, 0)
+    runs = 4_000
+    for seed in range(runs):
+        order = draw_order(generator(seed), users, np.zeros(6))
+        sequence_counts[tuple(users[order].tolist())] += 1
+    assert chisquare(list(sequence_counts.values()), [runs * share for share in expected.values()]).pvalue > 1e-4
+
+
+def _sequence_probabilities(remaining: dict[int, int]) -> dict[tuple[int, ...], float]:
+    users = [user for user, count in remaining.items() if count]
+    if not users:
+        return {(): 1.0}
+    shares: dict[tuple[int, ...], float] = {}
+    for user in users:
+        for rest, share in _sequence_probabilities({**remaining, user: remaining[user] - 1}).items():
+            shares[(user, *rest)] = shares.get((user, *rest), 0.0) + share / len(users)
+    return shares
+
+
+def test_arms_dimension_and_scaling_are_parameters_and_part_of_the_fingerprint(small_data: Path):
+    default = load("lastfm", seed=0, folder=small_data)
+    others = [
+        load("lastfm", seed=0, arms=10, folder=small_data),
+        load("lastfm", seed=0, dimension=8, folder=small_data),
+        load("lastfm", seed=0, scaling="unit", folder=small_data),
+    ]
+    assert (default.arms, default.dimension) == (25, 25)
+    assert (others[0].arms, others[1].dimension) == (10, 8)
+    assert len({default.fingerprint, *(other.fingerprint for other in others)}) == 4
+    np.testing.assert_allclose(default.items.std(axis=0), 1.0)
+    np.testing.assert_allclose(np.linalg.norm(others[2].items, axis=1), 1.0)
+    # Scaling and dimension change only the features, not the pools.
+    assert (others[2].pools == default.pools).all()
+    assert (others[1].pools == default.pools).all()
 
 
 def test_on_a_data_set_negatives_by_popularity_are_distinct_new_to_the_user_and_popular(small_data: Path):
@@ -129,7 +208,7 @@ def test_order_and_pools_have_separate_generators(small_data: Path):
 
 def test_all_shuffles_are_equally_likely():
     prepared = prepared_data([(0, 0, 1, 5), (0, 1, 2, 5), (1, 2, 3, 5)], item_count=5)
-    positives = [stream_of(prepared, seed, order="shuffled", arms=2) for seed in range(1_200)]
+    positives = [stream_of(prepared, seed, order="shuffled", arms=2) for seed in range(600)]
     orders = Counter(tuple(stream.pools[stream.rewards == 1].tolist()) for stream in positives)
     assert len(orders) == 6
     assert chisquare([*orders.values()]).pvalue > 1e-4
@@ -153,12 +232,6 @@ def test_min_interactions_leaves_out_less_active_users_and_their_influence_on_po
     assert stream.client_ids.tolist() == [0, 1]
     assert stream.steps == 6
     assert stream.pools.max() == 5  # item 7 has no user who takes part
-
-
-def test_repeats_are_left_out_before_interactions_are_counted():
-    prepared = prepared_data([(0, 0, 1, 5), (0, 0, 2, 5), (1, 1, 1, 5), (1, 2, 1, 5)], item_count=9)
-    assert stream_of(prepared, min_interactions=2, arms=2).client_ids.tolist() == [0, 1]
-    assert stream_of(prepared, min_interactions=2, repeats="once", arms=2).client_ids.tolist() == [1]
 
 
 def test_rated_items_are_dealt_in_uniformly_random_pools():
@@ -266,13 +339,3 @@ def test_uniform_weights_spread_clients_uniformly_and_dirichlet_exponentially():
     assert kstest(uniform, "uniform", args=(0, 2)).statistic < 0.06
     assert kstest(exponential, "expon").statistic < 0.06
     assert kstest(exponential, "uniform", args=(0, 2)).statistic > 0.1
-
-
-def test_how_clients_are_drawn_does_not_change_the_arms():
-    zipf = simulate(seed=3, steps=100, clients_drawn="zipf", **SMALL)
-    steeper = simulate(seed=3, steps=100, clients_drawn="zipf", exponent=2, **SMALL)
-    weights = simulate(seed=3, steps=100, clients_drawn="uniform-weights", **SMALL)
-    for stream in (steeper, weights):
-        assert (stream.clients != zipf.clients).any()
-        for array in ("items", "rewards", "noise"):
-            np.testing.assert_array_equal(getattr(stream, array), getattr(zipf, array))

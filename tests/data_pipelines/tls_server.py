@@ -92,12 +92,14 @@ class Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
     def answer(self, status: int, body: bytes = b"", **headers: str) -> None:
+        self.start(status, **{"Content_Length": str(len(body)), **headers})
+        self.wfile.write(body)
+
+    def start(self, status: int, **headers: str) -> None:
         self.send_response(status)
-        headers.setdefault("Content_Length", str(len(body)))
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
-        self.wfile.write(body)
 
     def hang_up(self) -> None:
         self.wfile.flush()
@@ -166,12 +168,8 @@ def cut_after(count: int, content: bytes, etag: str = '"1"') -> Behaviour:
         byte_range = handler.headers.get("Range")
         start = int(byte_range.removeprefix("bytes=").removesuffix("-")) if byte_range else 0
         rest = content[start:]
-        handler.send_response(206 if byte_range else 200)
-        if byte_range:
-            handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-        handler.send_header("Content-Length", str(len(rest)))
-        handler.send_header("ETag", etag)
-        handler.end_headers()
+        content_range = {"Content_Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if byte_range else {}
+        handler.start(206 if byte_range else 200, Content_Length=str(len(rest)), ETag=etag, **content_range)
         handler.wfile.write(rest[:count])
         handler.hang_up()
 
@@ -202,9 +200,7 @@ def stalling_after(count: int, content: bytes) -> Behaviour:
     """Send some bytes, then nothing more, and keep the connection open."""
 
     def serve(handler: Handler) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
+        handler.start(200, Content_Length=str(len(content)))
         handler.wfile.write(content[:count])
         handler.wfile.flush()
         handler.server.is_over.wait(30)
@@ -217,9 +213,7 @@ def dripping(content: bytes) -> Behaviour:
     """Send single bytes, often enough to avoid any read timeout."""
 
     def serve(handler: Handler) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
+        handler.start(200, Content_Length=str(len(content)))
         for byte in content:
             handler.wfile.write(bytes([byte]))
             handler.wfile.flush()
@@ -234,9 +228,7 @@ def chunked(content: bytes, *, whole: bool) -> Behaviour:
     """Send chunks without a total length; if not `whole`, without the last one."""
 
     def serve(handler: Handler) -> None:
-        handler.send_response(200)
-        handler.send_header("Transfer-Encoding", "chunked")
-        handler.end_headers()
+        handler.start(200, Transfer_Encoding="chunked")
         for start in range(0, len(content), 8_192):
             part = content[start : start + 8_192]
             handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from tests.fuzz.mutations import damaged
-from tests.fuzz.target import Target, require, require_one_line, scratch
+from tests.fuzz.target import Target, damaged, require, require_one_line, scratch
 
 LIMITS = {"a.dat": 2_000, "b.dat": 50_000}
-NAMES = ("a.dat", "b.dat", "a.dat", "b.dat", "folder/a.dat", "notes.txt", "STAND-IN.txt", "deep/er/a.dat")
+NAMES = ("a.dat", "b.dat", "a.dat", "b.dat", "folder/a.dat", "notes.txt", "readme.txt", "deep/er/a.dat")
 HOSTILE = (
     "../a.dat",
     "/a.dat",

@@ -7,9 +7,8 @@ import numpy as np
 
 from data_pipelines.data_set import DataSet, find_data_set
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from tests.fuzz.mutations import damaged
 from tests.fuzz.number_tables import FRAGMENTS, zipped
-from tests.fuzz.target import Target, require, require_one_line, scratch
+from tests.fuzz.target import Target, damaged, require, require_one_line, scratch
 
 PARAMETERS = {
     "lastfm": {},

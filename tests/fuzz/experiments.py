@@ -10,26 +10,11 @@ from typing import Any
 from benchmark.plan.experiment import FOLDER, Experiment, load_experiment
 from benchmark.plan.method_names import method_names
 from benchmark.plan.plan import RunOptions, make_plan
-from tests.fuzz.mutations import damaged
-from tests.fuzz.target import Target, require, require_one_line, scratch
+from tests.fuzz.target import Target, damaged, require, require_one_line, scratch
 
-BAD = (
-    "0",
-    "-1",
-    "true",
-    '"3"',
-    "nan",
-    "-inf",
-    "inf",
-    "1e400",
-    "9999999999999999999",
-    "[]",
-    "[[1]]",
-    "{}",
-    '""',
-    '"../x"',
-)
-BAD += ("2024-05-31", "3.5", '"grid"', "[nan]", '["a"]', "[1, true]", '"a\\nb"', "1_000_000_000", "'\\'", '{a = "b"}')
+BAD = ["0", "-1", "true", '"3"', "nan", "-inf", "inf", "1e400", "9999999999999999999", "[]", "[[1]]", "{}", '""']
+BAD += ['"../x"', "2024-05-31", "3.5", '"grid"', "[nan]", '["a"]', "[1, true]", '"a\\nb"', "1_000_000_000", "'\\'"]
+BAD += ['{a = "b"}']
 GOOD = {
     "title": ('"A title"', '"Größe"'),
     "description": ('"text"', '""'),
@@ -73,15 +58,8 @@ PARAMETERS_OF = {
     '"async-linucb-am"': ("gamma", "warm_start"),
     '"sync-linucb"': ("threshold", "alpha"),
 }
-TOKENS = [f"{field} = ".encode() for field in GOOD] + [
-    b"[[streams]]\n",
-    b"[profiles.quick]\n",
-    b'"""',
-    b"=",
-    b"[",
-    b"]",
-]
-TOKENS += [value.encode() for value in BAD]
+TOKENS = [f"{field} = ".encode() for field in GOOD] + [value.encode() for value in BAD]
+TOKENS += [b"[[streams]]\n", b"[profiles.quick]\n", b'"""', b"=", b"[", b"]"]
 
 
 def make(draw: random.Random) -> bytes:

@@ -8,8 +8,7 @@ from benchmark.commands.data import parse_parameter
 from benchmark.plan.experiment import MAX_SEEDS, Experiment, load_experiment
 from benchmark.plan.method_names import method_info, method_names, parse_filter
 from benchmark.plan.plan import RunOptions, make_plan, parse_seeds
-from tests.fuzz.mutations import damaged
-from tests.fuzz.target import Target, require, require_one_line
+from tests.fuzz.target import Target, damaged, require, require_one_line
 
 VALID = {
     "algorithm": (
@@ -22,36 +21,8 @@ VALID = {
     "dataset": ("simulated-uniform", "simulated-*", "*"),
     "set": ("observations_above=2000", "least_rating=1.5"),
 }
-TOKENS = [
-    b"[",
-    b"]",
-    b",",
-    b"=",
-    b"gamma",
-    b"=inf",
-    b"=nan",
-    b"[1,",
-    b"-",
-    b"0-99999999999",
-    b":",
-    b"..",
-    b"*",
-    b"?",
-    b"[!a]",
-]
-TOKENS += [
-    b"async-linucb",
-    b"alpha=theory",
-    b"gamma=5,",
-    "٣".encode(),
-    "²".encode(),
-    b"1_0",
-    b" ",
-    b"none",
-    b"true",
-    b"'",
-    b"tests.fuzz:X",
-]
+TOKENS = [*b"[ ] , = gamma =inf =nan [1, - 0-99999999999 : .. * ? [!a] async-linucb alpha=theory gamma=5,".split()]
+TOKENS += ["٣".encode(), "²".encode(), b"1_0", b" ", b"none", b"true", b"'", b"tests.fuzz:X"]
 
 
 @cache

@@ -13,16 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from data_pipelines.data_set import Contents
+from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.own_data.read import OwnData, read_own_data
 from data_pipelines.own_data.table import SEPARATORS
-from data_pipelines.prepare.imported import ImportRequest, import_data_set
-from tests.fuzz.mutations import damaged
-from tests.fuzz.target import Target, require, require_one_line, scratch
+from data_pipelines.prepare.imported import import_table
+from tests.fuzz.target import Target, damaged, require, require_one_line, scratch
 
 ITEMS = [f"i{number}" for number in range(6)]
 TOKENS = [
     b"a,i1,5\n",
     b"user,item,time\n",
+    b"u,i1\n",
     b",",
     b'"',
     b"i9",
@@ -31,7 +32,6 @@ TOKENS = [
     b"2024-05-31T12:00:00",
     b"time",
     b"item",
-    b"u,i1\n",
 ]
 FULL_IMPORT_EVERY = 25
 """One of this many accepted inputs is imported completely, which writes files."""
@@ -138,11 +138,11 @@ def _imported(content: bytes, name: str) -> Contents | None:
     clicks.write_bytes(content)
     columns = {"user_column": "user", "item_column": "item"}
     formats = {"separator": ",", "encoding": "utf-8"}  # as `check_csv` reads them
-    request = ImportRequest(name="shop", interactions=clicks, items=items, dimension=3, **columns, **formats)
+    options = ImportOptions(items=items, dimension=3, **columns, **formats)
     try:
-        contents = read_own_data(clicks, request).contents
+        contents = read_own_data(clicks, options).contents
         if len(content) % FULL_IMPORT_EVERY == 0:
-            import_data_set(request, folder / "data")
+            import_table(clicks, options, name="shop", folder=folder / "data")
     except ValueError as error:
         require_one_line(error, str(clicks), "no item has any words left", "the data set has no interactions")
         return None
@@ -173,7 +173,7 @@ def check_any_format(content: bytes) -> bool:
     table = scratch() / "any.csv"
     table.write_bytes(content)
     try:
-        own_data = read_own_data(table, ImportRequest(name="any", interactions=table, skip_bad_rows=True))
+        own_data = read_own_data(table, ImportOptions(skip_bad_rows=True))
     except ValueError as error:
         require_one_line(error, str(table), "user, item, time and rating must be different", "no item has any words")
         return False
@@ -199,7 +199,7 @@ def warm_up() -> None:
     for check, content in ((check_csv, csv_seeds()[0]), (check_parquet, _valid_parquet())):
         check(content)
     items, clicks = scratch() / "items.csv", scratch() / "clicks.csv"
-    import_data_set(ImportRequest(name="shop", interactions=clicks, items=items, dimension=3), scratch() / "data")
+    import_table(clicks, ImportOptions(items=items, dimension=3), name="shop", folder=scratch() / "data")
 
 
 CSV = Target("import of CSV", 12, make_csv, check_csv, csv_seeds, warm_up)

@@ -1,5 +1,6 @@
 """A short version of `make fuzz`, tests that it detects failures, and every bug that it found."""
 
+import gzip
 import io
 import subprocess
 import sys
@@ -13,12 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.__main__ import main
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import parse_seeds
-from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.own_data.options import ImportOptions
-from data_pipelines.own_data.read import read_own_data
+from data_pipelines.fetch.archive import Archive
 from data_pipelines.own_data.table import read_header
 from tests.fuzz import attempts
 from tests.fuzz.attempts import Report, attempt, attempt_many, input_of
@@ -33,15 +31,12 @@ VALID = {"streams": '[{ simulated = "uniform" }]', "algorithms": '[{ name = "asy
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_hostile_input_is_accepted_correctly_or_refused_with_a_one_line_error(target: Target):
+    target.warm_up()
     report = attempt_many(target, 0, SHORT)
-    assert [failure.reason for failure in report.failures] == []
+    assert [reason for _, reason, _ in report.failures] == []
     assert report.accepted > 0
     assert report.refused > 0
     assert report.accepted + report.refused == SHORT
-
-
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_the_same_seed_gives_the_same_inputs(target: Target):
     assert [input_of(target, 3, number) for number in range(5)] == [input_of(target, 3, number) for number in range(5)]
 
 
@@ -64,10 +59,10 @@ def test_crashes_hangs_and_wrong_acceptance_are_counted(
     check: Callable[[bytes], bool], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(attempts, "SECONDS_PER_INPUT", 0.2)
-    report = Report("bad")
+    report = Report()
     attempt(report, check, b"input")
     assert (report.inputs, report.accepted, report.refused, report.failed) == (1, 0, 0, 1)
-    assert report.failures[0].content == b"input"
+    assert bytes.fromhex(report.failures[0][2]) == b"input"
 
 
 def test_the_command_prints_a_table_and_fails_for_an_unknown_target():
@@ -78,6 +73,23 @@ def test_the_command_prints_a_table_and_fails_for_an_unknown_target():
     assert "| all " in process.stdout
     process = subprocess.run([*command, "--only", "no such target"], cwd=ROOT, capture_output=True, timeout=60)
     assert process.returncode == 2
+
+
+def parquet(*columns: tuple[str, list[object]]) -> bytes:
+    """Return a Parquet file with one item, and further columns."""
+    names, values = zip(*columns, ("item", ["i1"]), strict=True)
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([pa.array(each) for each in values], names=list(names)), buffer)
+    return buffer.getvalue()
+
+
+def link_in_an_archive() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        info = zipfile.ZipInfo("a.dat")
+        info.create_system, info.external_attr = 3, 0o120777 << 16
+        archive.writestr(info, "/etc/passwd")
+    return buffer.getvalue()
 
 
 BUGS = {
@@ -101,12 +113,20 @@ BUGS = {
         b"user,item\nNaN,i1\n",
         b"user,item\n \t ,i1\n",
         b"user,item\n" + b"x" * 200_000 + b",i1\n",
+        gzip.compress(b"user,item\na,i1\n", mtime=0),
     ],
+    "import of Parquet": [
+        *(parquet(("user", [user])) for user in ([1], b"a", True, float("nan"), float("inf"), {"a": 1}, None)),
+        parquet(("user", [1]), ("user", [2])),
+    ],
+    "zip archives": [link_in_an_archive()],
+    "command lines": [b"run\x1fx\x1b[2J\ny.toml"],
 }
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [(name, content) for name, contents in BUGS.items() for content in contents]
+    ("name", "content"),
+    [pytest.param(name, each, id=f"{name} {i}") for name in BUGS for i, each in enumerate(BUGS[name])],
 )
 def test_inputs_that_once_failed_are_refused_with_a_one_line_error(name: str, content: bytes):
     assert BY_NAME[name].check(content) is False
@@ -117,24 +137,14 @@ def test_a_member_without_a_name_is_ignored(tmp_path: Path):
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("a.dat", b"1")
         archive.writestr("!", b"")
-    content = buffer.getvalue()
-    path = tmp_path / "a.zip"
+    content = bytearray(buffer.getvalue())
     # A directory entry with an empty name: its length is 0, and its one character becomes a comment.
     start = content.rindex(b"PK\x01\x02")
-    damaged = bytearray(content)
-    damaged[start + 28 : start + 30], damaged[start + 32 : start + 34] = b"\0\0", b"\1\0"
-    path.write_bytes(damaged)
+    content[start + 28 : start + 30], content[start + 32 : start + 34] = b"\0\0", b"\1\0"
+    path = tmp_path / "a.zip"
+    path.write_bytes(content)
     with Archive(path, {"a.dat": 10}) as archive:
         assert archive.read("a.dat") == b"1"
-
-
-def test_a_link_in_an_archive_is_not_followed(tmp_path: Path):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        info = zipfile.ZipInfo("a.dat")
-        info.create_system, info.external_attr = 3, 0o120777 << 16
-        archive.writestr(info, "/etc/passwd")
-    with Archive(tmp_path / "a.zip", {"a.dat": 100}) as opened, pytest.raises(ArchiveError, match=r"is a link"):
-        opened.read("a.dat")
 
 
 @pytest.mark.parametrize(
@@ -181,27 +191,6 @@ def test_seeds_are_parsed_from_numbers_lists_and_ranges():
     assert parse_seeds("0-0") == (0,)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [[[1]], [b"a"], [True], [float("nan")], [float("inf")], [{"a": 1}], [None]],
-    ids=["list", "bytes", "bool", "nan", "inf", "struct", "null"],
-)
-def test_ids_of_a_parquet_file_are_numbers_or_text(tmp_path: Path, values: list[object]):
-    path = tmp_path / "x.parquet"
-    pq.write_table(pa.table({"user": values, "item": ["i1"]}), path)
-    with pytest.raises(
-        ValueError, match=r"row 1: user must be an id, got |column user must contain numbers or text, got"
-    ):
-        read_own_data(path, ImportOptions())
-
-
-def test_a_duplicate_column_in_a_parquet_file_is_refused(tmp_path: Path):
-    path = tmp_path / "x.parquet"
-    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["user", "user"]), path)
-    with pytest.raises(ValueError, match=r"contains the column 'user' more than once"):
-        read_header(path)
-
-
 def test_a_parquet_file_with_too_many_rows_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -211,19 +200,3 @@ def test_a_parquet_file_with_too_many_rows_is_refused_before_it_is_read(
     assert path.stat().st_size < 20_000
     with pytest.raises(ValueError, match=r"it must have at most 1,000,000 rows, got 5,000,000"):
         read_header(path)
-
-
-def test_a_file_is_not_decompressed_because_of_its_name(tmp_path: Path):
-    import gzip
-
-    path = tmp_path / "clicks.csv.gz"
-    path.write_bytes(gzip.compress(b"user,item\na,i1\n"))
-    with pytest.raises(ValueError, match=r"clicks\.csv\.gz cannot be read"):
-        read_header(path)
-
-
-def test_control_characters_in_arguments_never_reach_the_terminal(capsys: pytest.CaptureFixture[str]):
-    assert main(["run", "--dry-run", "x\x1b[2J\ny.toml"]) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert "\x1b" not in error

@@ -4,10 +4,9 @@ import random
 from collections.abc import Sequence
 
 from data_pipelines.fetch.archive import Archive, ArchiveError
-from data_pipelines.tables.text_tables import read_csv_rows, read_tab_rows
-from tests.fuzz.mutations import damaged
+from data_pipelines.fetch.tables import read_csv_rows, read_rows
 from tests.fuzz.number_tables import FRAGMENTS, LIMITS, MEMBER, zipped
-from tests.fuzz.target import Target, require, require_one_line, scratch
+from tests.fuzz.target import Target, damaged, require, require_one_line, scratch
 
 COLUMNS = ("a", "b")
 
@@ -31,7 +30,7 @@ def check(content: bytes) -> bool:
         try:
             with Archive(path, LIMITS) as archive:
                 if reader == "tab":
-                    rows = list(read_tab_rows(archive, MEMBER, COLUMNS, free_text="b"))
+                    rows = list(read_rows(archive, MEMBER, COLUMNS, free_text="b"))
                     require(len(rows) == content.count(b"\n") - 1, "missing rows")
                 else:
                     rows = list(read_csv_rows(archive, MEMBER, COLUMNS))

@@ -11,13 +11,13 @@ EVENTS = ("open", "os.listdir", "os.scandir", "os.mkdir", "os.remove", "os.renam
 
 
 def watch() -> None:
-    """Watch this process from now on; there is no way back."""
+    """Watch this process while the variable `NOTES` is set."""
     forbidden = tuple(os.environ[FORBIDDEN].split(os.pathsep))
     below = tuple(path + os.sep for path in forbidden)
     notes = os.environ[NOTES]
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in EVENTS or not isinstance(arguments[0], str | bytes | os.PathLike):
+        if event not in EVENTS or NOTES not in os.environ or not isinstance(arguments[0], str | bytes | os.PathLike):
             return
         path = os.path.abspath(os.fsdecode(arguments[0]).removeprefix("file:").partition("?")[0])  # noqa: PTH100 - `Path` would be slow
         if path in forbidden or path.startswith(below):

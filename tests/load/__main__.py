@@ -15,17 +15,11 @@ from tests.benchmark.tiny_sweeps import fedbandit
 from tests.load.full_store import NAME, make_full_store
 from tests.load.million_clients import run_million_clients
 from tests.load.pages import seconds_on_pages
+from tests.performance.limits import within
 
 MAX_SECONDS = 5.0
 MAX_REPORT_SECONDS = 10.0
 MAX_GIB = 6.0
-
-
-def row(label: str, value: float, limit: float, unit: str) -> bool:
-    """Print a value and its limit; return whether the value is within the limit."""
-    is_met = value <= limit
-    print(f"  {label:<56}{value:>8.2f} {unit:<4} at most {limit:.0f}  {'ok' if is_met else 'MISSED'}", flush=True)
-    return is_met
 
 
 def measure_store(runs: int) -> bool:
@@ -50,12 +44,12 @@ def measure_store(runs: int) -> bool:
             if expected not in done.stdout:
                 raise SystemExit(f"fedbandit {' '.join(arguments)} does not print {expected!r}: {done.stderr[:500]}")
             label = f"`fedbandit {arguments[0]}`" + ("" if case == arguments[0] else f", {case}")
-            is_met &= row(label, seconds, MAX_REPORT_SECONDS if case == "report" else MAX_SECONDS, "s")
+            is_met &= within(label, seconds, MAX_REPORT_SECONDS if case == "report" else MAX_SECONDS, "s")
         pages = seconds_on_pages(folder)
         if pages is None:
             print("  NOT RUN: the pages need chromium and chromedriver")
         for page, (seconds, limit) in (pages or {}).items():
-            is_met &= row(page, seconds, limit, "s")
+            is_met &= within(page, seconds, limit, "s")
     return is_met
 
 
@@ -66,7 +60,7 @@ def measure_clients() -> bool:
     print(f"one run, {measured.clients:,} active clients, through `fedbandit run`")
     print(f"  {'total time':<56}{measured.seconds:>8.1f} s\n  {'kernel':<56}{measured.kernel_seconds:>8.1f} s")
     print(f"  {'artifacts':<56}{measured.artifacts_mib:>8.1f} MiB")
-    return row("peak memory of all processes", measured.peak_gib, MAX_GIB, "GiB")
+    return within("peak memory of all processes", measured.peak_gib, MAX_GIB, "GiB")
 
 
 def main() -> int:

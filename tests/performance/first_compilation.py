@@ -35,15 +35,15 @@ def measure_compilation() -> dict[str, float]:
 def compile_methods() -> dict[str, float]:
     """Compile the paper's algorithms in this process, with the default kernel of each."""
     from algorithms.registry import built_in_methods
-    from benchmark.execution.compilation import compile_method, with_defaults
-    from data_pipelines import simulate
+    from benchmark.execution.compilation import SHORT
+    from benchmark.execution.replay import replay_method
 
-    stream = simulate(seed=0, steps=30, clients=3)
+    stream = SHORT.build(0)
     seconds = {}
     for info in built_in_methods().values():
         if info.reference.startswith(PAPER):
             start = time.process_time()
-            compile_method(with_defaults(info.method), stream)
+            replay_method(next(iter(info.method.examples())), stream, 0)
             seconds[info.name] = time.process_time() - start
     return seconds
 

@@ -1,5 +1,6 @@
-"""A store with artificial runs of a whole profile, written with SQL, to measure how fast it is read."""
+"""A store with artificial runs of experiments, written with SQL, to measure how fast it is read."""
 
+import io
 import math
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -8,14 +9,17 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from benchmark.execution.run_result import CURVE_POINTS, RunResult
-from benchmark.plan.experiment import experiment_names, load_experiment
+from benchmark.execution.run_result import RunResult
+from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import RunOptions, make_plan
 from benchmark.plan.runs import Run
+from benchmark.records.artifacts import ARTIFACTS, POINTS_IN_MLFLOW
 from benchmark.records.provenance import provenance
 from benchmark.records.record import record_of
-from benchmark.records.store import ARTIFACTS, Store
+from benchmark.records.store import Store
 from benchmark.records.tags import FINGERPRINT, KEY, KIND, SOURCE
 from data_pipelines.stream_spec import SimulatedSpec
 
@@ -30,10 +34,10 @@ INSERTS = {
 }
 
 
-def fill_store(folder: Path, profile: str) -> int:
-    """Fill a store in a folder with the runs of a profile on the prepared data; return their number."""
+def fill_store(folder: Path, names: Sequence[str], profile: str) -> int:
+    """Fill a store in a folder with the runs of experiments on the prepared data; return their number."""
     store = Store(f"sqlite:///{folder / 'mlflow.db'}")
-    experiments = [load_experiment(name) for name in experiment_names()]
+    experiments = [load_experiment(name) for name in names]
     ids = {}
     for experiment in experiments:
         ids[experiment.name] = store.experiment_id(experiment.info)
@@ -59,7 +63,7 @@ def _rows(run: Run, number: int, experiment_id: str, artifacts: Path, clients: A
     folder = artifacts / run.experiment / run_id / "artifacts"
     folder.mkdir(parents=True)
     (folder / "clients.parquet").write_bytes(_client_totals(clients, run.seed))
-    (folder / "curve.parquet").write_bytes(b"artificial")  # no report reads it
+    (folder / "curve.parquet").write_bytes(b"artificial")  # the points in MLflow are read
     yield "runs", (run_id, run.name, end_time, end_time, folder.as_uri(), experiment_id)
     tags = {KEY: run.key, KIND: "run", SOURCE: run.stream.source}
     tags |= {FINGERPRINT: run.fingerprint, "mlflow.runName": run.name}
@@ -76,8 +80,8 @@ def _rows(run: Run, number: int, experiment_id: str, artifacts: Path, clients: A
         yield "latest_metrics", (run_id, key, metric, 0)
     recorded = ["reward", "communication"] + (["regret"] if isinstance(run.stream, SimulatedSpec) else [])
     for curve, final in [(f"{name}_curve", metrics[name]) for name in recorded]:
-        for point in range(1, CURVE_POINTS + 1):
-            yield "metrics", (run_id, curve, final * point / CURVE_POINTS, steps * point // CURVE_POINTS)
+        for point in range(1, POINTS_IN_MLFLOW + 1):
+            yield "metrics", (run_id, curve, final * point / POINTS_IN_MLFLOW, steps * point // POINTS_IN_MLFLOW)
         yield "latest_metrics", (run_id, curve, final, steps)
 
 
@@ -109,11 +113,6 @@ def _users(name: str, runs: Sequence[Run]) -> Any:
 
 
 def _client_totals(clients: Any, seed: int) -> bytes:
-    import io
-
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     random, buffer = np.random.default_rng(seed), io.BytesIO()
     columns = {"client": clients, "reward": random.integers(0, 20, len(clients)).astype(float)}
     columns |= {name: random.integers(0, 9, len(clients)) for name in ("uploads", "downloads")}

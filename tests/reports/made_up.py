@@ -8,7 +8,6 @@ import numpy as np
 
 from benchmark.records.record import RunRecord
 from benchmark.results.frames import run_frame
-from reports.read.context import Context
 from reports.read.results import Results
 from tests.records import run_record
 
@@ -22,11 +21,10 @@ def run(algorithm: str, threshold: float, seed: int = 0, dataset: str = "delicio
     return run_record(algorithm, threshold, seed, stream=dataset, **(numbers | more))
 
 
-def made_up(runs: Iterable[RunRecord]) -> tuple[Results, Context]:
-    """Return results and their context, without prepared data."""
+def made_up(runs: Iterable[RunRecord]) -> Results:
+    """Return results without prepared data."""
     frame = run_frame(list(runs))
-    results = Results(frame, "sqlite:////nowhere/mlflow.db")
-    return results, Context(Path("/nowhere"), frame)
+    return Results(frame, "sqlite:////nowhere/mlflow.db", Path("/nowhere"))
 
 
 def crowded(experiment: str = "fig_e", **more: Any) -> list[RunRecord]:

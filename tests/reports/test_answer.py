@@ -28,7 +28,7 @@ def played(gamma: float, value: float, seeds: int = MIN_SEEDS, noise: float = 0.
 
 
 def answer(*runs: list[RunRecord]) -> Answer:
-    made = make_answer(*made_up([each for part in runs for each in part]))
+    made = make_answer(made_up([each for part in runs for each in part]))
     assert made is not None
     return made
 
@@ -73,12 +73,6 @@ def test_a_regret_that_falls_by_a_factor_is_lower(with_chance: bool):
     assert text.startswith("Communication lowers regret by 95%. The best mean is 7,850 without communication")
 
 
-def test_little_change_of_regret_is_measured_by_the_regret_of_a_random_choice():
-    runs = simulated(ALONE, 1_000.0), simulated(SHARED, 950.0)
-    assert sentence(*runs).startswith("Communication lowers regret by 5%")
-    assert sentence(*runs, simulated(math.nan, 20_000.0, algorithm="random")).startswith("Communication changes little")
-
-
 def test_an_answer_includes_the_runs_of_all_experiments_on_its_stream():
     further = played(16.0, 7.5, experiment="other", transfers=0.1)
     text = sentence(played(ALONE, 7.0), played(SHARED, 6.0), further[:0])
@@ -88,12 +82,6 @@ def test_an_answer_includes_the_runs_of_all_experiments_on_its_stream():
         "Communication raises normalised reward by 7%. The best mean is 7.00 times a random choice without "
         "communication (Async-LinUCB γ=∞) and 7.50 with it (Async-LinUCB γ=16, 1 transfers per client)."
     }
-
-
-def test_other_pools_are_another_stream():
-    other = played(16.0, 9.0, experiment="other", settings={"stream_scaling": "pca"})
-    texts = [group.sentence for group in answer(played(ALONE, 7.0), played(SHARED, 6.0), other).groups]
-    assert any("and 6.00 with it" in text for text in texts)
 
 
 def test_a_rule_without_a_model_that_has_the_best_mean_comes_first():
@@ -122,22 +110,8 @@ def test_such_a_rule_on_data_that_are_not_in_the_table_comes_before_it():
     assert answer(tagged, *invented).first == ()
 
 
-def test_equal_digits_are_both_bold():
-    made = answer(
-        played(ALONE, 7.001, noise=0),
-        played(1.0, 7.002, noise=0, algorithm="sync-linucb"),
-        played(SHARED, 7.0, noise=0),
-    )
-    bold = {label: [cell.is_best for cell in cells] for label, cells in made.groups[0].rows}
-    assert bold == {"Async-LinUCB": [True] * 4, "Sync-LinUCB": [False, True, True, True]}
-
-
 def test_generated_data_say_nothing_about_methods():
-    made = answer(played(ALONE, 7.0, source="stand-in"), played(SHARED, 9.0, source="stand-in"))
+    made = answer(played(ALONE, 7.0, seeds=2, source="stand-in"), played(SHARED, 9.0, seeds=1, source="stand-in"))
+    assert made.groups[0].unit.endswith("; 1 to 2 seeds")
     assert [group.sentence for group in made.groups] == [GENERATED]
     assert not any(cell.is_best for group in made.groups for _, cells in group.rows for cell in cells)
-
-
-def test_the_number_of_seeds_is_a_range_where_it_differs():
-    (group,) = answer(played(ALONE, 7.0, seeds=2), played(SHARED, 9.0, seeds=1)).groups
-    assert group.unit.endswith("; 1 to 2 seeds")

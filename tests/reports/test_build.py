@@ -15,11 +15,14 @@ from reports.write.record import ANALYSIS
 from tests.reports.hand_made import HandMade, write_data, write_fig_a, write_user_groups
 from tests.reports.whole_page import whole_page
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def copied(hand_made: HandMade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HandMade:
     """A copy of the store made by hand, next to its data, as the working directory."""
-    shutil.copy(hand_made.folder / "mlflow.db", tmp_path)
+    for file in hand_made.folder.glob("mlflow.db*"):  # with its log
+        shutil.copy(file, tmp_path)
     shutil.copytree(hand_made.folder / "data", tmp_path / "data")
     return as_working_directory(HandMade(tmp_path), monkeypatch)
 
@@ -122,18 +125,14 @@ def test_a_report_on_one_experiment_does_not_change_the_full_one(copied: HandMad
         assert "Nothing has changed since the last report" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("names", "folder"),
-    [([], "."), (["fig_a"], "fig_a"), (["fig_a", "fig_b"], "fig_a+fig_b"), (["fig_*"], "fig__"), (["a/b c"], "a_b_c")],
-)
-def test_a_folder_is_named_after_the_experiments(names: list[str], folder: str):
-    assert folder_of(names) == Path("reports/output") / folder
-
-
-def test_the_folder_of_many_experiments_has_a_short_unique_name():
+def test_folders_and_files_have_safe_short_names():
+    names = {(): ".", ("fig_a", "fig_b"): "fig_a+fig_b", ("fig_*",): "fig__", ("a/b c",): "a_b_c"}
+    for experiments, folder in names.items():
+        assert folder_of(experiments) == Path("reports/output") / folder
     many = [f"experiment_{number}" for number in range(50)]
     assert len(folder_of(many).name) < 120
     assert folder_of(many) != folder_of(many[:-1])
+    assert file_name("../../etc/x y") == "-..-etc-x-y"
 
 
 def test_analysis_runs_do_not_count_as_runs(copied: HandMade):
@@ -184,7 +183,7 @@ def test_a_table_that_fails_does_not_stop_the_others(copied: HandMade, monkeypat
     from reports.tables import settings
 
     with monkeypatch.context() as patch:
-        patch.setattr(settings, "tables", lambda results, context: 1 / 0)
+        patch.setattr(settings, "tables", lambda results: 1 / 0)
         report = build(out=copied.folder / "out", only="tables")
     assert report.failures == (
         "could not create the tables of reports.tables.settings: ZeroDivisionError: division by zero",
@@ -242,19 +241,3 @@ def test_an_empty_store_is_reported_as_empty(tmp_path: Path, monkeypatch: pytest
         "fedbandit: error: no finished runs in sqlite:///mlflow.db; run `fedbandit run` first\n"
     )
     assert list(tmp_path.iterdir()) == []
-
-
-def test_names_of_files_are_safe():
-    assert file_name("../../etc/x y") == "-..-etc-x-y"
-    assert file_name("fig_a") == "fig_a"
-
-
-def test_figures_are_logged_to_the_experiments_that_they_are_about(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
-    as_working_directory(fresh, monkeypatch)
-    for experiment in ("users_test", "user_groups"):
-        for threshold in (1.0, 2.0):
-            fresh.run(experiment, "async-linucb", threshold, 0, regret=10.0, communication=100.0)
-    build()
-    (users_test,), (user_groups,) = analysis_runs(fresh, "users_test"), analysis_runs(fresh, "user_groups")
-    assert "figures/users_test.png" in artifacts(fresh, users_test)
-    assert "figures/users_test.png" not in artifacts(fresh, user_groups)

@@ -7,7 +7,6 @@ import pytest
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
 from benchmark.charts.chart import Axis, Panel
@@ -15,10 +14,11 @@ from benchmark.charts.with_matplotlib import RC, to_matplotlib
 from benchmark.records.record import RunRecord
 from reports.build import makers
 from reports.figures import by_parameter, fronts
-from reports.read.context import Context
 from reports.read.results import Results
 from reports.write.figure import Figure, make_figure
 from tests.reports.made_up import crowded, made_up, many_settings, run
+
+pytestmark = pytest.mark.slow
 
 TOLERANCE = 1.0
 """Pixels."""
@@ -30,14 +30,15 @@ def clipped(figure: Figure) -> list[str]:
         canvas = to_matplotlib(figure)
         renderer = FigureCanvasAgg(canvas).get_renderer()
         canvas.draw(renderer)
-        return [text.get_text() for text in _texts(canvas) if _is_outside(text, canvas, renderer)]
-
-
-def _texts(canvas: Canvas) -> Iterator[Text]:
-    hidden = {id(text) for axes in canvas.findobj(Axes) for text in _ticks_out_of_range(axes)}
-    for artist in canvas.findobj(Text):
-        if artist.get_visible() and artist.get_text().strip() and id(artist) not in hidden:
-            yield artist
+        hidden = {id(text) for axes in canvas.findobj(Axes) for text in _ticks_out_of_range(axes)}
+        texts = [text for text in canvas.findobj(Text) if text.get_visible() and text.get_text().strip()]
+        whole = canvas.bbox.padded(TOLERANCE)
+        boxes = {text: text.get_window_extent(renderer) for text in texts if id(text) not in hidden}
+        return [
+            text.get_text()
+            for text, box in boxes.items()
+            if not (box.min >= whole.min).all() or not (box.max <= whole.max).all()
+        ]
 
 
 def _ticks_out_of_range(axes: Axes) -> Iterator[Text]:
@@ -47,12 +48,6 @@ def _ticks_out_of_range(axes: Axes) -> Iterator[Text]:
         for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
             if not low <= tick.get_loc() <= high:
                 yield from (tick.label1, tick.label2)
-
-
-def _is_outside(text: Text, canvas: Canvas, renderer: object) -> bool:
-    left, bottom, right, top = text.get_window_extent(renderer).extents
-    whole = canvas.bbox.padded(TOLERANCE)
-    return left < whole.x0 or bottom < whole.y0 or right > whole.x1 or top > whole.y1
 
 
 def entries(figure: Figure) -> int:
@@ -66,8 +61,8 @@ def entries(figure: Figure) -> int:
 
 
 def pictures_of(runs: list[RunRecord]) -> list[Figure]:
-    results, context = made_up(runs)
-    return [*fronts.figures(results, context), *by_parameter.figures(results, context)]
+    results = made_up(runs)
+    return [*fronts.figures(results), *by_parameter.figures(results)]
 
 
 def heterogeneous() -> list[RunRecord]:
@@ -105,10 +100,10 @@ def test_no_text_of_a_picture_is_cut(runs: list[RunRecord]):
         assert entries(picture) <= 8
 
 
-def test_no_text_of_the_pictures_of_a_store_is_cut(results: Results, context: Context):
+def test_no_text_of_the_pictures_of_a_store_is_cut(results: Results):
     names = set()
     for module in makers("reports.figures"):
-        for picture in module.figures(results, context):
+        for picture in module.figures(results):
             assert clipped(picture) == []
             assert entries(picture) <= 8
             names.add(picture.name)
@@ -118,11 +113,8 @@ def test_no_text_of_the_pictures_of_a_store_is_cut(results: Results, context: Co
 EMPTY = Panel(Axis("x", (0, 1)), Axis("y", (0, 1)), ())
 
 
-def test_a_long_title_is_drawn_smaller():
-    long = make_figure("name", "A title that is much too long for one line " * 4, "", [EMPTY], experiments=())
-    assert clipped(long) == []
-
-
 def test_cut_text_is_found():
+    long = make_figure("name", "A title that is drawn smaller since it is long " * 4, "", [EMPTY], experiments=())
+    assert clipped(long) == []
     panel = replace(EMPTY, y=Axis("this leaves the picture below and above " * 3, (0, 1)))
     assert len(clipped(make_figure("name", "title", "", [panel], experiments=()))) == 1

@@ -1,7 +1,5 @@
 """Users by principal components, compared with a simple computation; and which users are near the centre."""
 
-from pathlib import Path
-
 import numpy as np
 import plotly.graph_objects
 import pytest
@@ -12,7 +10,6 @@ from data_pipelines.prepare.prepared import Prepared
 from reports.analysis.directions import nearer_to_centre
 from reports.analysis.users import embed_users, mean_features
 from reports.figures.users import figures
-from reports.read.context import Context
 from reports.read.results import Results
 from tests.reports.made_up import made_up, run
 
@@ -23,16 +20,15 @@ def simple_means(prepared: Prepared) -> np.ndarray:
     return np.array([features[prepared.items[prepared.users == user]].mean(axis=0) for user in users])
 
 
-def test_each_user_is_the_mean_of_its_items(context: Context):
-    prepared = context.prepared("delicious")
+def test_the_two_components_are_those_of_scikit_learn(results: Results):
+    prepared = results.prepared("delicious")
     means, activity = mean_features(prepared, scale(prepared.components, "standard"))
     np.testing.assert_allclose(means, simple_means(prepared), atol=1e-12)
     assert activity.tolist() == [4, 15, 15, 85, 95]
-
-
-def test_the_two_components_are_those_of_scikit_learn(context: Context):
-    prepared = context.prepared("delicious")
     embedding = embed_users(prepared)
+    assert embedding.users["label"].tolist() == ["[0, 10)", "[10, 20)", "[10, 20)", "[80, 90)", "[90, 100]"]
+    assert embedding.users["group"].tolist() == [0, 1, 1, 2, 3]
+    assert list(embedding.users) == ["x", "y", "interactions", "group", "label"]  # no identifier of a user
     pca = PCA(2).fit(simple_means(prepared))
     expected = pca.transform(simple_means(prepared))
     ours = embedding.users[["x", "y"]].to_numpy()
@@ -40,17 +36,10 @@ def test_the_two_components_are_those_of_scikit_learn(context: Context):
     np.testing.assert_allclose(embedding.explained, pca.explained_variance_ratio_, atol=1e-12)
 
 
-def test_users_have_their_group_but_no_identifier(context: Context):
-    users = embed_users(context.prepared("delicious")).users
-    assert users["label"].tolist() == ["[0, 10)", "[10, 20)", "[10, 20)", "[80, 90)", "[90, 100]"]
-    assert users["group"].tolist() == [0, 1, 1, 2, 3]
-    assert list(users) == ["x", "y", "interactions", "group", "label"]
-
-
-def test_the_picture_names_groups_and_variance(results: Results, context: Context):
-    (figure,) = [figure for figure in figures(results, context) if figure.name == "users_delicious"]
+def test_the_picture_names_groups_and_variance(results: Results):
+    (figure,) = [figure for figure in figures(results) if figure.name == "users_delicious"]
     text = figure.svg.decode()
-    first, second = embed_users(context.prepared("delicious")).explained
+    first, second = embed_users(results.prepared("delicious")).explained
     for part in (f"component 1 ({first:.1%}", f"component 2 ({second:.1%}", "1:  [10, 20)"):
         assert part in text
     assert "RECONSTRUCTED DATA (214 of 220 interactions)" in text
@@ -83,10 +72,10 @@ def users_of_two_kinds(tastes: float) -> Prepared:
 
 @pytest.mark.parametrize(("tastes", "verdict"), [(0, "undecided"), (3, "reproduced")])
 def test_being_near_the_centre_counts_only_if_random_assignments_of_items_differ_less(tastes: float, verdict: str):
-    results, context = made_up([run("async-linucb", 2.0, experiment="user_groups")])
-    context = Context(Path("/nowhere"), context.runs, _opened={"delicious": users_of_two_kinds(tastes)})
+    results = made_up([run("async-linucb", 2.0, experiment="user_groups")])
+    results.opened["delicious"] = users_of_two_kinds(tastes)
     direction = {"dataset": "delicious", "most_active": [80, 101]}
-    evidence = nearer_to_centre(direction, results.runs, results, context)
+    evidence = nearer_to_centre(direction, results.runs, results)
     # Means of many items are nearer to the centre for any user: the difference alone is not evidence.
     difference = float(evidence.ours.removeprefix("difference ").partition(";")[0])
     assert difference > 0.2

@@ -1,7 +1,7 @@
 """If data are replaced or imported again under their name, results on both versions are never shown together."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +12,20 @@ from benchmark.__main__ import main
 from benchmark.execution.run_result import RunResult
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import Plan, RunOptions, make_plan
-from benchmark.plan.runs import Run, unfinished
-from benchmark.records.reader import finished_runs
-from benchmark.records.store import FILES
+from benchmark.plan.runs import Run
+from benchmark.records.artifacts import FILES
 from benchmark.records.sweep_plan import plan_of
-from data_pipelines.prepare.imported import ImportRequest, import_data_set
+from data_pipelines.own_data.options import ImportOptions
+from data_pipelines.prepare.imported import import_table
 from data_pipelines.prepare.prepared import data_folder
 from reports.build import build
-from reports.read.context import make_context
 from reports.read.results import read_results
-from reports.tables import missing, settings
+from reports.tables import settings
 from tests.reports.hand_made import HandMade, write_data
 from tests.reports.test_build import as_working_directory
 from tests.reports.whole_page import whole_page
+
+pytestmark = pytest.mark.slow
 
 SETTINGS = (
     ("async-linucb", 1.0),
@@ -55,9 +56,9 @@ def run_on(store: HandMade, experiment: str, manifest: Mapping[str, Any], reward
             )
 
 
-def record(store: HandMade, runs: list[Run], ended: float = 1.0, plan: Plan | None = None) -> None:
-    """Record planned runs as a sweep does, with arbitrary numbers."""
-    experiment = load_experiment(runs[0].experiment)
+def record(store: HandMade, runs: Sequence[Run], ended: float = 1.0, plan: Plan | None = None, file: str = "") -> None:
+    """Record planned runs as a sweep does, with arbitrary numbers; `file` is that of their experiment."""
+    experiment = load_experiment(file or runs[0].experiment)
     planned = plan_of(plan, experiment.name) if plan else None
     parent = store.store.begin_sweep(experiment.info, "quick", len(runs), planned)
     sizes = {"steps": "214", "clients": "5", "arms": "25", "dimension": "3"}
@@ -78,8 +79,8 @@ def write_shop(folder: Path, rows: int) -> dict[str, Any]:
 
 
 def shop(folder: Path, words: str) -> dict[str, Any]:
-    paths = {"interactions": folder / "clicks.csv", "items": folder / "items.csv"}
-    return import_data_set(ImportRequest(name="shop", words_column=[words], dimension=2, **paths), data_folder())
+    options = ImportOptions(items=folder / "items.csv", words_column=[words], dimension=2)
+    return import_table(folder / "clicks.csv", options, name="shop").manifest
 
 
 def test_stand_ins_first_and_real_data_later_make_a_report_on_the_real_data(
@@ -121,7 +122,7 @@ def test_runs_on_reimported_data_are_not_listed_with_older_runs(fresh: HandMade,
     results = read_results(fresh.uri)
     assert results.runs["variant"].unique().tolist() == [""]
     assert results.superseded == 0
-    (listed,) = settings.tables(results, make_context(results))
+    (listed,) = settings.tables(results)
     assert listed.frame["algorithm"].nunique() == 3
     assert listed.frame["normalised reward"].max() < 3
     (sentence,) = results.left_out_sentences()
@@ -137,14 +138,6 @@ def test_the_error_explains_that_all_runs_are_on_other_data(fresh: HandMade, mon
         ValueError, match=r"no finished runs in .* on the currently prepared data.*10 runs on other data"
     ):
         build()
-
-
-def test_a_failed_run_on_other_data_is_not_listed(fresh: HandMade):
-    old = write_data(data_folder(), source="stand-in")
-    fresh.run("fig_e", "async-linucb", 1, 0, dataset="delicious", source="stand-in", manifest=old, status="FAILED")
-    assert len(read_results(fresh.uri).failed) == 1
-    write_data(data_folder(), content="1")
-    assert len(read_results(fresh.uri).failed) == 0
 
 
 def test_a_run_records_its_data_version_so_reports_do_not_need_the_data(
@@ -163,33 +156,6 @@ def test_a_run_records_its_data_version_so_reports_do_not_need_the_data(
     assert sentence.endswith(reason)
 
 
-def test_missing_variants_are_counted_as_a_dry_run_counts_them(fresh: HandMade):
-    for name in ("delicious", "lastfm"):
-        write_data(data_folder(), name)
-    plan = make_plan([load_experiment("study_scaling")], RunOptions())
-    planned = plan.runs
-    on_delicious = [run for run in planned if run.stream.name == "delicious"]
-    record(fresh, [run for run in on_delicious if run.stream.settings()["scaling"] != "unit"], plan=plan)
-    finished = finished_runs(fresh.store, ["study_scaling"])
-    results = read_results(fresh.uri)
-    frame = missing.tables(results, make_context(results, experiments=["study_scaling"]))[0].frame
-    row = frame.iloc[0]
-    assert (row["planned"], row["finished"]) == (36, 12)
-    assert row["planned"] - row["finished"] == len(unfinished(planned, finished)) == 24
-    assert "Async-LinUCB on Delicious with scaling=unit: all 6 runs" in row["missing"]
-    assert "Delicious with scaling=pca" not in row["missing"]
-
-
-def test_missing_values_of_a_parameter_are_counted_too(fresh: HandMade):
-    write_data(data_folder(), "delicious")
-    plan = make_plan([load_experiment("study_ties")], RunOptions(datasets=("delicious",)))
-    record(fresh, [run for run in plan.runs if not run.parameters["first_maximum"]], plan=plan)
-    results = read_results(fresh.uri)
-    frame = missing.tables(results, make_context(results, experiments=["study_ties"]))[0].frame
-    assert frame.loc[0, ["planned", "finished"]].tolist() == [24, 12]  # only Delicious was planned
-    assert "Delicious with first_maximum=True, positive=first, scaling=unit: all 3 runs" in frame.loc[0, "missing"]
-
-
 def test_pandas_reads_every_csv_of_a_report_without_options(fresh: HandMade, monkeypatch: pytest.MonkeyPatch):
     as_working_directory(fresh, monkeypatch)
     fresh.sweep("fig_d", "quick")
@@ -206,26 +172,3 @@ def test_pandas_reads_every_csv_of_a_report_without_options(fresh: HandMade, mon
         assert all(re.fullmatch(r"\d+( \d+)*", str(seeds)) for seeds in frame.get("seed_list", [])), path
         caption = path.with_suffix(".md").read_text(encoding="utf-8")
         assert caption.startswith("### ")
-
-
-def test_runs_with_an_option_of_their_stream_are_recognised_as_made_from_the_prepared_data(
-    fresh: HandMade, tmp_path: Path
-):
-    manifest = write_data(data_folder(), "delicious")
-    path = tmp_path / "matched.toml"
-    table = "dataset = 'delicious'\nnegatives = 'popularity'\norder = 'shuffled'"
-    path.write_text(
-        f"title = 'Matched'\n[[streams]]\n{table}\n[[algorithms]]\nname = 'random'\n[profiles.quick]\nseeds = 1\n"
-    )
-    (run,) = make_plan([load_experiment(str(path))], RunOptions()).runs
-    parent = fresh.store.begin_sweep(load_experiment(str(path)).info, "quick", 1)
-    sizes = {"steps": "214", "clients": "5", "arms": "25", "dimension": "3"}
-    outcome = RunResult(0, 1, "host", {"normalised_reward": 1.0}, {}, dict.fromkeys(FILES, b"x"), sizes)
-    fresh.store.record(parent, load_experiment(str(path)).info, run, outcome)
-    fresh.store.end_sweep(parent, "FINISHED", {})
-    results = read_results(fresh.uri)
-    assert results.runs["fingerprint"].tolist() == [run.fingerprint]
-    assert results.runs["prepared"].tolist() == [manifest["fingerprint"]]
-    context = make_context(results)
-    assert [*context.manifests] == ["delicious"]
-    assert context.absent == []

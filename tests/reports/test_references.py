@@ -29,7 +29,7 @@ def lines_of(figure: Figure) -> dict[str, float]:
 
 def test_references_of_the_experiment_are_lines_inside_the_plot():
     runs = [*crowded("fig_e"), *reference_runs("fig_e")]
-    (figure,) = figures(*made_up(runs))
+    (figure,) = figures(made_up(runs))
     names = {"Most seen": 9.0, "Most popular so far": 1.4, "Most popular so far (per client)": 1.1}
     assert lines_of(figure) == names
     traces = [trace for trace in figure.interactive["data"] if trace.get("legendgroup") == REFERENCES]
@@ -49,7 +49,7 @@ def test_references_of_the_experiment_are_lines_inside_the_plot():
 
 def test_references_of_another_experiment_are_drawn_on_the_same_stream_only():
     shared = [*crowded("fig_e", fingerprint="same"), *reference_runs(fingerprint="same")]
-    figure = next(each for each in figures(*made_up(shared)) if each.name == "fig_e")
+    figure = next(each for each in figures(made_up(shared)) if each.name == "fig_e")
     assert len(lines_of(figure)) == 3
     assert (
         "Outside the plot: Most seen: 9 (reference), Most popular so far (per client): 1.1 (reference)."
@@ -57,13 +57,13 @@ def test_references_of_another_experiment_are_drawn_on_the_same_stream_only():
     )
     assert figure.plain_panels[0].y.range[1] < 9
     other = [*crowded("fig_e", fingerprint="one"), *reference_runs(fingerprint="another")]
-    figure = next(each for each in figures(*made_up(other)) if each.name == "fig_e")
+    figure = next(each for each in figures(made_up(other)) if each.name == "fig_e")
     assert "reference" not in figure.caption
 
 
 def test_references_are_listed_beside_the_best_method():
     runs = [*crowded("fig_e"), *reference_runs("fig_e")]
-    (table,) = settings.reference_tables(*made_up(runs))
+    (table,) = settings.reference_tables(made_up(runs))
     frame = table.frame.set_index("rule")
     assert list(frame.index[:1]) == ["Most seen"]
     assert frame.loc["Most seen", "better than the best method"] == "yes"
@@ -71,24 +71,8 @@ def test_references_are_listed_beside_the_best_method():
     assert (frame["kind"] == "best method").sum() == 1
 
 
-def test_a_table_of_references_needs_runs_of_a_reference():
-    assert settings.reference_tables(*made_up(crowded("fig_e"))) == []
-
-
 def test_a_fallback_is_labelled_in_figures():
     runs = crowded("fig_f", dataset="movielens-1m")
-    (figure,) = figures(*made_up(runs))
+    (figure,) = figures(made_up(runs))
     assert "MovieLens 1M instead of 20M" in figure.title
     assert "MovieLens 1M instead of 20M" in figure.caption
-
-
-def test_references_on_other_pools_are_rows_of_their_own():
-    matched = {"settings": {"stream_negatives": "popularity"}, "fingerprint": "matched", "normalised_reward": 2.0}
-    runs = [
-        run("most-seen", np.nan, dataset="lastfm", normalised_reward=9.0),
-        run("most-seen", np.nan, dataset="lastfm", **matched),
-    ]
-    (table,) = settings.reference_tables(*made_up(runs))
-    assert sorted(table.frame["normalised reward"]) == [2.0, 9.0]
-    assert sorted(table.frame["stream"]) == ["default", "negatives=popularity"]
-    assert set(table.frame["seeds"]) == {1}

@@ -1,17 +1,11 @@
-"""Reading a store: every run once, the same by SQL and through MLflow; means over seeds with their intervals."""
+"""Reading a store: every run once, the same by SQL and through MLflow."""
 
 import math
 
 import numpy as np
-import pandas as pd
-import pytest
 
-from benchmark.records import search, sqlite
-from benchmark.results.frames import over_seeds, run_frame
-from benchmark.statistics.intervals import mean_interval
 from reports.read.results import Results, read_results
 from tests.reports.hand_made import HandMade
-from tests.reports.made_up import made_up, run
 
 
 def test_every_finished_run_is_one_row(results: Results):
@@ -24,15 +18,6 @@ def test_every_finished_run_is_one_row(results: Results):
     assert math.isnan(row["reward"])
     assert math.isnan(row["global_dim"])
     assert np.isinf(results.runs["threshold"]).sum() == 4
-
-
-def test_sqlite_and_mlflow_give_the_same_runs(hand_made: HandMade):
-    file = hand_made.folder / "mlflow.db"
-    direct, asked = list(sqlite.read(file)), list(search.read(hand_made.store))
-    assert [run.run_id for run in direct] == [run.run_id for run in asked]
-    assert direct == asked
-    assert sqlite.read_sweeps(file) == search.read_sweeps(hand_made.store)
-    pd.testing.assert_frame_equal(run_frame(direct), run_frame(asked))
 
 
 def test_a_store_that_does_not_exist_has_no_runs(tmp_path):
@@ -83,20 +68,3 @@ def test_client_totals_and_curves_of_a_run_can_be_read(results: Results):
         [50, 25],
         [100, 50],
     ]
-
-
-def test_three_seeds_have_a_student_t_interval():
-    runs = [run("sync-linucb", 10.0, seed, regret=200 + 10 * seed) for seed in range(3)]
-    (row,) = over_seeds(made_up(runs)[0].runs, ["regret"]).to_dict("records")
-    assert (row["seeds"], row["seed_list"]) == (3, (0, 1, 2))
-    half = 4.302652730 * 10 / math.sqrt(3)
-    assert [row["regret"], row["regret_low"], row["regret_high"]] == pytest.approx([210, 210 - half, 210 + half])
-
-
-def test_two_seeds_have_no_interval(results: Results):
-    means = over_seeds(results.runs, ["regret", "communication"])
-    row = means[(means["algorithm"] == "sync-linucb") & (means["threshold"] == 10)].iloc[0]
-    assert (row["seeds"], row["regret"], row["communication"]) == (2, 205, pytest.approx(105))
-    assert math.isnan(row["regret_low"])
-    assert math.isnan(row["regret_high"])
-    assert all(math.isnan(each) for each in mean_interval([math.nan]))

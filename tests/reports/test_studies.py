@@ -1,10 +1,11 @@
 """Tables of studies, from a store made by hand: differences are paired by seed, with all other settings equal."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.results.frames import value_text
-from reports.read.context import make_context
 from reports.read.results import read_results
 from reports.tables import settings, studies
 from tests.reports.hand_made import HandMade
@@ -35,8 +36,8 @@ def write_ties(store: HandMade) -> None:
 def test_a_study_compares_with_its_baseline_all_else_held_constant(fresh: HandMade):
     write_ties(fresh)
     results = read_results(fresh.uri)
-    context = make_context(results, fresh.folder / "data")
-    (table,) = studies.tables(results, context)
+    results = replace(results, folder=fresh.folder / "data")
+    (table,) = studies.tables(results)
     frame = table.frame
     assert table.name == TIES
     assert frame["held constant"].tolist() == ["components of unit variance"] * 2 + ["items of norm 1"] * 2
@@ -49,26 +50,7 @@ def test_a_study_compares_with_its_baseline_all_else_held_constant(fresh: HandMa
     assert frame["difference"].isna().tolist() == [True, False] * 2
     assert frame["difference_high"].isna().all()  # two seeds
     assert any("STAND-IN" in note for note in table.notes)
-    assert settings.tables(results, context) == []
-
-
-def test_without_its_baseline_a_study_has_no_differences(fresh: HandMade):
-    fresh.run(
-        "study_scaling",
-        "async-linucb",
-        3,
-        0,
-        dataset="delicious",
-        source="stand-in",
-        parameters={"stream_scaling": "unit"},
-        normalised_reward=2.0,
-        communication=1.0,
-    )
-    results = read_results(fresh.uri)
-    (table,) = studies.tables(results, make_context(results, fresh.folder / "data"))
-    assert table.frame["normalised reward"].tolist() == [2.0]
-    assert table.frame["setting"].tolist() == ["items of norm 1"]
-    assert table.frame["difference"].isna().all()
+    assert settings.tables(results) == []
 
 
 @pytest.mark.parametrize("name", [name for name in experiment_names() if load_experiment(name).effects_of])
@@ -82,8 +64,3 @@ def test_every_value_that_a_study_compares_has_words_in_its_file(name: str):
         texts = {value_text(option, str(value), study.words) for value in flat}
         assert len(texts) == len(set(flat))
         assert not any("=" in text or "_" in text for text in texts), texts
-
-
-def test_a_value_without_words_is_shown_by_its_name():
-    assert value_text("ridge", "0.1", {"ridge": {"1": "strong"}}) == "ridge=0.1"
-    assert value_text("ridge", "1", {"ridge": {"1": "strong"}}) == "strong"

@@ -1,6 +1,7 @@
 """The tables of a report, from a store made by hand: the tests compute each number independently."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -8,12 +9,10 @@ from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import make_plan
 from benchmark.records.sweep_plan import plan_of
 from data_pipelines.prepare.prepared import manifest_bytes, read_manifest, sealed
-from reports.read.context import Context, make_context
 from reports.read.results import Results, read_results
 from reports.tables import bounds, missing, settings, user_groups
-from reports.write.table import CUT, Table, heading
+from reports.write.table import Table
 from tests.reports.hand_made import HandMade, write_data, write_fig_a
-from tests.reports.made_up import made_up, run
 
 RECONSTRUCTED = "RECONSTRUCTED DATA (214 of 220 interactions)"
 
@@ -22,8 +21,8 @@ def named(tables: list[Table], name: str) -> Table:
     return next(table for table in tables if table.name == name)
 
 
-def test_the_bounds_are_those_of_the_paper_with_their_values(results: Results, context: Context):
-    tables = bounds.tables(results, context)
+def test_the_bounds_are_those_of_the_paper_with_their_values(results: Results):
+    tables = bounds.tables(results)
     assert [table.name for table in tables] == ["bounds", "bounds_fig_a_simulated-uniform"]
     assert tables[0].frame.iloc[4].tolist() == [
         "Sync-LinUCB",
@@ -45,8 +44,8 @@ def test_the_bounds_are_those_of_the_paper_with_their_values(results: Results, c
     assert frame["seeds"].tolist() == [2] * 6
 
 
-def test_users_are_grouped_by_activity(results: Results, context: Context):
-    (table,) = user_groups.tables(results, context)
+def test_users_are_grouped_by_activity(results: Results):
+    (table,) = user_groups.tables(results)
     assert table.name == "user_groups_delicious"
     assert table.title.endswith(RECONSTRUCTED)
     frame = table.frame
@@ -63,10 +62,10 @@ def test_users_are_grouped_by_activity(results: Results, context: Context):
 
 
 def test_without_the_data_groups_are_reported_as_missing(hand_made: HandMade, results: Results, tmp_path):
-    context = make_context(results, tmp_path)
-    assert user_groups.tables(results, context) == []
-    assert any("delicious" in sentence for sentence in context.absent)
-    table = named(missing.tables(results, context), "missing")
+    results = replace(results, folder=tmp_path)
+    assert user_groups.tables(results) == []
+    assert any("delicious" in sentence for sentence in results.absent)
+    table = named(missing.tables(results), "missing")
     assert any("delicious" in note for note in table.notes)
 
 
@@ -75,14 +74,14 @@ def test_data_that_differ_from_the_runs_data_are_not_used(hand_made: HandMade, r
     manifest = read_manifest(tmp_path / "delicious")
     other = sealed({**manifest, "fingerprint": "0" + manifest["fingerprint"]})
     (tmp_path / "delicious" / "manifest.json").write_bytes(manifest_bytes(other))
-    context = make_context(results, tmp_path)
-    assert context.prepared("delicious") is None
-    assert context.absent == ["the prepared data set delicious is not the one used by the runs; it is ignored"]
-    assert context.label("delicious", "mirror").startswith("UNVERIFIED COPY")
+    results = replace(results, folder=tmp_path)
+    assert results.prepared("delicious") is None
+    assert results.absent == ["the prepared data set delicious is not the one used by the runs; it is ignored"]
+    assert results.label("delicious", "mirror").startswith("UNVERIFIED COPY")
 
 
-def test_every_setting_is_listed_and_none_is_called_best(results: Results, context: Context):
-    (table,) = settings.tables(results.only(["fig_a"]), context)
+def test_every_setting_is_listed_and_none_is_called_best(results: Results):
+    (table,) = settings.tables(results.only(["fig_a"]))
     assert table.name == "settings_fig_a_simulated-uniform"
     assert "fedbandit board" in table.caption
     frame = table.frame.set_index(["algorithm", "threshold"])
@@ -90,15 +89,6 @@ def test_every_setting_is_listed_and_none_is_called_best(results: Results, conte
     assert frame.loc[("Async-LinUCB", 1.0), "C_T"] == 10_000
     assert frame["seeds"].tolist() == [2] * len(frame)
     assert {"Async-LinUCB", "Sync-LinUCB"} == set(table.frame["algorithm"])
-
-
-def test_the_settings_of_a_users_algorithm_are_listed(fresh: HandMade):
-    write_fig_a(fresh, seeds=1)
-    fresh.run("fig_a", "mine:Own", 1, 0, regret=50, communication=300)
-    results = read_results(fresh.uri)
-    (table,) = settings.tables(results, make_context(results, fresh.folder))
-    assert "Own (mine)" in table.frame["algorithm"].tolist()
-    assert "(no interval)" in table.markdown()
 
 
 def test_runs_on_choosing_seeds_are_left_out_and_counted(fresh: HandMade):
@@ -123,13 +113,15 @@ def test_missing_runs_are_listed(fresh: HandMade):
     fresh.run("mine", "async-linucb", 5, 0, regret=1.0)
     fresh.run("mine", "async-linucb", 6, 0, status="FAILED")
     results = read_results(fresh.uri)
-    tables = missing.tables(results, make_context(results, fresh.folder))
+    tables = missing.tables(replace(results, folder=fresh.folder))
     frame = named(tables, "missing").frame.set_index("experiment")
     assert frame.loc["fig_c", ["profile", "planned", "finished"]].tolist() == ["quick", 84, 7]
     assert "Async-LinUCB on simulated-heterogeneous-8: 1 run (at 5 seed 1)" in frame.loc["fig_c", "missing"]
     assert "Async-LinUCB on simulated-heterogeneous-4:" not in frame.loc["fig_c", "missing"]
     assert frame.loc["fig_a", "missing"] == "experiment not run"
     assert frame.loc["mine", "missing"].startswith("unknown")
+    assert named(tables, "missing").has_gaps
+    assert not missing.tables(replace(results, folder=fresh.folder, selected=["fig_a", "mine"]))[0].has_gaps
     assert named(tables, "failed").frame["error"].tolist() == ["RuntimeError: made by hand"]
 
 
@@ -140,22 +132,8 @@ def test_nothing_is_missing_in_a_complete_profile(fresh: HandMade):
         front = float(planned.threshold) if planned.threshold else None
         fresh.run("fig_a", planned.info.name, front, planned.seed, key=planned.key, regret=1.0)
     results = read_results(fresh.uri)
-    context = make_context(results, fresh.folder, ["fig_a"])
-    frame = missing.tables(results, context)[0].frame
+    results = replace(results, folder=fresh.folder, selected=["fig_a"])
+    (table,) = missing.tables(results)
     count = len(plan.runs)
-    assert frame[["planned", "finished", "missing"]].to_numpy().tolist() == [[count, count, "nothing"]]
-
-
-def test_no_interval_of_communication_reaches_below_zero():
-    runs = [
-        run("async-linucb", gamma, seed, experiment="fig_d", dataset="lastfm", communication=spent)
-        for gamma in (1.0, 2.0)
-        for seed, spent in enumerate((1.0, 2.0, 90.0))
-    ]
-    results, context = made_up(runs)
-    (listed,), (_, bound) = settings.tables(results, context), bounds.tables(results, context)
-    for table, column in ((listed, "C_T"), (bound, "communication")):
-        cells = [cell for cell in table.readable[heading(column)] if "[" in cell]
-        assert cells
-        assert all(cell.startswith("31") and "[0; " in cell for cell in cells)
-        assert table.notes[-1] == CUT
+    assert not table.has_gaps
+    assert table.frame[["planned", "finished", "missing"]].to_numpy().tolist() == [[count, count, "nothing"]]

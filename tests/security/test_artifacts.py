@@ -14,6 +14,8 @@ from benchmark.ui.server import Server, running_server
 from tests.benchmark.sweeps import EXPERIMENT, make_store
 from tests.benchmark.test_ui import any_free_port
 
+pytestmark = pytest.mark.slow
+
 SECRET = "the owner's private key"
 LIST_BY_GRAPHQL = """query List($id: String!) {
   mlflowListArtifacts(input: {runId: $id}) { files { path } apiError { message } }

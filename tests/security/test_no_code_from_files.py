@@ -15,8 +15,7 @@ LOADING = {"load", "loads", "Unpickler", "open", "full_load", "unsafe_load", "re
 RUNNING = {"eval", "exec", "compile", "__import__"}
 ALLOWED = {
     # A worker unpickles the algorithm that its own client or parent sent; a sender of tasks can run code anyway.
-    ("benchmark/execution/dask_cluster.py", "pickle.loads"),
-    ("benchmark/execution/local.py", "pickle.loads"),
+    ("benchmark/execution/run_result.py", "pickle.loads"),
 }
 
 

@@ -9,9 +9,12 @@ import requests
 
 from benchmark.records.store import stored_error
 from data_pipelines.support.secrets import shown_address, without_secrets, without_user
+from tests.benchmark.conftest import Command
 from tests.benchmark.test_cluster import background, wait_for
 from tests.benchmark.test_ui import any_free_port
 from tests.benchmark.tiny_sweeps import fedbandit, rows, write_tiny
+
+pytestmark = pytest.mark.slow
 
 USER, PASSWORD, TOKEN = "ann-the-user", "hush%2Fhush-pass", "tok-hush-en"
 SECRETS = ("hush", USER)
@@ -57,7 +60,8 @@ def test_a_sweep_on_a_server_with_a_password_does_not_store_it(server: tuple[str
     address, server_folder = server
     write_tiny(tmp_path, steps=50, seeds=1)
     (tmp_path / "leaking.py").write_text(LEAKING)
-    secret = {"MLFLOW_TRACKING_URI": with_password(address), "MLFLOW_TRACKING_TOKEN": TOKEN}
+    secret = {"MLFLOW_TRACKING_USERNAME": USER, "MLFLOW_TRACKING_PASSWORD": PASSWORD, "MLFLOW_TRACKING_TOKEN": TOKEN}
+    secret["MLFLOW_TRACKING_URI"] = with_password(address)
     sweep = fedbandit(tmp_path, "run", "tiny.toml", "--method", "leaking:Leaking", "--jobs", "1", **secret)
     assert sweep.returncode == 1, sweep.stderr  # the runs of the leaking class fail
     assert "FAILED tiny: leaking:Leaking" in sweep.stdout
@@ -75,26 +79,16 @@ def test_a_sweep_on_a_server_with_a_password_does_not_store_it(server: tuple[str
     assert files_with_secrets(tmp_path) == []
 
 
-def test_a_user_and_password_from_the_environment_are_not_stored(server: tuple[str, Path], tmp_path: Path):
-    address, server_folder = server
-    write_tiny(tmp_path, "other", steps=50, seeds=1)
-    secret = {"MLFLOW_TRACKING_USERNAME": USER, "MLFLOW_TRACKING_PASSWORD": PASSWORD, "MLFLOW_TRACKING_URI": address}
-    done = fedbandit(tmp_path, "run", "other.toml", "--jobs", "1", **secret)
-    assert done.returncode == 0, done.stderr
-    assert leaks(done.stdout + done.stderr) == []
-    assert files_with_secrets(server_folder) == files_with_secrets(tmp_path) == []
-
-
 @pytest.mark.parametrize(
     ("scheme", "arguments"),
     [("http", ("list",)), ("http", ("ui",)), ("postgresql", ("ui",)), ("bogus", ("run", "tiny.toml", "--dry-run"))],
 )
 def test_the_error_for_an_unreachable_server_does_not_contain_its_password(
-    tmp_path: Path, arguments: tuple[str, ...], scheme: str
+    tmp_path: Path, fedbandit_here: Command, arguments: tuple[str, ...], scheme: str
 ):
     write_tiny(tmp_path)
     uri = f"{scheme}://{USER}:{PASSWORD}@127.0.0.1:{any_free_port()}/path"
-    done = fedbandit(tmp_path, *arguments, MLFLOW_TRACKING_URI=uri, MLFLOW_TRACKING_TOKEN=TOKEN)
+    done = fedbandit_here(tmp_path, *arguments, MLFLOW_TRACKING_URI=uri, MLFLOW_TRACKING_TOKEN=TOKEN)
     assert done.returncode == 2
     assert leaks(done.stdout + done.stderr) == []
     assert "Traceback" not in done.stderr

@@ -4,7 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.benchmark.tiny_sweeps import environment, fedbandit, rows, write_tiny
+
+pytestmark = pytest.mark.slow
 
 REPORTING = """
 import os

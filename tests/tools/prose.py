@@ -16,7 +16,6 @@ import pandas as pd
 
 from benchmark.statistics.verdicts import ClaimVerdict
 from reports.analysis.claims import TUNED, judged_cells, judged_claims
-from reports.read.context import Context
 from reports.read.results import Results
 from reports.tables.claims import counts_text, list_tables, of_kind
 
@@ -47,15 +46,15 @@ WIDTH = 110
 HOLDS, FAILS = "**What holds.**", "**What does not.**"
 
 
-def filled(text: str, results: Results, context: Context) -> str:
+def filled(text: str, results: Results) -> str:
     """Replace what is in double brackets by values, verdicts and counts; what the records do not say is an error."""
     if "[[" not in text:
         return text
-    (table,) = list_tables(results, context)
+    (table,) = list_tables(results)
 
     def inline(match: "re.Match[str]") -> str:
         if match["kind"]:
-            return _counts(match["kind"], results, context)
+            return _counts(match["kind"], results)
         return _value(table.readable, match) if match["what"] else _checked(table.readable, match)
 
     if unknown := UNKNOWN.search(INLINE.sub("", text)):
@@ -95,8 +94,8 @@ def _fits(row: Mapping[str, str], patterns: Mapping[str, str]) -> bool:
     return all(fnmatchcase(row[name], pattern) for name, pattern in patterns.items())
 
 
-def _counts(kind: str, results: Results, context: Context) -> str:
-    claims = [*judged_claims(results, context), *judged_cells(results, context)]
+def _counts(kind: str, results: Results) -> str:
+    claims = [*judged_claims(results), *judged_cells(results)]
     return counts_text(of_kind(claims, kind))
 
 

@@ -23,22 +23,19 @@ from reports.figures import by_parameter, fronts, users
 from reports.figures import claims as claims_figure
 from reports.page.glossary import MEANINGS
 from reports.paper import variant_labels
-from reports.read.context import Context
-from reports.read.experiment_files import datasets_of, effects_of
-from reports.read.results import Results
+from reports.read.results import Results, datasets_of, effects_of
 from reports.tables import board, bounds, claims, settings, studies, user_groups
-from reports.write.table import Table, interval_text, with_cut_intervals
+from reports.write.table import Table, interval_text, make_table
 from tests.tools.committed import read_committed
 from tests.tools.first_table import first_table
 from tests.tools.prose import BLOCK, filled
-from tests.tools.protocol_page import effect_of_choosing, effect_of_fixed_values, effect_of_uniform_negatives
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
 from tests.tools.transcripts import renew_transcripts
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = DOCS / "pictures"
-PAGES = ("results.md", "board.md", "protocol.md", "data.md", "../README.md")
+PAGES = ("results.md", "data.md", "../README.md")
 FIGURES = (
     *(f"fig_{letter}" for letter in "abcdef"),
     "low_communication",
@@ -58,53 +55,50 @@ LOW = tuple(10.0**power for power in range(4, 21, 2))
 
 def main() -> int:
     """Update everything; without Chromium or the runs in MLflow, the screenshots of the MLflow UI are not changed."""
-    results, context = read_committed()
+    results = read_committed()
     PICTURES.mkdir(exist_ok=True)
-    pictures = list(_pictures(results, context))
+    pictures = list(_pictures(results))
     for name in PAGES:
         template = TEMPLATE if name == "results.md" else DOCS / name
-        write_whole(DOCS / name, filled(renewed(template.read_text(), results, context), results, context).encode())
+        write_whole(DOCS / name, filled(renewed(template.read_text(), results), results).encode())
     renew_transcripts(DOCS / "answers.md")
     take_screenshots(PICTURES)
     print(f"updated: {', '.join(PAGES)} and {len(pictures)} figures in {DOCS}")
     return 0
 
 
-def _pictures(results: Results, context: Context) -> Iterator[str]:
+def _pictures(results: Results) -> Iterator[str]:
     """Write the figures of the page; those that need data which are not here stay as they are."""
     for maker in (claims_figure, board_figures, fronts, by_parameter, users):
-        for figure in maker.figures(results, context):
+        for figure in maker.figures(results):
             if figure.name in FIGURES or maker is board_figures:
                 figure.save(OUT / "figures")
                 write_whole(PICTURES / f"{figure.name}.png", small(OUT / "figures" / f"{figure.name}.png"))
                 yield figure.name
 
 
-def renewed(text: str, results: Results, context: Context) -> str:
+def renewed(text: str, results: Results) -> str:
     """Return a page with updated tables."""
-    return BLOCK.sub(lambda match: match[1] + block(match["name"], results, context) + match[3], text)
+    return BLOCK.sub(lambda match: match[1] + block(match["name"], results) + match[3], text)
 
 
-def block(name: str, results: Results, context: Context) -> str:
+def block(name: str, results: Results) -> str:
     """Return the table of this name without its heading, as the page has its own."""
     makers: dict[str, Callable[[], pd.DataFrame | Table]] = {
-        "claims": lambda: claims.matrix_tables(results, context)[0],
-        "verdict_counts": lambda: verdict_counts(results, context),
-        "equal_regret": lambda: by_level(claims.equal_regret_tables(results, context)[0].frame),
+        "claims": lambda: claims.matrix_tables(results)[0],
+        "verdict_counts": lambda: verdict_counts(results),
+        "equal_regret": lambda: by_level(claims.equal_regret_tables(results)[0].frame),
         "fig_c_differences": lambda: differences_by_global_dim(results),
-        "study_lastfm": lambda: studies.ablation_tables(results, context)[0],
-        "directions": lambda: against_paper(results, context, DIRECTION),
-        "directions_tuned": lambda: against_paper(results, context, TUNED),
-        "tuned": lambda: claims.tuned_tables(results, context)[0],
-        "numbers": lambda: against_paper(results, context, NUMBER),
-        "sizes": lambda: against_paper(results, context, COUNT),
+        "study_lastfm": lambda: studies.ablation_tables(results)[0],
+        "directions": lambda: against_paper(results, DIRECTION),
+        "directions_tuned": lambda: against_paper(results, TUNED),
+        "tuned": lambda: claims.tuned_tables(results)[0],
+        "numbers": lambda: against_paper(results, NUMBER),
+        "sizes": lambda: against_paper(results, COUNT),
         "time": lambda: where_the_time_goes(results),
         "made": lambda: how_it_was_made(results),
         "rules": rules,
-        "references": lambda: references_by_stream(results, context),
-        "effect_of_choosing": lambda: effect_of_choosing(results, context),
-        "effect_of_fixed_values": lambda: effect_of_fixed_values(results, context),
-        "effect_of_uniform_negatives": lambda: effect_of_uniform_negatives(results, context),
+        "references": lambda: references_by_stream(results),
     }
     if name == "first_table":
         return first_table(results)
@@ -112,7 +106,7 @@ def block(name: str, results: Results, context: Context) -> str:
         return _bare(makers[name]())
     for start, module in (("study_", studies), ("user_groups_", user_groups), ("bounds", bounds), ("board_", board)):
         if name.startswith(start):
-            return _bare(next(table for table in module.tables(results, context) if table.name == name))
+            return _bare(next(table for table in module.tables(results) if table.name == name))
     return _bare(front(results, name))
 
 
@@ -143,7 +137,7 @@ def front(results: Results, experiment: str) -> Table:
     ends = [f"{column}{end}" for column in (metric, "communication") for end in ("", "_low", "_high")]
     frame = rows.assign(algorithm=rows["algorithm"].map(results.methods.label))[[*first, "seeds", *ends]]
     frame = frame.rename(columns={name: name.replace("communication", "C_T") for name in frame})
-    return with_cut_intervals(Table("", "", "", frame), "C_T")
+    return make_table("", "", "", frame, counts=["C_T"])
 
 
 def differences_by_global_dim(results: Results, experiment: str = "fig_c", one_model: str = "async-linucb") -> Table:
@@ -165,9 +159,9 @@ def differences_by_global_dim(results: Results, experiment: str = "fig_c", one_m
     return Table("", "", "", pd.DataFrame(rows))
 
 
-def verdict_counts(results: Results, context: Context) -> pd.DataFrame:
+def verdict_counts(results: Results) -> pd.DataFrame:
     """Return the number of claims with each verdict, by kind of claim and variant of the data."""
-    judged = [*judged_claims(results, context), *judged_cells(results, context)]
+    judged = [*judged_claims(results), *judged_cells(results)]
     rows = []
     for kind in KINDS:
         for variant, label in variant_labels().items():
@@ -192,9 +186,9 @@ def by_level(frame: pd.DataFrame) -> pd.DataFrame:
     return wide.loc[pd.MultiIndex.from_frame(order), list(dict.fromkeys(frame["above the least"]))].reset_index()
 
 
-def references_by_stream(results: Results, context: Context) -> Table:
+def references_by_stream(results: Results) -> Table:
     """Return the mean normalised reward of each reference on each stream, and of the best method there."""
-    (table,) = settings.reference_tables(results, context)
+    (table,) = settings.reference_tables(results)
     frame = table.frame[table.frame["data"].isin(["LastFM", "Delicious", "MovieLens 1M", "Online Retail"])]
     streams = frame["data"] + frame["stream"].map(lambda text: "" if text == "default" else f", {text}")
     is_best = frame["kind"] == "best method"
@@ -212,9 +206,9 @@ def references_by_stream(results: Results, context: Context) -> Table:
     return Table("references", "", "", wide, (seeds, *table.notes))
 
 
-def against_paper(results: Results, context: Context, kind: str) -> pd.DataFrame:
+def against_paper(results: Results, kind: str) -> pd.DataFrame:
     """Return the directions, numbers or sizes of the paper next to ours; Table 2 has a separate table."""
-    (table,) = claims.list_tables(results, context)
+    (table,) = claims.list_tables(results)
     unused = ["kind", "paper", "place"] if kind in (DIRECTION, TUNED) else ["kind"]
     return table.frame[table.frame["kind"] == kind].drop(columns=unused)
 

@@ -11,8 +11,8 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from benchmark.records.search import ONLY_RUNS
 from benchmark.records.tracking import tracking_uri
+from benchmark.ui.chart_views import ONLY_RUNS
 from benchmark.ui.server import find_experiment, free_port, landing_link, running_server
 from data_pipelines.support.files import write_whole
 from tests.benchmark.browser import chromium

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
 from distributed import Client
 
 from benchmark.execution.dask_cluster import DaskExecutor
 from benchmark.execution.local import LocalExecutor
 from tests.benchmark.board.tiny_boards import play
 from tests.benchmark.test_cluster import background, free_port, worker
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_board_on_dask_gives_the_same_verdicts(tmp_path: Path, workers: LocalExecutor):

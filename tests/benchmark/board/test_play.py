@@ -1,24 +1,32 @@
 """Boards that are really played, on a tiny simulation."""
 
 import os
+import re
 import signal
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from benchmark.board import play as playing
 from benchmark.board.document import from_json, load_board
 from benchmark.board.play import board_experiment, board_runs
 from benchmark.board.result import evaluate
 from benchmark.board.task import board_fingerprint, experiment_name
+from benchmark.commands.board import board_lines, summary_lines
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult
 from benchmark.observer import Observer
 from benchmark.plan.runs import Run
 from benchmark.records.reader import finished_runs, read
 from benchmark.records.tags import PROTOCOL, TASK
+from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY
 from benchmark.statistics.verdicts import Verdict
 from reports.read.results import read_results
 from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
 from tests.benchmark.test_session import Notes
+
+pytestmark = pytest.mark.slow
 
 REFERENCE = small_protocol().comparison.reference
 OWN = "tests.benchmark.epsilon_greedy:EpsilonGreedy"
@@ -41,7 +49,9 @@ class Counting(Observer):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_a_board_is_played_recorded_and_compared(tmp_path: Path, workers: LocalExecutor):
+def test_a_board_is_played_recorded_and_compared(
+    tmp_path: Path, workers: LocalExecutor, monkeypatch: pytest.MonkeyPatch
+):
     observer = Counting()
     result = play(tmp_path, workers, "sync-linucb", observer=observer)
     assert [entry.name for entry in result.contenders] == [REFERENCE, "sync-linucb"]
@@ -54,6 +64,14 @@ def test_a_board_is_played_recorded_and_compared(tmp_path: Path, workers: LocalE
         "choosing",
         "reporting",
     ]
+    lines = board_lines(result)
+    assert max(map(len, lines)) <= 80
+    assert result.board.facts is not None
+    assert {*result.board.facts.by_decision} == {*result.chosen}
+    assert {*result.facts_lines()} <= {*lines}
+    assert any(line.startswith("Sync-LinUCB") and "=" in line for line in lines)
+    assert any(re.match(r"rank: (As|S)ync-LinUCB 1", line) for line in lines)
+    assert re.match(r"tiny: (As|S)ync-LinUCB 1", summary_lines([result])[1])
     store, task, protocol = store_in(tmp_path), tiny_task(), small_protocol()
     records = finished_runs(store, [experiment_name(task, protocol)])
     assert len(records) == len(observer.played) == len(result.outcomes)
@@ -65,9 +83,13 @@ def test_a_board_is_played_recorded_and_compared(tmp_path: Path, workers: LocalE
     assert board_fingerprint(task, protocol) in text
     again = evaluate(*from_json(text, {record.key: record for record in records}))
     assert again.comparisons.equals(result.comparisons)
+    assert again.board.facts is not None
+    assert again.board.facts.to_json() == result.board.facts.to_json()
 
     once_more = Counting()
-    assert play(tmp_path, workers, "sync-linucb", observer=once_more).comparisons.equals(result.comparisons)
+    with monkeypatch.context() as patch:
+        patch.setattr(playing, "task_facts", None)  # they are read from the document
+        assert play(tmp_path, workers, "sync-linucb", observer=once_more).comparisons.equals(result.comparisons)
     assert once_more.played == []
 
 
@@ -77,6 +99,14 @@ def test_a_row_with_fixed_values_changes_no_verdict_on_tuned_methods(tmp_path: P
     both = play(tmp_path, workers, "sync-linucb", fixed).comparisons
     assert both[both["first"] != fixed].equals(tuned)
     assert REFERENCE in set(both.loc[both["first"] == fixed, "second"])
+
+
+def test_a_try_does_not_replace_the_report(tmp_path: Path, workers: LocalExecutor):
+    reported = play(tmp_path, workers, REFERENCE, max_configurations=1, seeds=range(20, 30))
+    play(tmp_path, workers, REFERENCE, max_configurations=1)
+    document = load_board(store_in(tmp_path), experiment_name(tiny_task(), small_protocol()))
+    assert document is not None
+    assert from_json(document, {})[0].seeds == reported.board.seeds
 
 
 def test_an_interrupted_board_plays_only_what_is_missing(tmp_path: Path, workers: LocalExecutor):
@@ -94,10 +124,10 @@ def test_an_interrupted_board_plays_only_what_is_missing(tmp_path: Path, workers
 def test_an_own_class_takes_part_and_its_communication_is_declared(tmp_path: Path, workers: LocalExecutor):
     result = play(tmp_path, workers, REFERENCE, OWN)
     own = next(entry for entry in result.contenders if entry.name == OWN)
-    assert OWN in result.ranks
+    assert OWN in result.ranks[PRIMARY]
     assert "communication declared by the method, not measured" in result.notes(own)
     assert result.choice(OWN, 0.0) is None  # it cannot do without communication
-    assert result.mean(OWN, 0.0)[0] == 0.0  # so it is scored as random choice
+    assert result.mean(OWN, 0.0) == result.mean(NO_COMMUNICATION, 0.0)  # so it is scored as this
     assert result.choice(OWN, float("inf")) is not None
 
 
@@ -105,7 +135,7 @@ def test_failed_runs_are_named_in_their_row_and_do_not_stop_the_others(tmp_path:
     name = "tests.benchmark.failing:First[fail_at=50]"
     result = play(tmp_path, workers, REFERENCE, name)
     assert "RuntimeError" in result.problems[name]
-    assert name not in result.ranks
+    assert name not in result.ranks[PRIMARY]
     assert result.mean(REFERENCE)[0] > 0
     failed = [record for record in read(store_in(tmp_path).uri) if record.status == "FAILED"]
     assert len(failed) == 1  # of the first pass; a configuration that failed is not played again

@@ -81,7 +81,7 @@ def test_alpha_and_ridge_of_a_users_class_are_tuned_as_those_of_built_in_methods
         for name in (f"{__name__}:{each.__name__}", "async-linucb")
     )
     assert own.grids == built_in.grids
-    assert own.grids["ridge"] == (0.25, 5.0, 100.0)
+    assert own.grids["ridge"] == (0.25, 5.0, 100.0, 2000.0)
     assert len(own.configurations) == 144
 
 
@@ -102,14 +102,14 @@ def test_a_class_with_fewer_configurations_says_so_in_its_row_and_before_the_boa
     planned = board(Alike, OnlyAlpha, NotTuned)
     notes = {entry.method.partition(":")[2]: planned.tuning_note(entry) for entry in planned.entries}
     assert notes["Alike"] == ""
-    assert notes["OnlyAlpha"] == "48 configurations to choose from, other methods have 144"
+    assert notes["OnlyAlpha"] == "36 configurations to choose from, other methods have 144"
     assert notes["NotTuned"] == "12 configurations to choose from, other methods have 144"
     assert {note for name, note in notes.items() if name not in ("OnlyAlpha", "NotTuned")} == {""}
     assert [line.partition(" (")[0] for line in tuning_lines([planned, planned])] == ["OnlyAlpha", "NotTuned"]
     entry = next(entry for entry in planned.entries if entry.method.endswith("OnlyAlpha"))
     result, _ = played(planned, made_up(planned))
     assert notes["OnlyAlpha"] in result.notes(entry)
-    assert any("48 configurations to choose from" in line for line in board_lines(result))
+    assert any("36 configurations to choose from" in line for line in board_lines(result))
 
 
 def test_fixed_values_and_a_smaller_board_have_no_such_note():

@@ -7,7 +7,7 @@ from benchmark.board import play as playing
 from benchmark.board.board import plan_board
 from benchmark.board.result import BoardResult
 from benchmark.board.task import Task
-from benchmark.execution.executors import Executor
+from benchmark.execution.sweep import Executor
 from benchmark.observer import Observer, silent
 from benchmark.plan.method_names import parse_filter
 from benchmark.protocol import BenchmarkProtocol, load_protocol
@@ -16,8 +16,12 @@ from data_pipelines.stream_spec import simulated_spec
 from tests.benchmark.tiny_sweeps import empty_database
 
 CHANGES: dict[str, Any] = {
-    "budgets": {"all": [0.0, 2.0, float("inf")], "primary": [2.0]},
-    "seeds": {"choosing": {"first": 10000, "last": 10002}, "reporting": {"first": 0, "last": 9}},
+    "budgets": {"all": [0.0, 0.3, float("inf")], "primary": [0.3], "slack": 0.97},
+    "seeds": {
+        "choosing": {"first": 10000, "last": 10002},
+        "reporting": {"first": 20, "last": 29},
+        "trying": {"first": 0, "last": 9},
+    },
     "passes": [
         {"seeds": {"first": 10000, "last": 10000}, "keep": 2},
         {"seeds": {"first": 10001, "last": 10002}, "keep": 1},
@@ -55,4 +59,4 @@ def play(
     options = {"max_configurations": 4, **options}
     protocol = options.pop("protocol", None) or small_protocol()
     board = plan_board(task or tiny_task(), filters, protocol, **options)
-    return playing.play(board, store_in(folder), executor, observer)
+    return playing.play(board, store_in(folder), executor, observer, with_facts=True)

@@ -8,9 +8,7 @@ from benchmark.statistics import budgets, intervals, selection, verdicts
 PROTOCOL = load_protocol()
 CHOOSING_SEEDS = PROTOCOL.seeds.choosing.seeds
 BUDGETS = tuple(PROTOCOL.budgets.all)
-LIMITS_25 = PROTOCOL.limits(25)
-"""With 25 features."""
-
+LIMITS = PROTOCOL.limits()
 PASSES = PROTOCOL.halving()
 RULES = PROTOCOL.rules()
 MIN_SEEDS = PROTOCOL.comparison.min_report_seeds

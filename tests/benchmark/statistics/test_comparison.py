@@ -1,6 +1,5 @@
 """A whole board from made-up runs, and how often two identical methods are told apart."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +12,17 @@ from benchmark.statistics.budgets import Overruns, Scores, overruns
 from benchmark.statistics.comparison import (
     NO_COMMUNICATION,
     PRIMARY,
+    Column,
     Rules,
     band_ends,
-    board_pairs,
+    column_means,
     compare,
+    family_of_comparisons,
+    in_all_columns,
+    leaders,
     own_end,
     ranks_from,
     with_ends,
-    with_primary,
 )
 from benchmark.statistics.intervals import mean_interval
 from benchmark.statistics.selection import results_by_seed
@@ -28,7 +30,7 @@ from benchmark.statistics.verdicts import Rank, Verdict
 from tests.benchmark.statistics.shipped import (
     BUDGETS,
     CHOOSING_SEEDS,
-    LIMITS_25,
+    LIMITS,
     PROTOCOL,
     RULES,
     report_scores,
@@ -37,7 +39,7 @@ from tests.benchmark.statistics.shipped import (
 )
 
 FAST = replace(RULES, repetitions=500)
-REPORT_SEEDS = range(20)
+REPORT_SEEDS = range(300, 320)
 METHODS = {"strong": 0.4, "twin": 0.4, "weak": 0.1, "reference": 0.2}
 """What each method gains per decade of communication."""
 
@@ -55,28 +57,37 @@ def made_up_runs(seed: int = 0) -> pd.DataFrame:
         noise = {}
         for method, gain in METHODS.items():
             for power in range(7):
-                numbers = 0.0 if power == 0 else 7.0 * 10.0**power
+                amount = 0.0 if power == 0 else 0.002 * 3.0**power
                 learner = ("twin" if method == "strong" else method) if power == 0 else method
                 error = noise.setdefault((learner, power), random.normal(0, 0.02))
                 score = 2 + gain * power + stream + error
-                rows.append((method, f"{method}/{power}", run_seed, score, numbers))
-    return pd.DataFrame(rows, columns=["method", "configuration", "seed", "score", "numbers_per_client"])
+                rows.append((method, f"{method}/{power}", run_seed, score, amount))
+    return pd.DataFrame(rows, columns=["method", "configuration", "seed", "score", "communication"])
 
 
 def choices_of(runs: pd.DataFrame) -> dict[str, dict[float, str | None]]:
     choices = {}
     choosing, _ = PROTOCOL.seeds.split(runs)
     for method, part in choosing.groupby("method", sort=False):
-        selection = select(list(part["configuration"].unique()), results_by_seed(part), LIMITS_25)
+        selection = select(list(part["configuration"].unique()), results_by_seed(part), LIMITS)
         assert selection.pending == ()
         choices[str(method)] = selection.configurations
     return choices
 
 
+def compared(
+    scores: Scores, methods: list[str], rules: Rules = FAST
+) -> tuple[pd.DataFrame, dict[Column, dict[str, Rank]]]:
+    """The comparisons and the ranks of some methods."""
+    means = column_means(scores, methods, rules)
+    comparisons = compare(scores, family_of_comparisons(scores, methods, leaders(means)), rules)
+    return comparisons, ranks_from(comparisons, means, leaders(means))
+
+
 def board(runs: pd.DataFrame, rules: Rules = FAST) -> tuple[Scores, pd.DataFrame]:
     choices = with_ends(choices_of(runs), "reference")
     scores = report_scores(runs, choices, list(REPORT_SEEDS), "reward")
-    return scores, compare(scores, board_pairs(list(METHODS), "reference"), rules)
+    return scores, compared(scores, list(METHODS), rules)[0]
 
 
 def verdict_of(comparisons: pd.DataFrame, first: str, second: str, budget: float | str) -> Verdict:
@@ -88,122 +99,91 @@ def verdict_of(comparisons: pd.DataFrame, first: str, second: str, budget: float
 def test_a_board_goes_from_runs_to_ranks():
     runs = made_up_runs()
     choices = choices_of(runs)
-    # Numbers per client are 0 and 70, 700, …, 7e6; the budgets are 0, 700, 3,500, 35,000, 350,000 and unlimited.
-    assert list(choices["strong"].values()) == [f"strong/{power}" for power in (0, 2, 2, 3, 4, 6)]
+    # Messages per decision are 0 and 0.006, 0.018, 0.054, 0.162, 0.486 and 1.458.
+    assert list(choices["strong"].values()) == [f"strong/{power}" for power in (0, 2, 3, 4, 5, 6)]
     scores, comparisons = board(runs)
     assert scores.values.shape == (len(METHODS) * 2, len(BUDGETS), 20)
-    assert verdict_of(comparisons, "strong", "weak", PRIMARY) == Verdict.BETTER
+    leader = leaders(column_means(scores, list(METHODS), FAST))[PRIMARY]
+    other = {"strong": "twin", "twin": "strong"}[leader]
+    assert verdict_of(comparisons, "weak", leader, PRIMARY) == Verdict.WORSE
     assert verdict_of(comparisons, "weak", NO_COMMUNICATION, PRIMARY) == Verdict.BETTER
-    assert verdict_of(comparisons, "weak", "reference", 100.0) == Verdict.WORSE
-    assert verdict_of(comparisons, "strong", "twin", PRIMARY) == Verdict.EQUIVALENT
+    assert verdict_of(comparisons, other, leader, PRIMARY) == Verdict.EQUIVALENT
     assert verdict_of(comparisons, "reference", NO_COMMUNICATION, 0.0) == Verdict.IDENTICAL
     assert verdict_of(comparisons, "strong", own_end("strong"), 0.0) == Verdict.IDENTICAL
-    assert verdict_of(comparisons, "strong", own_end("strong"), 10.0) == Verdict.BETTER
-    ranks = ranks_from(comparisons, list(METHODS))
-    assert ranks == {"strong": Rank(1, 1), "twin": Rank(1, 1), "weak": Rank(4, 4), "reference": Rank(3, 3)}
-    played = runs[(runs["configuration"] == choices["strong"][10.0]) & runs["seed"].isin(list(REPORT_SEEDS))]
-    numbers = dict(zip(played["seed"], played["numbers_per_client"], strict=True))
-    assert overruns(numbers, LIMITS_25[10.0]) == Overruns((), None)
+    assert verdict_of(comparisons, "strong", own_end("strong"), 0.1) == Verdict.BETTER
+    ranks = compared(scores, list(METHODS))[1]
+    first = Rank(1, is_shared=True)
+    assert ranks[PRIMARY] == {"strong": first, "twin": first, "reference": Rank(3), "weak": Rank(4)}
+    assert [*ranks] == [*BUDGETS, PRIMARY]
+    played = runs[(runs["configuration"] == choices["strong"][0.1]) & runs["seed"].isin(list(REPORT_SEEDS))]
+    amounts = dict(zip(played["seed"], played["communication"], strict=True))
+    assert overruns(amounts, 0.1) == Overruns((), None)
 
 
-def test_every_pair_is_compared_at_every_budget_and_at_the_primary_endpoint():
-    _, comparisons = board(made_up_runs())
-    pairs = comparisons[["first", "second"]].drop_duplicates()
-    assert len(pairs) == 6 + 4 + 3
-    assert len(comparisons) == len(pairs) * (len(BUDGETS) + 1)
+def test_the_family_has_no_communication_the_own_end_and_the_leader_of_each_column():
+    scores, comparisons = board(made_up_runs())
+    columns = len(BUDGETS) + 1
+    leader = leaders(column_means(scores, list(METHODS), FAST))
+    to_leaders = comparisons[comparisons["second"].isin(list(METHODS))]
+    assert len(comparisons) == columns * (4 + 3 + 3)
+    assert len(to_leaders) == columns * 3
+    assert {(row.budget, row.second) for row in to_leaders.itertuples()} == set(leader.items())
     assert (comparisons["seeds"] == 20).all()
 
 
 def test_differences_and_their_single_intervals_are_paired_by_seed():
     scores, comparisons = board(made_up_runs())
-    row = comparisons.query("first == 'strong' and second == 'weak' and budget == 10").iloc[0]
-    expected = mean_interval(scores.of("strong")[2] - scores.of("weak")[2])
+    row = comparisons.query("first == 'weak' and second == @NO_COMMUNICATION and budget == 0.1").iloc[0]
+    expected = mean_interval(scores.of("weak")[2] - scores.of(NO_COMMUNICATION)[2])
     assert (row["difference"], row["student_low"], row["student_high"]) == pytest.approx(expected)
     assert row["low"] < row["student_low"]
 
 
-def test_the_primary_endpoint_is_the_mean_over_four_budgets():
-    scores, _ = board(made_up_runs())
-    primary = with_primary(scores, "strong", RULES.primary_budgets)[-1]
-    assert primary == pytest.approx(scores.of("strong")[1:5].mean(axis=0))
-
-
-def test_equal_learners_with_other_configurations_are_equivalent_not_identical():
-    _, comparisons = board(made_up_runs())
-    row = comparisons.query("first == 'strong' and second == 'twin' and budget == 0").iloc[0]
-    assert (row["low"], row["high"], row["verdict"]) == (0, 0, Verdict.EQUIVALENT)
-
-
-def test_two_methods_without_a_configuration_are_both_random_choice():
-    choices = {"a": {0.0: None, 2.0: "x"}, "b": {0.0: None, 2.0: "x"}, NO_COMMUNICATION: {0.0: "y", 2.0: "y"}}
+def test_a_method_without_a_configuration_within_a_budget_is_identical_to_no_communication_there():
+    chosen = {"a": {0.0: None, 2.0: "x"}, "b": {0.0: None, 2.0: "x"}, "reference": {0.0: "y", 2.0: "y"}}
     rows = [(name, seed, 2.0 + seed % 3) for name in "xy" for seed in REPORT_SEEDS]
     runs = pd.DataFrame(rows, columns=["configuration", "seed", "score"])
-    scores = report_scores(runs, choices, list(REPORT_SEEDS), "reward")
-    comparisons = compare(scores, [("a", "b"), ("a", NO_COMMUNICATION)], replace(FAST, primary_budgets=(2.0,)))
+    scores = report_scores(runs, with_ends(chosen, "reference"), list(REPORT_SEEDS), "reward")
+    cells = in_all_columns(scores, [("a", "b"), ("a", NO_COMMUNICATION)])
+    comparisons = compare(scores, cells, replace(FAST, primary_budgets=(2.0,)))
     assert verdict_of(comparisons, "a", "b", 0.0) == Verdict.IDENTICAL
-    assert verdict_of(comparisons, "a", NO_COMMUNICATION, 0.0) == Verdict.WORSE
+    assert verdict_of(comparisons, "a", NO_COMMUNICATION, 0.0) == Verdict.IDENTICAL
+    assert verdict_of(comparisons, "a", NO_COMMUNICATION, 2.0) == Verdict.EQUIVALENT
 
 
 def test_a_missing_run_leaves_its_comparisons_without_numbers_and_the_others_as_they_are():
     runs = made_up_runs()
-    is_missing = (runs["configuration"] == "weak/2") & (runs["seed"] == 3)
-    _, comparisons = board(runs[~is_missing])
-    row = comparisons.query("first == 'strong' and second == 'weak' and budget == 2").iloc[0]
+    is_missing = (runs["configuration"] == "weak/3") & (runs["seed"] == 303)
+    choices = with_ends(choices_of(runs), "reference")
+    scores = report_scores(runs[~is_missing], choices, list(REPORT_SEEDS), "reward")
+    comparisons, ranks = compared(scores, list(METHODS))
+    row = comparisons.query("first == 'weak' and second == @NO_COMMUNICATION and budget == 0.1").iloc[0]
     assert (row["seeds"], row["verdict"]) == (19, Verdict.NONE)
     assert row[["difference", "low", "high", "student_low"]].isna().all()
-    assert verdict_of(comparisons, "strong", "weak", PRIMARY) == Verdict.NONE
-    assert verdict_of(comparisons, "strong", "weak", 100.0) == Verdict.BETTER
-    assert verdict_of(comparisons, "strong", "reference", PRIMARY) == Verdict.BETTER
-    assert ranks_from(comparisons, list(METHODS))["weak"] == Rank(1, 4)
+    assert verdict_of(comparisons, "weak", NO_COMMUNICATION, PRIMARY) == Verdict.NONE
+    assert verdict_of(comparisons, "weak", NO_COMMUNICATION, 1.0) == Verdict.BETTER
+    assert verdict_of(comparisons, "strong", NO_COMMUNICATION, PRIMARY) == Verdict.BETTER
+    assert [*ranks[PRIMARY]][2:] == ["reference"]
+    assert ranks[1.0]["weak"] == Rank(4)
 
 
-def test_fewer_than_ten_report_seeds_give_differences_but_neither_bands_nor_verdicts():
+def test_fewer_than_ten_report_seeds_give_differences_but_neither_bands_nor_verdicts_nor_ranks():
     runs = made_up_runs()
     choices = with_ends(choices_of(runs), "reference")
-    scores = report_scores(runs, choices, range(9), "reward")
-    comparisons = compare(scores, board_pairs(list(METHODS), "reference"), FAST)
+    scores = report_scores(runs, choices, REPORT_SEEDS[:9], "reward")
+    comparisons, ranks = compared(scores, list(METHODS))
     assert set(comparisons["verdict"]) == {Verdict.NONE}
     assert comparisons["low"].isna().all()
     assert comparisons["student_low"].notna().all()
-    assert set(ranks_from(comparisons, list(METHODS)).values()) == {Rank(1, 4)}
-
-
-def test_verdicts_that_contradict_each_other_leave_both_methods_without_a_rank():
-    _, comparisons = board(made_up_runs())
-    turned = comparisons.copy()
-    is_turned = (turned["first"] == "strong") & (turned["second"] == "weak") & (turned["budget"] == math.inf)
-    turned.loc[is_turned, "verdict"] = Verdict.WORSE
-    ranks = ranks_from(turned, list(METHODS))
-    assert ranks == {"strong": None, "twin": Rank(1, 1), "weak": None, "reference": Rank(3, 3)}
-
-
-def test_what_a_comparison_needs_is_named_when_it_is_missing():
-    scores, _ = board(made_up_runs())
-    with pytest.raises(ValueError, match="reference must be one of strong, got other"):
-        with_ends({"strong": {0.0: None}}, "other")
-    with pytest.raises(ValueError, match=r"budgets must include 0, got \(2.0,\) for strong"):
-        with_ends({"strong": {2.0: None}}, "strong")
-    with pytest.raises(ValueError, match="budgets must include the primary budget 5, got"):
-        compare(scores, [("strong", "weak")], replace(FAST, primary_budgets=(2.0, 5.0)))
-    with pytest.raises(ValueError, match="scores must include 'no communication', got strong"):
-        compare(replace(scores, methods=("strong",)), [], FAST)
+    assert ranks == {}
 
 
 @settings(max_examples=5, deadline=None)
 @given(st.permutations(list(METHODS)))
 def test_permuting_methods_permutes_the_board(order: list[str]):
     runs = made_up_runs()
-    scores, comparisons = board(runs)
-    permuted = compare(scores, board_pairs(order, "reference"), FAST)
-    assert ranks_from(permuted, order) == ranks_from(comparisons, list(METHODS))
-
-
-def test_adding_a_constant_to_every_score_changes_no_difference():
-    runs = made_up_runs()
-    _, comparisons = board(runs)
-    _, moved = board(runs.assign(score=runs["score"] + 5))
-    numbers = ["difference", "low", "high"]
-    np.testing.assert_allclose(moved[numbers], comparisons[numbers], atol=1e-9)
+    scores, _ = board(runs)
+    assert compared(scores, order)[1] == compared(scores, list(METHODS))[1]
 
 
 def test_a_contender_that_is_added_changes_no_score_and_no_difference_of_others():
@@ -221,7 +201,7 @@ def test_two_identical_methods_are_told_apart_in_at_most_five_percent_of_the_tas
     told_apart = 0
     for _ in range(repetitions):
         scores = random.normal(2, 0.1, size=(2, len(BUDGETS), 20)) + random.normal(0, 0.3, size=20)
-        scores = np.concatenate([scores, scores[:, 1:5].mean(axis=1, keepdims=True)], axis=1)
+        scores = np.concatenate([scores, scores[:, 2:5].mean(axis=1, keepdims=True)], axis=1)
         ends = zip(*band_ends(scores[0] - scores[1], rules), strict=True)
         verdicts = {verdict(*band, 0.0, same_configuration=False, seeds=20) for band in ends}
         told_apart += bool(verdicts & {Verdict.BETTER, Verdict.WORSE})

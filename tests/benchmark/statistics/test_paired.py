@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmark.statistics.intervals import (
-    MIN_SEEDS_FOR_INTERVAL,
     kendall_tau,
     mean_interval,
     one_sample_p,
@@ -17,8 +16,6 @@ from benchmark.statistics.intervals import (
 )
 from benchmark.statistics.verdicts import holm
 from tests.benchmark.statistics.shipped import verdicts_on_directions
-
-FINITE = st.floats(-100, 100)
 
 
 def test_the_interval_of_a_mean_is_that_of_scipy():
@@ -48,17 +45,10 @@ def test_pairs_must_be_of_the_same_seeds():
         paired_interval([1, 2], [1, 2, 3])
 
 
-def test_p_values_are_those_of_a_paired_t_test():
-    # Differences 0.3, 0.1, 0.5, 0.2: t = 0.275 / (0.17078 / 2) = 3.2205 with 3 degrees of freedom.
-    assert one_sample_p(np.subtract([1.3, 2.1, 3.5, 4.2], [1.0, 2.0, 3.0, 4.0])) == pytest.approx(
-        0.0485668565598, rel=1e-9
-    )
-    assert math.isnan(one_sample_p([1.0]))
-    assert one_sample_p([1.0, 1.0]) == 0
-    assert one_sample_p([0.0, 0.0]) == 1
-
-
 def test_differences_that_vary_by_rounding_alone_have_no_spread():
+    assert math.isnan(one_sample_p([1.0]))
+    assert one_sample_p([0.0, 0.0]) == 1
+    assert one_sample_p([1.0, 1.0]) == 0
     assert one_sample_p([0.3, 0.1 + 0.2, 0.3]) == 0
 
 
@@ -86,12 +76,6 @@ def test_holm_lies_between_no_correction_and_bonferroni_and_keeps_the_order(valu
     assert in_order == sorted(in_order)
 
 
-def test_holm_keeps_the_family_wise_error_at_its_level():
-    p_values = np.random.default_rng(2).uniform(size=(4_000, 10))
-    errors = np.mean([min(holm(list(row))) < 0.05 for row in p_values])
-    assert 0.035 < errors < 0.062
-
-
 def test_directions_are_judged_together():
     clear = [1.0, 1.1, 0.9, 1.05, 0.95]
     marginal = [1.0, 2.0, 0.2, 1.5, -0.1]  # p = 0.08 alone
@@ -109,23 +93,9 @@ def test_directions_are_judged_together():
     }
 
 
-def test_more_claims_make_each_harder_to_decide():
-    values = [1.0, 2.0, 0.6, 1.5, 0.1]
-    assert 0.025 < one_sample_p(values) < 0.05
-    assert verdicts_on_directions({"one": values})["one"].verdict == "reproduced"
-    noise = [1.0, -1.0, 0.5, -0.5, 0.1]
-    assert verdicts_on_directions({"one": values, "other": noise})["one"].verdict == "undecided"
-
-
 @pytest.mark.parametrize("values", [[1.0], [1.0, 2.0], [1.0, math.nan, 2.0]])
 def test_fewer_than_three_values_have_no_interval(values: list[float]):
     assert [math.isnan(number) for number in mean_interval(values)] == [False, True, True]
-
-
-@given(st.lists(FINITE, min_size=MIN_SEEDS_FOR_INTERVAL, max_size=8), FINITE)
-def test_an_interval_moves_with_its_values(values: list[float], shift: float):
-    moved = mean_interval([value + shift for value in values])
-    assert moved == pytest.approx([end + shift for end in mean_interval(values)], abs=1e-9)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12))

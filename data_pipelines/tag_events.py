@@ -1,6 +1,7 @@
 """Tagging events: the tag assignments of one user to one item at one time are one event."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.data_set import Contents
-from data_pipelines.prepare.features import count_words
+from data_pipelines.prepare.features import WordCounts, count_words
 
 SEPARATORS = re.compile(r"[\s_-]+")
 
@@ -26,9 +27,21 @@ class TagAssignments:
     item_ids: NDArray[np.int64]
     tag_rows: NDArray[np.integer[Any]]
     times: NDArray[np.int64]
-    words_of_tags: list[list[str]]
-    rows: dict[str, int]
+    words_of_tags: Sequence[list[str]]
+    rows: Mapping[str, int]
     notes: tuple[str, ...] = ()
+
+    def words(self, item_ids: NDArray[np.int64], gives_words: NDArray[np.bool_] | None = None) -> WordCounts:
+        """Count the words of the tags given to the items with these sorted ids; assignments to others are ignored."""
+        describes = np.isin(self.item_ids, item_ids)
+        if gives_words is not None:
+            describes &= gives_words
+        return count_words(
+            np.searchsorted(item_ids, self.item_ids[describes]),
+            self.tag_rows[describes],
+            item_count=len(item_ids),
+            words_of_tags=self.words_of_tags,
+        )
 
 
 def event_contents(
@@ -43,19 +56,11 @@ def event_contents(
     times. The items are those that occur. `is_player` and `gives_words` tell for each assignment whether it is part of
     an event, and whether its words describe the item; by default all do both.
     """
-    everything = np.ones(len(tagged.users), dtype=bool)
-    plays = everything if is_player is None else is_player
+    plays = np.ones(len(tagged.users), dtype=bool) if is_player is None else is_player
     users, item_ids, times = tagged.users[plays], tagged.item_ids[plays], tagged.times[plays]
     is_new = np.ones(len(users), dtype=bool)
     is_new[1:] = (users[1:] != users[:-1]) | (item_ids[1:] != item_ids[:-1]) | (times[1:] != times[:-1])
     occurring_ids, items = np.unique(item_ids, return_inverse=True)
-    describes = (everything if gives_words is None else gives_words) & np.isin(tagged.item_ids, occurring_ids)
-    words = count_words(
-        np.searchsorted(occurring_ids, tagged.item_ids[describes]),
-        tagged.tag_rows[describes],
-        item_count=len(occurring_ids),
-        words_of_tags=tagged.words_of_tags,
-    )
     users, items, times = users[is_new], items[is_new], times[is_new]
     order = np.lexsort((times, items, users))
     return Contents(
@@ -63,7 +68,7 @@ def event_contents(
         items=items[order].astype(np.int32),
         times=times[order],
         item_ids=occurring_ids,
-        words=words,
+        words=tagged.words(occurring_ids, gives_words),
         rows=tagged.rows,
         notes=tagged.notes,
     )
