@@ -22,6 +22,11 @@ def _is_real(value: object) -> bool:
         return False
 
 
+def shown(value: object) -> str:
+    """Write a value that is refused, in one line."""
+    return " ".join(repr(value).split())
+
+
 def threshold(name: str, value: object) -> Threshold:
     """Check a communication threshold γ ≥ 1; `inf` means no communication."""
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
@@ -34,7 +39,7 @@ def threshold(name: str, value: object) -> Threshold:
 
 def _one_threshold(name: str, value: object) -> float:
     if not _is_real(value) or float(value) < 1:  # type: ignore[arg-type]
-        raise ValueError(f"{name} must be a number from 1 to inf, got {value!r}")
+        raise ValueError(f"{name} must be a number from 1 to inf, got {shown(value)}")
     return float(value)  # type: ignore[arg-type]
 
 
@@ -52,14 +57,25 @@ def per_client(name: str, value: Threshold | None, clients: int) -> NDArray[np.f
 def real(name: str, value: object, low: float, high: float, expected: str) -> float:
     """Check a number in the closed interval [low, high]."""
     if not _is_real(value) or not low <= float(value) <= high:  # type: ignore[arg-type]
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}")
     return float(value)  # type: ignore[arg-type]
 
 
-def ridge(value: object) -> float:
+def ridge(value: object, name: str = "ridge") -> float:
     """Check λ > 0."""
     expected = f"a number above 0 (from {MIN_RIDGE:g} to {MAX_RIDGE:g})"
-    return real("ridge", value, MIN_RIDGE, MAX_RIDGE, expected)
+    return real(name, value, MIN_RIDGE, MAX_RIDGE, expected)
+
+
+def finite(name: str, value: object) -> float:
+    """Check a finite number from 0, such as an α without a formula."""
+    return real(name, value, 0, 1e50, "a finite number from 0")
+
+
+def assign(method: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass."""
+    for name, value in values.items():
+        object.__setattr__(method, name, value)
 
 
 def integer(name: str, value: object, low: int, high: int | None = None) -> int:
@@ -67,14 +83,27 @@ def integer(name: str, value: object, low: int, high: int | None = None) -> int:
     is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_integer or not low <= int(value) <= (high if high is not None else int(value)):  # type: ignore[call-overload]
         interval = f"from {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} must be an integer {interval}, got {value!r}")
+        raise ValueError(f"{name} must be an integer {interval}, got {shown(value)}")
     return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def integer_or_inf(name: str, value: object, low: int) -> float:
+    """Check an integer from `low`, or inf."""
+    if _is_real(value) and float(value) >= low and (math.isinf(float(value)) or float(value).is_integer()):  # type: ignore[arg-type]
+        return float(value)  # type: ignore[arg-type]
+    raise ValueError(f"{name} must be an integer from {low}, or inf, got {shown(value)}")
 
 
 def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Check a word."""
-    if value not in choices:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {shown(value)}")
+
+
+def true_or_false(name: str, value: object) -> None:
+    """Check a boolean."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
 def seed(value: object) -> int:
@@ -92,17 +121,21 @@ def normalise_thresholds(algorithm: Any) -> None:
             raise ValueError(f"{name} is missing; give either gamma, or both gamma_upload and gamma_download")
         thresholds[name] = gamma if value is None and gamma is not None else threshold(name, value)
         if gamma is not None and thresholds[name] != gamma:
-            raise ValueError(f"{name} must be equal to gamma, {gamma!r}, where both are given, got {value!r}")
+            raise ValueError(f"{name} must be equal to gamma, {gamma!r}, where both are given, got {shown(value)}")
     upload, download = thresholds.values()
     for name, value in (*thresholds.items(), ("gamma", upload if upload == download else None)):
         object.__setattr__(algorithm, name, value)
 
 
-def normalise_confidence(algorithm: Any) -> None:
-    """Check α, λ, σ (the scale of the noise) and δ (the probability that a bound fails) of a frozen dataclass."""
-    checked: dict[str, Any] = {"alpha": "theory"}
-    if not (isinstance(algorithm.alpha, str) and algorithm.alpha == "theory"):
-        checked["alpha"] = real("alpha", algorithm.alpha, 0, 1e50, 'a finite number from 0, or "theory"')
+def normalise_confidence(algorithm: Any, scale: str = "alpha") -> None:
+    """Check α, λ, σ (the scale of the noise) and δ (the probability that a bound fails) of a frozen dataclass.
+
+    `scale` is the parameter that has the place of α in another method.
+    """
+    checked: dict[str, Any] = {scale: "theory"}
+    value = getattr(algorithm, scale)
+    if not (isinstance(value, str) and value == "theory"):
+        checked[scale] = real(scale, value, 0, 1e50, 'a finite number from 0, or "theory"')
     checked["ridge"] = ridge(algorithm.ridge)
     checked["sigma"] = real("sigma", algorithm.sigma, 0, 1e50, "a finite number from 0")
     smallest, largest = np.finfo(float).tiny, 1 - np.finfo(float).epsneg
@@ -128,6 +161,7 @@ class Confidence(NamedTuple):
 
 
 def confidence_of(algorithm: Any, extra_sigma: float = 0.0) -> Confidence:
-    """Encode α, λ, σ and δ for a kernel; α is NaN for "theory"."""
+    """Encode α, λ, σ and δ for a kernel; α is NaN for "theory", and only then σ and δ are used."""
     alpha = math.nan if algorithm.alpha == "theory" else float(algorithm.alpha)
-    return Confidence(alpha, algorithm.ridge, algorithm.sigma + extra_sigma, algorithm.delta)
+    sigma, delta = getattr(algorithm, "sigma", 0.0), getattr(algorithm, "delta", 1.0)
+    return Confidence(alpha, algorithm.ridge, sigma + extra_sigma, delta)

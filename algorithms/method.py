@@ -19,6 +19,7 @@ from algorithms.hyperparameters import number_text
 
 if TYPE_CHECKING:
     from algorithms.compiled_run import CompiledRun
+    from algorithms.messages import Client, Federated, Problem, Server
     from algorithms.stream import Stream, StreamOutline
     from algorithms.trace import Transfers
 
@@ -78,6 +79,12 @@ THRESHOLD = Front("threshold", "D", (math.inf, 1e4, 3e3, 1e3, 300.0, 100.0, 50.0
 TUNED = ("alpha", "ridge")
 """The parameters that the benchmark protocol tunes, over values of its own, in every method that has them."""
 
+SCALED = ("ridge",)
+"""The parameters whose values, when tuned, are multiplied by the mean squared norm of the task's arms."""
+
+MAX_USUAL = 5
+"""The maximum number of methods that a quick board and `recommend` play unless others are named."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -94,6 +101,23 @@ class Limits:
     median_multiple: float | None = None
     growth: float | None = None
     memory: float | None = None
+
+
+@dataclass(frozen=True)
+class About:
+    """What a reader wants to know about a method: its section in docs/methods.md.
+
+    Attributes:
+        idea: what it does and why, in two sentences.
+        formula: how it chooses and when it communicates, as plain text.
+        sends: what a message holds.
+        deviations: where this form differs from the published one; empty if it does not.
+    """
+
+    idea: str
+    formula: str
+    sends: str
+    deviations: tuple[str, ...] = ()
 
 
 class Learner(Protocol):
@@ -118,10 +142,14 @@ class Method(ABC):
         name: the name in commands, experiments and records.
         label: the name in figures and tables.
         reference: where it is published; "ours" if it is not.
+        about: its section in docs/methods.md; every contender has one.
         front: the parameter that a threshold grid varies; `None` if there is none.
         tuned: the parameters that are tuned over the values of the benchmark protocol; by default `alpha` and `ridge`,
             if the class has them and declares no `tuning`.
         tuning: values of its own that parameters are tuned over.
+        variants: sets of fixed values that are ranked as methods of their own, by what they add to the label.
+        scaled: the parameters in units of the mean squared norm of a task's arms, by which their values are multiplied.
+        is_usual: whether a quick board and `recommend` play it unless it is named: at most five methods, not inherited.
         added: parameters added later, with the values for which the key of a run stays the same as before.
         style: its colour and marker, from 0 to 47; `None` derives one from the name.
         version: the version of this method alone; increment it when its results change, so that its runs are repeated.
@@ -137,9 +165,13 @@ class Method(ABC):
     name: ClassVar[str]
     label: ClassVar[str]
     reference: ClassVar[str]
+    about: ClassVar[About | None] = None
     front: ClassVar[Front | None] = None
     tuned: ClassVar[tuple[str, ...] | None] = None
     tuning: ClassVar[Mapping[str, tuple[Any, ...]] | None] = None
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    scaled: ClassVar[tuple[str, ...]] = SCALED
+    is_usual: ClassVar[bool] = False
     added: ClassVar[Mapping[str, Any]] = {}
     style: ClassVar[int | None] = None
     version: ClassVar[int] = 1
@@ -169,7 +201,7 @@ class Method(ABC):
         """Prepare a run over a stream."""
 
     @abstractmethod
-    def literal(self) -> Learner:
+    def literal(self) -> "Learner | Federated":
         """Return the literal implementation with the same hyper-parameters: the oracle of tests."""
 
     @classmethod
@@ -197,7 +229,7 @@ class BuiltInMethod(Method, abstract=True):
         run: CompiledRun = self._counterpart("kernels", f"{type(self).__name__}Run")(self, stream, seed)
         return run
 
-    def literal(self) -> Learner:
+    def literal(self) -> "Learner | Federated":
         """Return the method line by line, in plain NumPy."""
         learner: Learner = self._counterpart("literal", f"Literal{type(self).__name__}")(self)
         return learner
@@ -207,12 +239,50 @@ class BuiltInMethod(Method, abstract=True):
         return getattr(import_module(f"{package}.{folder}.{module}"), name)
 
 
+class FederatedMethod(BuiltInMethod, abstract=True):
+    """A method `Name` whose literal form is a client and a server, `NameClient` and `NameServer` in `literal`."""
+
+    def client(self, number: int, problem: "Problem") -> "Client":
+        """Return a new client; `number` is its position among the clients of the stream."""
+        client: Client = self._counterpart("literal", f"{type(self).__name__}Client")(self, number, problem)
+        return client
+
+    def server(self, problem: "Problem") -> "Server":
+        """Return the server."""
+        server: Server = self._counterpart("literal", f"{type(self).__name__}Server")(self, problem)
+        return server
+
+    def literal(self) -> "Federated":
+        """Return its clients and server, without the compiled form."""
+        return ClientsAndServer(self)
+
+
+@dataclass(frozen=True)
+class ClientsAndServer:
+    """The clients and the server of a built-in method, for `replay`."""
+
+    method: FederatedMethod
+
+    @property
+    def charges_all(self) -> bool:
+        """Whether transfers of clients that have not joined are counted, too."""
+        return getattr(self.method, "charge", "known") == "all"
+
+    def client(self, number: int, problem: "Problem") -> "Client":
+        """Return a new client."""
+        return self.method.client(number, problem)
+
+    def server(self, problem: "Problem") -> "Server":
+        """Return the server."""
+        return self.method.server(problem)
+
+
 @dataclass(frozen=True)
 class MethodInfo:
     """What plans, records, reports and people need to know about a method, also about one that is not installed.
 
-    That of a plain class with `choose` and `learn` follows from its constructor, where it declares nothing. A record
-    has name, label, style, role and front, of whose grid it has both ends. The other fields are those of `Method`.
+    That of a plain class follows from its constructor, where it declares nothing. A record has name, label, style, role
+    and front, of whose grid it has both ends. The other fields are those of `Method`.
 
     Attributes:
         style: the number of its colour and marker, from 0 to 47.
@@ -227,6 +297,9 @@ class MethodInfo:
     reference: str = ""
     tuned: tuple[str, ...] = ()
     tuning: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    scaled: tuple[str, ...] = SCALED
+    is_usual: bool = False
     added: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
     changes: Mapping[int, str] = field(default_factory=dict)
@@ -245,10 +318,12 @@ class MethodInfo:
             declared["front"] = usual_front(parameters)
         if "tuned" not in declared and "tuning" not in declared:
             declared["tuned"] = tuple(parameter for parameter in TUNED if parameter in parameters)
+        declared["is_usual"] = bool(vars(method).get("is_usual", False))
         info = cls(**{"name": name, "label": usual_label(name), "style": usual_style(name), **declared}, method=method)
         for parameter in {*info.tuned} - {*TUNED}:
             raise ValueError(f"tuned of {name} must be some of {', '.join(TUNED)}, got {parameter!r}")
-        for parameter in (*filter(None, [info.parameter]), *info.tuned, *info.tuning, *info.added):
+        of_variants = [parameter for values in info.variants.values() for parameter in values]
+        for parameter in (*filter(None, [info.parameter]), *info.tuned, *info.tuning, *of_variants, *info.added):
             if parameter not in parameters:
                 raise ValueError(f"{name} must take the parameter {parameter} that it declares")
         if not 0 <= info.style <= MAX_STYLE:
@@ -279,6 +354,10 @@ class MethodInfo:
     def landmarks(self) -> Mapping[float, str]:
         """The values that figures draw as extremes, with their names."""
         return self.front.landmarks if self.front else {}
+
+    def variant_label(self, suffix: str) -> str:
+        """Return the label of a variant: "Name with an option", or "Name, an option"."""
+        return f"{self.label}{' ' if suffix.startswith('with') else ', '}{suffix}"
 
     def is_rule(self, parameters: Container[str]) -> bool:
         """Tell whether it is a reference without a model, such as a counter: a linear model has a `ridge`."""
@@ -317,6 +396,16 @@ def _declared(method: type) -> dict[str, Any]:
         if is_declared and value is not None and not isinstance(value, bool) and name not in ("name", "method"):
             declared[name] = value
     return declared
+
+
+def is_learner(method: object) -> bool:
+    """Whether a class or an object is a `Learner`: a class in plain Python, which declares its communication."""
+    return hasattr(method, "choose") and hasattr(method, "learn")
+
+
+def is_federated(method: object) -> bool:
+    """Whether a class or an object consists of clients and a server only, whose messages are measured."""
+    return hasattr(method, "client") and hasattr(method, "server") and not hasattr(method, "start")
 
 
 def usual_front(parameters: Iterable[str]) -> Front | None:

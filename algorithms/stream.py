@@ -114,7 +114,6 @@ def trace_of(
     by_client: Counts,
     *,
     unsettled: NDArray[np.bool_] | None = None,
-    transfer_dim: int | None = None,
 ) -> Trace:
     """Derive rewards and regret from the choices and return the trace."""
     steps = np.arange(len(choices))
@@ -129,14 +128,10 @@ def trace_of(
         client_ids=stream.client_ids,
         client_rewards=np.bincount(stream.client_numbers, observed, len(stream.client_ids)).astype(np.float64),
         **{f"client_{name}": counts for name, counts in by_client._asdict().items()},
-        transfer_dim=stream.items.shape[1] if transfer_dim is None else transfer_dim,
         random_reward=float(stream.rewards.sum()) / stream.rewards.shape[1] if stream.rewards.min() >= 0 else nan,
     )
 
 
 def silent_trace(stream: Stream, choices: NDArray[np.int32]) -> Trace:
     """Return the trace of a run without any transfer."""
-    by_step, by_client = (
-        Counts(*np.zeros((4, size), dtype=np.int64)) for size in (len(choices), len(stream.client_ids))
-    )
-    return trace_of(stream, choices, by_step, by_client)
+    return trace_of(stream, choices, Counts.zeros(len(choices)), Counts.zeros(len(stream.client_ids)))

@@ -25,12 +25,37 @@ class Transfers:
 
 
 class Counts(NamedTuple):
-    """Numbers of transfers, for each step or for each client."""
+    """Numbers of transfers, and of the numbers that they move, for each step or for each client."""
 
     uploads: NDArray[np.int64]
     downloads: NDArray[np.int64]
     needed_up: NDArray[np.int64]
     needed_down: NDArray[np.int64]
+    numbers_up: NDArray[np.int64]
+    numbers_down: NDArray[np.int64]
+    needed_numbers_up: NDArray[np.int64]
+    needed_numbers_down: NDArray[np.int64]
+
+    @classmethod
+    def zeros(cls, size: int) -> "Counts":
+        """Return counts of 0."""
+        return cls(*np.zeros((len(cls._fields), size), dtype=np.int64))
+
+    @classmethod
+    def of_one_size(
+        cls,
+        uploads: NDArray[np.int64],
+        downloads: NDArray[np.int64],
+        needed_up: NDArray[np.int64],
+        needed_down: NDArray[np.int64],
+        *,
+        size_up: int,
+        size_down: int,
+    ) -> "Counts":
+        """Return the counts of transfers that all move the same quantity of numbers, up and down."""
+        transfers = (uploads, downloads, needed_up, needed_down)
+        sizes = (size_up, size_down, size_up, size_down)
+        return cls(*transfers, *(each * size for each, size in zip(transfers, sizes, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +69,9 @@ class Trace:
     `needed_up` and `needed_down` (per step), `client_needed_up` and `client_needed_down` (per client) count the
     transfers that are enough for the same choices: uploads with data, in the step in which they are made; and for all
     downloads to a client since its last decision one, the latest, in the step of its next decision, if there is one.
-    `transfer_dim` is the dimension d of the statistics {V, b} that one transfer moves: d (d + 1) / 2 + d numbers, as V
-    is symmetric. `numbers_up` and `numbers_down` (per step), `client_numbers_up` and `client_numbers_down` (per client)
-    count these numbers; `needed_numbers_up`, `client_needed_numbers_up` and so on those of needed transfers.
+    `numbers_up` and `numbers_down` (per step), `client_numbers_up` and `client_numbers_down` (per client) count the
+    numbers that transfers move: d (d + 1) / 2 + d for statistics {V, b}, as V is symmetric. `needed_numbers_up`,
+    `client_needed_numbers_up` and so on count those of needed transfers.
     `random_reward` is what a uniformly random choice collects in expectation on the same pools; NaN if a reward is
     negative, as in simulations.
     """
@@ -65,7 +90,14 @@ class Trace:
     needed_down: NDArray[np.int64]
     client_needed_up: NDArray[np.int64]
     client_needed_down: NDArray[np.int64]
-    transfer_dim: int
+    numbers_up: NDArray[np.int64]
+    numbers_down: NDArray[np.int64]
+    client_numbers_up: NDArray[np.int64]
+    client_numbers_down: NDArray[np.int64]
+    needed_numbers_up: NDArray[np.int64]
+    needed_numbers_down: NDArray[np.int64]
+    client_needed_numbers_up: NDArray[np.int64]
+    client_needed_numbers_down: NDArray[np.int64]
     random_reward: float = nan
 
     def __repr__(self) -> str:
@@ -79,7 +111,7 @@ class Trace:
         )
 
     def frame(self) -> "pd.DataFrame":
-        """Return one row per step: choice, reward, regret, and transfers, sent and needed."""
+        """Return one row per step: choice, reward, regret, and transfers and their numbers, sent and needed."""
         import pandas as pd
 
         names = ("choices", "rewards", "regret", *Counts._fields)
@@ -99,51 +131,6 @@ class Trace:
     def needed(self) -> int:
         """The number of transfers that are enough for the same choices."""
         return int(self.needed_up.sum() + self.needed_down.sum())
-
-    @property
-    def numbers_per_transfer(self) -> int:
-        """The size of one {V, b}: the upper triangle of V, and b."""
-        return self.transfer_dim * (self.transfer_dim + 1) // 2 + self.transfer_dim
-
-    @property
-    def numbers_up(self) -> NDArray[np.int64]:
-        """The numbers that clients sent to the server at each step."""
-        return self.uploads * self.numbers_per_transfer
-
-    @property
-    def numbers_down(self) -> NDArray[np.int64]:
-        """The numbers that the server sent to clients at each step."""
-        return self.downloads * self.numbers_per_transfer
-
-    @property
-    def client_numbers_up(self) -> NDArray[np.int64]:
-        """The numbers that each client sent."""
-        return self.client_uploads * self.numbers_per_transfer
-
-    @property
-    def client_numbers_down(self) -> NDArray[np.int64]:
-        """The numbers that each client received."""
-        return self.client_downloads * self.numbers_per_transfer
-
-    @property
-    def needed_numbers_up(self) -> NDArray[np.int64]:
-        """The numbers of the needed uploads of each step."""
-        return self.needed_up * self.numbers_per_transfer
-
-    @property
-    def needed_numbers_down(self) -> NDArray[np.int64]:
-        """The numbers of the needed downloads of each step."""
-        return self.needed_down * self.numbers_per_transfer
-
-    @property
-    def client_needed_numbers_up(self) -> NDArray[np.int64]:
-        """The numbers of the needed uploads of each client."""
-        return self.client_needed_up * self.numbers_per_transfer
-
-    @property
-    def client_needed_numbers_down(self) -> NDArray[np.int64]:
-        """The numbers of the needed downloads of each client."""
-        return self.client_needed_down * self.numbers_per_transfer
 
     @property
     def am_unsettled(self) -> int:

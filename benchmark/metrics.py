@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from algorithms.messages import numbers_in_statistics
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -112,8 +114,7 @@ def needed_numbers(trace: "Trace") -> float:
 
 def needed_per_decision(trace: "Trace", stream: "EventStream") -> float:
     """Return the needed numbers per decision, in units of a full {V, b}: d (d + 1) / 2 + d numbers."""
-    full_message = stream.dimension * (stream.dimension + 1) / 2 + stream.dimension
-    return needed_numbers(trace) / (stream.steps * full_message)
+    return needed_numbers(trace) / (stream.steps * numbers_in_statistics(stream.dimension))
 
 
 METRICS: tuple[Metric, ...] = (

@@ -65,6 +65,7 @@ docs/cluster
 
 docs/board
 docs/board-1
+docs/methods
 docs/protocol
 docs/results
 docs/data

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.benchmark.tiny_sweeps import fedbandit, statuses
+from tests.benchmark.tiny_sweeps import RUNS, fedbandit, statuses, write_tiny
 from tests.readme import DOCS, FENCED, PAGES, README, ROOT, blocks, commands, example_file
 from tests.tools.committed import read_committed
 from tests.tools.first_table import ALONE, HOW_OFTEN, METHODS, ONE_MODEL, TWO_MODELS, sentences
@@ -34,6 +34,17 @@ def test_the_algorithm_runs_with_the_others_and_is_listed_with_them(tmp_path: Pa
     listed = (tmp_path / "reports" / "output" / "fig_a" / "tables" / "settings_fig_a_simulated-uniform.md").read_text()
     assert re.search(r"\| Gossip \(gossip\) \| period=50 \|\s+\| 1 \|", listed)  # one seed
     assert "Async-LinUCB" in listed
+
+
+def test_the_clients_and_the_server_are_measured_on_a_quick_board(tmp_path: Path):
+    (tmp_path / "own_fedlinucb.py").write_text(example_file("own_fedlinucb.py"))
+    (board,) = commands("board simulated-uniform --quick --method own_fedlinucb", DOCS / "own_method.md")
+    done = fedbandit(tmp_path, *board, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    name = board[board.index("--method") + 1]
+    done = fedbandit(tmp_path, "run", write_tiny(tmp_path), "--method", f"{name}[gamma=2]", "--seeds", "1")
+    assert done.returncode == 0, done.stderr
+    assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1}
 
 
 def test_the_experiment_runs_and_has_a_report(tmp_path: Path):

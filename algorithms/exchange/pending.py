@@ -111,6 +111,14 @@ def condense(pending: Pending, client: int) -> None:
 
 
 @compiled
+def record_unshared(pending: Pending, client: int, step: int, item: int, target: float) -> None:
+    """Append one observation to data that are never sent: a few rows, then their sums."""
+    record(pending, client, step, item, target)
+    if pending.slot[client] < 0 and pending.own[client] > pending.row_limit:
+        condense(pending, client)
+
+
+@compiled
 def add_unsent(pending: Pending, client: int, V: NDArray[np.float64], b: NDArray[np.float64]) -> None:
     """Add the client's unsent data to {V, b}."""
     slot = pending.slot[client]
@@ -133,6 +141,26 @@ def forget(pending: Pending, client: int) -> None:
 
 
 @compiled
+def write_base(
+    base_V: NDArray[np.float64], base_b: NDArray[np.float64], rows: NDArray[np.float64], b_column: int
+) -> None:
+    """Write {V, b} into the rows of a system."""
+    for i in range(base_b.size):
+        row, base_row = rows[i], base_V[i]
+        for j in range(base_b.size):
+            row[j] = base_row[j]
+        row[b_column] = base_b[i]
+
+
+@compiled
+def recall(pending: Pending, client: int, count: int) -> None:
+    """Make the client's `count` latest observations, uploaded or not, its own unsent data, as rows."""
+    forget(pending, client)
+    pending.own[client] = count
+    pending.unsent[client] = count
+
+
+@compiled
 def write_model(
     pending: Pending,
     client: int,
@@ -152,11 +180,7 @@ def write_model(
                 row[j] = base_row[j] + slot_row[j]
             row[b_column] = base_b[i] + slot_b[i]
         return
-    for i in range(dimension):
-        row, base_row = rows[i], base_V[i]
-        for j in range(dimension):
-            row[j] = base_row[j]
-        row[b_column] = base_b[i]
+    write_base(base_V, base_b, rows, b_column)
     step = pending.latest[client]
     first = pending.first_feature
     for _ in range(pending.own[client]):

@@ -7,8 +7,8 @@ an upload makes a new version and moves the groups that are due (`groups`); a cl
 acts. An uploader that has the newest version agrees on the new one without a download; any other uploader that is not
 due for a download leaves its group for a private one.
 
-A learner calls `join` and `write_model` before a decision and `observe` after it. What it learns is up to the learner:
-the protocol moves {V, b} and never reads b.
+A learner calls `arrive` and `write_model` before a decision and `observe` after it. What it learns is up to it: the
+protocol moves {V, b} and never reads b.
 """
 
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from algorithms.exchange.pending import Pending, add_rows, add_unsent, condense,
 from algorithms.exchange.pending import write_model as write_pending_model
 from algorithms.exchange.versions import EMPTY, Versions, make_version, new_versions, release, with_room
 from algorithms.hyperparameters import per_client
+from algorithms.messages import numbers_in_statistics
 from algorithms.numerics.elimination import System, eliminate, new_system
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.references import reference
@@ -47,6 +48,7 @@ class Protocol(NamedTuple):
     """
 
     ridge: float
+    welcome: bool
     pending: Pending
     versions: Versions
     groups: Groups
@@ -74,6 +76,7 @@ def new_protocol(algorithm: Any, stream: Stream, features: slice) -> Protocol:
     classes, download_class = np.unique(gamma_download, return_inverse=True)
     return Protocol(
         ridge=algorithm.ridge,
+        welcome=algorithm.welcome,
         pending=new_pending(stream.items, features.start, dimension, clients, steps),
         versions=new_versions(64, dimension, algorithm.ridge),
         groups=new_groups(steps + clients + 1),
@@ -101,12 +104,14 @@ def prepared_for(protocol: Protocol, steps: int) -> Protocol:
 
 def transfer_counts(protocol: Protocol, stream: Stream) -> tuple[Counts, Counts]:
     """Return the transfers so far, by step and by client."""
-    p = protocol
+    p, size = protocol, numbers_in_statistics(protocol.versions.b.shape[1])
     downloads_of = p.downloads_of.copy()
     _add_downloads(reference(p), downloads_of)
     needed_of = np.bincount(stream.client_numbers[p.needed_down], minlength=len(downloads_of))
-    by_step = Counts(p.uploads, p.downloads, p.uploads.copy(), p.needed_down.astype(np.int64))
-    return by_step, Counts(p.uploads_of, downloads_of, p.uploads_of.copy(), needed_of)
+    by_step = (p.uploads, p.downloads, p.uploads.copy(), p.needed_down.astype(np.int64))
+    by_client = (p.uploads_of, downloads_of, p.uploads_of.copy(), needed_of)
+    of_step, of_client = (Counts.of_one_size(*each, size_up=size, size_down=size) for each in (by_step, by_client))
+    return of_step, of_client
 
 
 @entry_point
@@ -118,12 +123,27 @@ def _add_downloads(protocol: Protocol, counts: NDArray[np.int64]) -> None:
 
 
 @compiled
-def join(protocol: Protocol, client: int) -> None:
-    """Add a client: it starts on the empty version, so that the next upload may send it the whole server state."""
-    if protocol.group[client] >= 0:
-        return
+def arrive(protocol: Protocol, client: int, step: int) -> bool:
+    """Add a new client, then apply a download since the client last acted; return whether there was one."""
+    if protocol.group[client] < 0:
+        _join(protocol, client, step)
+    protocol.needed_down[step] = is_needed = catch_up(protocol, client)
+    return is_needed
+
+
+@compiled
+def _join(protocol: Protocol, client: int, step: int) -> None:
+    """Add a client: it starts on the empty version, so that the next upload may send it the whole server state.
+
+    A client that is welcome downloads the newest version at once, if it has data.
+    """
     groups, versions = protocol.groups, protocol.versions
     kind = protocol.download_class[client]
+    protocol.base_serial[client] = versions.serial[EMPTY]
+    if protocol.welcome and versions.newest[0] != EMPTY:
+        _enter(protocol, client, _group_on_newest(protocol, kind), 1)
+        protocol.downloads[step] += 1
+        return
     group = protocol.newcomers[kind]
     is_open = group >= 0 and groups.parent[group] == group and groups.members[group] > 0
     if not is_open or groups.version[group] != EMPTY or groups.is_private[group]:
@@ -132,7 +152,6 @@ def join(protocol: Protocol, client: int) -> None:
         settle(groups, group, EMPTY, versions.log_det[EMPTY], protocol.log_gamma_download[kind], False)
         protocol.newcomers[kind] = group
     _enter(protocol, client, group, 0)
-    protocol.base_serial[client] = versions.serial[EMPTY]
 
 
 @compiled
@@ -150,6 +169,12 @@ def catch_up(protocol: Protocol, client: int) -> bool:
 def base_of(protocol: Protocol, client: int) -> int:
     """Return the version to which the client's own data are added."""
     return int(protocol.groups.version[root_of(protocol.groups, protocol.group[client])])
+
+
+@compiled
+def count_of(protocol: Protocol, client: int) -> int:
+    """Return the number of observations in the client's V_i, own and received."""
+    return int(protocol.versions.observations[base_of(protocol, client)] + protocol.pending.own[client])
 
 
 @compiled
@@ -189,6 +214,7 @@ def _condense(protocol: Protocol, client: int) -> None:
         base = protocol.groups.version[root]
         version = make_version(versions, base)
         add_rows(pending, client, pending.unsent[client], uploaded, versions.V[version], versions.b[version])
+        versions.observations[version] += uploaded
         protocol.groups.version[root] = version
         release(versions, base)
         protocol.base_serial[client] = versions.serial[version]
@@ -213,10 +239,7 @@ def _upload(protocol: Protocol, client: int, step: int, root: int, log_det: floa
     protocol.uploads_of[client] += 1
 
     versions.references[base] += 1  # the uploader's reference, since it leaves its group
-    groups.members[root] -= 1
-    if groups.members[root] == 0:
-        release(versions, base)
-    protocol.downloads_of[client] += downloads_along(groups, protocol.group[client])
+    _exit(protocol, client, root)
     downloads = _download_due_groups(protocol, new)
 
     is_due = not held_newest and server_log_det - log_det > log_gamma + TRIGGER  # Eq. 4
@@ -230,7 +253,7 @@ def _upload(protocol: Protocol, client: int, step: int, root: int, log_det: floa
         _go_private(protocol, client, root, base, log_det)
     release(versions, base)
     release(versions, old)
-    protocol.downloads[step] = downloads
+    protocol.downloads[step] += downloads
 
 
 @compiled
@@ -241,6 +264,7 @@ def _new_server_version(protocol: Protocol, client: int, log_det: float) -> int:
     versions.newest[0] = version
     V, b = versions.V[version], versions.b[version]
     add_unsent(protocol.pending, client, V, b)
+    versions.observations[version] += protocol.pending.unsent[client]
     if np.isnan(log_det):
         for i in range(b.size):
             row, version_row = rows[i], V[i]
@@ -298,6 +322,7 @@ def _go_private(protocol: Protocol, client: int, root: int, base: int, log_det: 
     if pending.slot[client] >= 0:
         version = make_version(versions, base)
         add_unsent(pending, client, versions.V[version], versions.b[version])
+        versions.observations[version] += pending.unsent[client]
         forget(pending, client)
     else:
         version = base
@@ -308,6 +333,29 @@ def _go_private(protocol: Protocol, client: int, root: int, base: int, log_det: 
     settle(groups, group, version, log_det, protocol.log_gamma_download[kind], True)
     _enter(protocol, client, group, 0)
     protocol.base_serial[client] = versions.serial[version]
+
+
+@compiled
+def leave(protocol: Protocol, client: int, base: int) -> None:
+    """Let a client stop: it neither uploads nor downloads from now on, and its own data are added to `base`."""
+    versions, groups = protocol.versions, protocol.groups
+    versions.references[base] += 1
+    _exit(protocol, client, root_of(groups, protocol.group[client]))
+    group = make_group(groups, protocol.download_class[client])
+    settle(groups, group, base, versions.log_det[base], np.inf, True)
+    _enter(protocol, client, group, 0)
+    protocol.base_serial[client] = versions.serial[base]
+    protocol.log_gamma_upload[client] = np.inf
+
+
+@compiled
+def _exit(protocol: Protocol, client: int, root: int) -> None:
+    """Take the client out of its group, and keep its count of downloads so far."""
+    groups = protocol.groups
+    groups.members[root] -= 1
+    if groups.members[root] == 0:
+        release(protocol.versions, groups.version[root])
+    protocol.downloads_of[client] += downloads_along(groups, protocol.group[client])
 
 
 @compiled

@@ -13,7 +13,7 @@ EMPTY = 0
 
 
 class Versions(NamedTuple):
-    """Agreed states {V, b} with log det V(λ) and a unique serial number.
+    """Agreed states {V, b} with the number of `observations`, log det V(λ) and a unique serial number.
 
     `least_eigenvalue` is a lower bound for the least eigenvalue of V, inherited since V only grows; negative if
     unknown.
@@ -21,6 +21,7 @@ class Versions(NamedTuple):
 
     V: NDArray[np.float64]
     b: NDArray[np.float64]
+    observations: NDArray[np.int64]
     log_det: NDArray[np.float64]
     least_eigenvalue: NDArray[np.float64]
     serial: NDArray[np.int64]
@@ -41,6 +42,7 @@ def new_versions(capacity: int, dimension: int, ridge: float) -> Versions:
     versions = _allocate(capacity, dimension)
     versions.V[EMPTY] = 0.0
     versions.b[EMPTY] = 0.0
+    versions.observations[EMPTY] = 0
     versions.log_det[EMPTY] = dimension * np.log(ridge)
     versions.least_eigenvalue[EMPTY] = 0.0
     versions.serial[EMPTY] = 0
@@ -54,6 +56,7 @@ def _allocate(capacity: int, dimension: int) -> Versions:
     return Versions(
         V=np.empty((capacity, dimension, dimension)),
         b=np.empty((capacity, dimension)),
+        observations=np.empty(capacity, dtype=np.int64),
         log_det=np.empty(capacity),
         least_eigenvalue=np.empty(capacity),
         serial=np.empty(capacity, dtype=np.int64),
@@ -88,6 +91,7 @@ def make_version(versions: Versions, base: int) -> int:
         version = versions.used[0]
         versions.used[0] += 1
     copy(versions.V[version], versions.b[version], versions.V[base], versions.b[base])
+    versions.observations[version] = versions.observations[base]
     versions.log_det[version] = versions.log_det[base]
     bound = versions.least_eigenvalue[base]
     versions.least_eigenvalue[version] = bound if bound > 0.0 else -1.0

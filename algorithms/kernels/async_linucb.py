@@ -5,17 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from algorithms.compiled_run import CompiledRun, Events
-from algorithms.exchange.protocol import (
-    Protocol,
-    catch_up,
-    join,
-    new_protocol,
-    observe,
-    prepared_for,
-    transfer_counts,
-    write_model,
-)
+from algorithms.compiled_run import Events
+from algorithms.exchange.event_triggered_run import EventTriggeredRun
+from algorithms.exchange.protocol import Protocol, arrive, new_protocol, observe, write_model
 from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
 from algorithms.hyperparameters import Confidence, confidence_of
 from algorithms.methods.async_linucb import AsyncLinUCB, AsyncLinUCBAsPublished
@@ -23,8 +15,7 @@ from algorithms.numerics.elimination import System, new_system, place_arms, scor
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.ties import pick_compiled
 from algorithms.numerics.tolerances import TIE
-from algorithms.stream import Stream, trace_of
-from algorithms.trace import Trace
+from algorithms.stream import Stream
 
 
 class State(NamedTuple):
@@ -38,8 +29,10 @@ class State(NamedTuple):
     choices: NDArray[np.int32]
 
 
-class AsyncLinUCBRun(CompiledRun):
+class AsyncLinUCBRun(EventTriggeredRun):
     """One run of Async-LinUCB, to be advanced step by step or all at once."""
+
+    state: State
 
     def __init__(self, algorithm: AsyncLinUCB, problem: Stream, seed: int) -> None:
         super().__init__(problem)
@@ -48,18 +41,8 @@ class AsyncLinUCBRun(CompiledRun):
         system = new_system(dimension, problem.pools.shape[1])
         self.state = State(self.events, confidence_of(algorithm), seed, protocol, system, self.choices)
 
-    @property
-    def protocol(self) -> Protocol:
-        """The state of Algorithm 1."""
-        return self.state.protocol
-
-    def _advance(self, start: int, stop: int) -> int:
-        self.state = self.state._replace(protocol=prepared_for(self.protocol, stop - start))
+    def _run(self, start: int, stop: int) -> int:
         return _run(start, stop, self.refer(self.state))
-
-    def trace(self) -> Trace:
-        """Return the trace of the run."""
-        return trace_of(self.problem, self.choices, *transfer_counts(self.protocol, self.problem))
 
 
 @entry_point
@@ -70,9 +53,7 @@ def _run(start: int, stop: int, state: State) -> int:
     for t in range(start, stop):
         client = events.clients[t]
         pool = events.pools[t]
-        join(protocol, client)
-        if catch_up(protocol, client):
-            protocol.needed_down[t] = True
+        arrive(protocol, client, t)
         place_arms(system, events.items, pool, 0, dimension)
         write_model(protocol, client, system.rows, dimension + pool.size)
         if t + 1 < stop:
@@ -112,8 +93,7 @@ class AsyncLinUCBAsPublishedRun(AsyncLinUCBRun):
         self._models = np.zeros((clients, dimension, dimension + 1))
         self._first_maximum = algorithm.first_maximum
 
-    def _advance(self, start: int, stop: int) -> int:
-        self.state = self.state._replace(protocol=prepared_for(self.protocol, stop - start))
+    def _run(self, start: int, stop: int) -> int:
         state = StateAsPublished(**self.state._asdict(), models=self._models, first_maximum=self._first_maximum)
         return _run_as_published(start, stop, self.refer(state))
 
@@ -128,9 +108,7 @@ def _run_as_published(start: int, stop: int, state: StateAsPublished) -> int:
         client = events.clients[t]
         pool = events.pools[t]
         b_column = dimension + pool.size
-        join(protocol, client)
-        if catch_up(protocol, client):
-            protocol.needed_down[t] = True
+        arrive(protocol, client, t)
         choice = -1
         if is_stale:
             place_arms(system, events.items, pool, 0, dimension)

@@ -21,9 +21,8 @@ from algorithms.alternating.warm_start import Beginners, choose_alone, learn_alo
 from algorithms.compiled_run import CompiledRun, Events
 from algorithms.exchange.protocol import (
     Protocol,
-    catch_up,
+    arrive,
     communicate,
-    join,
     new_protocol,
     observe,
     prepared_for,
@@ -124,7 +123,6 @@ class AsyncLinUCBAMRun(CompiledRun):
             self.choices,
             *transfer_counts(self.protocol, self.problem),
             unsettled=self.state.outcome.unsettled,
-            transfer_dim=self.state.models.global_part.dimension,
         )
 
 
@@ -134,8 +132,7 @@ def _run(start: int, stop: int, state: State) -> int:
     events, protocol = state.events, state.protocol
     for t in range(start, stop):
         client = events.clients[t]
-        join(protocol, client)
-        downloaded = protocol.needed_down[t] = catch_up(protocol, client)
+        downloaded = arrive(protocol, client, t)
         if t + 1 < stop:
             read_ahead(t + 1, events, protocol, state.models)
         if not act_together(t, events, state.parameters, protocol, state.models, downloaded, state.outcome):
@@ -151,8 +148,7 @@ def _run_with_warm_start(start: int, stop: int, state: WarmStartState) -> int:
     for t in range(start, stop):
         client = events.clients[t]
         pool = events.pools[t]
-        join(protocol, client)
-        downloaded = protocol.needed_down[t] = catch_up(protocol, client)
+        downloaded = arrive(protocol, client, t)
         if t + 1 < stop:
             read_ahead(t + 1, events, protocol, models)
         if beginners.is_warm[client]:

@@ -24,8 +24,9 @@ from algorithms.methods.rules import (
 )
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.pseudo_inverse import dot
+from algorithms.numerics.random_numbers import TIES, uniform
 from algorithms.numerics.small_loops import add_scaled
-from algorithms.numerics.ties import pick_compiled, uniform
+from algorithms.numerics.ties import pick_compiled
 from algorithms.stream import Stream, pair_numbers, silent_trace
 from algorithms.trace import Trace
 
@@ -130,7 +131,7 @@ def _run(start: int, stop: int, state: State) -> int:
     """Score the pool, choose, change the tables; return the step it stopped at, earlier where scores are not finite."""
     for t in range(start, stop):
         if state.rule == RANDOM:  # all scores are equal
-            state.choices[t] = int(uniform(state.seed, t) * state.scores.size)
+            state.choices[t] = int(uniform(state.seed, t, TIES) * state.scores.size)
             continue
         _score(state, t)
         choice = pick_compiled(state.scores, state.scores.size, state.seed, t)

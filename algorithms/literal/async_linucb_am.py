@@ -3,14 +3,19 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from algorithms.exchange.literal_protocol import EventTriggeredProtocol, by_client
+from algorithms.exchange.literal_protocol import EventTriggeredClient, EventTriggeredServer
+from algorithms.messages import Message, Problem
 from algorithms.methods.async_linucb_am import AsyncLinUCBAM
-from algorithms.numerics.literal_statistics import Array, Statistics, confidence_width, upper_bounds
+from algorithms.numerics.literal_statistics import (
+    Array,
+    Statistics,
+    choose_by_bound,
+    confidence_width,
+    upper_bounds,
+)
 from algorithms.numerics.ties import pick
 from algorithms.numerics.tolerances import AM_SETTLED, AM_STOP, RANK
-from algorithms.trace import Transfers
 
 
 def pseudo_inverse(V: Array) -> Array:
@@ -29,71 +34,54 @@ def project(theta: Array) -> Array:
     return theta / max(float(np.linalg.norm(theta)), 1.0)
 
 
-class LiteralAsyncLinUCBAM:
-    """Algorithm 3, Async-LinUCB-AM; with `warm_start`, Algorithm 5."""
+class AsyncLinUCBAMClient(EventTriggeredClient):
+    """The client of Algorithm 3, Async-LinUCB-AM; with `warm_start`, of Algorithm 5.
 
-    def __init__(self, parameters: AsyncLinUCBAM) -> None:
+    Only the global part is exchanged: `model` and `pending` are those of the global features.
+    """
+
+    def __init__(self, parameters: AsyncLinUCBAM, number: int, problem: Problem) -> None:
+        self.global_slice, self.local_slice = parameters.feature_slices(problem.dimension)
+        super().__init__(parameters, number, problem, _length(self.global_slice))
         self.parameters = parameters
+        self.dimension = problem.dimension
+        self.local = Statistics(_length(self.local_slice))
+        self.is_warm = not parameters.warm_start
+        self.history: list[tuple[Array, float]] = []
         self.unsettled = False
         self.movement = 0.0
 
-    def start(self, client_ids: NDArray[np.int64], dimension: int) -> None:
-        """Line 2."""
+    def choose(self, contexts: Array, rng: np.random.Generator) -> int:
+        """Algorithm 3, line 8: choose by Eq. 8; in state 0 of Algorithm 5 by Eq. 5, with own observations only."""
         p = self.parameters
-        self.dimension = dimension
-        self.global_slice, self.local_slice = p.feature_slices(dimension)
-        self.global_dim = self.transfer_dim = self.global_slice.stop - self.global_slice.start
-        self.local_dim = self.local_slice.stop - self.local_slice.start
-        self.protocol = EventTriggeredProtocol(
-            self.global_dim,
-            p.ridge,
-            by_client("gamma_upload", p.gamma_upload, client_ids),
-            by_client("gamma_download", p.gamma_download, client_ids),
-        )
-        self.local: dict[int, Statistics] = {}
-        self.is_warm: dict[int, bool] = {}
-        self.history: dict[int, list[tuple[Array, float]]] = {}
-
-    def choose(self, client: int, contexts: Array, rng: np.random.Generator) -> int:
-        """Algorithm 3, lines 4-8: join if new, then choose by Eq. 8; in state 0 of Algorithm 5 by Eq. 5."""
-        p = self.parameters
-        self.protocol.join(client)
-        if client not in self.local:
-            self.local[client] = Statistics(self.local_dim)
-            self.is_warm[client] = not p.warm_start
-            self.history[client] = []
-        if not self.is_warm[client]:
-            statistics = Statistics(self.dimension)
-            for x, y in self.history[client]:
-                statistics.observe(x, y)
-            alpha = confidence_width(statistics, p.alpha, p.ridge, p.sigma, p.delta)
-            return pick(upper_bounds(contexts, statistics, alpha, p.ridge), rng)
+        if not self.is_warm:
+            own = Statistics(self.dimension)
+            for x, y in self.history:
+                own.observe(x, y)
+            return choose_by_bound(contexts, own, p, rng)
         scores = np.zeros(len(contexts))
-        for statistics, features in (
-            (self.protocol.model[client], self.global_slice),
-            (self.local[client], self.local_slice),
-        ):
-            alpha = confidence_width(statistics, p.alpha, p.ridge, p.sigma + p.extra_sigma, p.delta)
+        for statistics, features in ((self.model, self.global_slice), (self.local, self.local_slice)):
+            alpha = confidence_width(statistics, p, p.extra_sigma)
             scores += upper_bounds(contexts[:, features], statistics, alpha, p.ridge)
         return pick(scores, rng)
 
-    def learn(self, client: int, context: Array, reward: float) -> Transfers:
+    def learn(self, context: Array, reward: float) -> list[Message]:
         """Algorithm 3, lines 9-11; in state 0 Algorithm 5, lines 11-15."""
         self.unsettled = False
-        if self.is_warm[client]:
+        if self.is_warm:
             x_g, x_l = context[self.global_slice], context[self.local_slice]
-            y_g, y_l = self.alternate(client, x_g, x_l, reward)
-            self.protocol.observe(client, x_g, y_g)
-            self.local[client].observe(x_l, y_l)
+            y_g, y_l = self.alternate(x_g, x_l, reward)
+            self.observe(x_g, y_g)
+            self.local.observe(x_l, y_l)
         else:
-            self.history[client].append((context, reward))
-            self.warm_up(client)
-        return self.protocol.communicate(client)
+            self.history.append((context, reward))
+            self.warm_up()
+        return self.communicate()
 
-    def alternate(self, client: int, x_g: Array, x_l: Array, y: float) -> tuple[float, float]:
+    def alternate(self, x_g: Array, x_l: Array, y: float) -> tuple[float, float]:
         """Eq. 7: alternate from the ridge estimates, in the given order; return the partial rewards ŷ_g and ŷ_l."""
         ridge = self.parameters.ridge
-        model, local = self.protocol.model[client], self.local[client]
+        model, local = self.model, self.local
         inverse_g = pseudo_inverse(model.V + np.outer(x_g, x_g))
         inverse_l = pseudo_inverse(local.V + np.outer(x_l, x_l))
         y_l = y - x_g @ model.ridge_estimate(ridge)
@@ -118,18 +106,18 @@ class LiteralAsyncLinUCBAM:
         self.repeat(iterate)
         return float(y_g), float(y_l)
 
-    def warm_up(self, client: int) -> None:
+    def warm_up(self) -> None:
         """Algorithm 5, lines 12-15: as soon as a rank is full, batch AM on the client's own history.
 
         θ_g starts at the global part of the least-squares estimate from the client's own observations if
         those have full rank, else at the least-squares estimate from the received data.
         """
-        X = np.array([x for x, _ in self.history[client]])
-        y = np.array([reward for _, reward in self.history[client]])
-        received_data = self.protocol.model[client]
+        X = np.array([x for x, _ in self.history])
+        y = np.array([reward for _, reward in self.history])
+        received_data = self.model
         if rank(X.T @ X) == self.dimension:
             theta_g = (pseudo_inverse(X.T @ X) @ (X.T @ y))[self.global_slice]
-        elif rank(received_data.V) == self.global_dim:
+        elif rank(received_data.V) == len(received_data.b):
             theta_g = pseudo_inverse(received_data.V) @ received_data.b
         else:
             return
@@ -150,9 +138,9 @@ class LiteralAsyncLinUCBAM:
 
         self.repeat(iterate)
         for row in range(len(y)):
-            self.protocol.observe(client, X_g[row], y_g[row])
-            self.local[client].observe(X_l[row], y_l[row])
-        self.is_warm[client] = True
+            self.observe(X_g[row], y_g[row])
+            self.local.observe(X_l[row], y_l[row])
+        self.is_warm = True
 
     def repeat(self, iterate: Callable[[], float]) -> None:
         """Alternate until the iterates no longer move, or the maximum number of iterations is reached."""
@@ -161,3 +149,14 @@ class LiteralAsyncLinUCBAM:
             if self.movement <= AM_STOP:
                 break
         self.unsettled = self.movement > AM_SETTLED
+
+
+class AsyncLinUCBAMServer(EventTriggeredServer):
+    """The server of Algorithm 3."""
+
+    def __init__(self, parameters: AsyncLinUCBAM, problem: Problem) -> None:
+        super().__init__(parameters, problem, _length(parameters.feature_slices(problem.dimension)[0]))
+
+
+def _length(features: slice) -> int:
+    return int(features.stop - features.start)

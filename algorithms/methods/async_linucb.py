@@ -1,29 +1,42 @@
 """Async-LinUCB, Algorithm 2: LinUCB on the event-triggered protocol of Algorithm 1; and as its script was published."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha, Threshold
-from algorithms.method import EVERYTHING_SHARED, GAMMA, NO_COMMUNICATION, BuiltInMethod, Front, Limits, Role
+from algorithms.method import EVERYTHING_SHARED, GAMMA, NO_COMMUNICATION, About, FederatedMethod, Front, Limits, Role
 
 
 @dataclass(frozen=True, kw_only=True)
-class AsyncLinUCB(BuiltInMethod):
+class AsyncLinUCB(FederatedMethod):
     """Hyper-parameters of Async-LinUCB.
 
     Give `gamma` (γ), or `gamma_upload` (γ_U) and `gamma_download` (γ_D) where they differ; each is a number
     from 1 to inf, or one per client in increasing order of client id. `ridge` is λ; `alpha` is α, or
-    "theory" for the formula after Eq. 5, which uses `sigma` (σ) and `delta` (δ).
+    "theory" for the formula after Eq. 5, which uses `sigma` (σ) and `delta` (δ). With `welcome` (ours), the server
+    sends a new client its state before the client's first decision.
     """
 
     name: ClassVar[str] = "async-linucb"
     label: ClassVar[str] = "Async-LinUCB"
     reference: ClassVar[str] = "the paper, Algorithm 2"
+    about: ClassVar[About | None] = About(
+        idea="Each client chooses with one model for all, made of its own data and of what it has received. It uploads "
+        "when its own new data have increased the determinant of its statistics by a factor of more than γ; the server "
+        "sends each client what it lacks by the same test.",
+        formula="choose: argmax xᵀθ̂(V_i, b_i) + α·w(x, V_i)\n"
+        "upload (ΔV_i, Δb_i) if det V_i(λ) / det (V_i − ΔV_i)(λ) > γ_U\n"
+        "then download for each client j with det V_g(λ) / det (V_g − ΔV_−j)(λ) > γ_D",
+        sends="{ΔV, Δb}: the new observations, up and down",
+    )
     front: ClassVar[Front | None] = replace(GAMMA, landmarks={1.0: EVERYTHING_SHARED, math.inf: NO_COMMUNICATION})
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"with welcome (ours)": {"welcome": True}}
     style: ClassVar[int | None] = 0
+    is_usual: ClassVar[bool] = True
+    added: ClassVar = {"welcome": False}
     microseconds_per_step: ClassVar[float] = 6.0
     compile_seconds: ClassVar[int | None] = 8
     gamma: Threshold | None = None
@@ -33,10 +46,12 @@ class AsyncLinUCB(BuiltInMethod):
     ridge: float = 0.2
     sigma: float = 0.1
     delta: float = 0.1
+    welcome: bool = False
 
     def __post_init__(self) -> None:
         check.normalise_thresholds(self)
         check.normalise_confidence(self)
+        check.true_or_false("welcome", self.welcome)
 
     @classmethod
     def examples(cls) -> Iterable["AsyncLinUCB"]:
@@ -44,6 +59,7 @@ class AsyncLinUCB(BuiltInMethod):
         yield from (AsyncLinUCB(gamma=gamma) for gamma in (1, 1.01, 2, 30, math.inf))
         yield AsyncLinUCB(gamma_upload=1.2, gamma_download=4, alpha="theory", ridge=0.1)
         yield AsyncLinUCB(gamma_upload=3, gamma_download=1, alpha=1.0, ridge=1.0)
+        yield from (AsyncLinUCB(gamma=gamma, welcome=True) for gamma in (1, 2))
 
     def limits(self) -> Limits:
         """Return the limits that `make bench` checks."""
@@ -64,6 +80,7 @@ class AsyncLinUCBAsPublished(AsyncLinUCB):
     label: ClassVar[str] = "Async-LinUCB as published"
     reference: ClassVar[str] = "the paper's published script"
     role: ClassVar[Role] = "reference"
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     style: ClassVar[int | None] = 4
     microseconds_per_step: ClassVar[float] = 9.0
     compile_seconds: ClassVar[int | None] = 8
@@ -72,9 +89,8 @@ class AsyncLinUCBAsPublished(AsyncLinUCB):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("stale_models", "first_maximum"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        check.true_or_false("stale_models", self.stale_models)
+        check.true_or_false("first_maximum", self.first_maximum)
 
     @classmethod
     def examples(cls) -> Iterable["AsyncLinUCBAsPublished"]:

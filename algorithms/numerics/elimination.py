@@ -212,6 +212,33 @@ def factorise(system: System, dimension: int) -> None:
 
 
 @compiled
+def solve(system: System, solution: Vector) -> None:
+    """Set the solution to V(λ)⁻¹b, where the first column after V of a reduced system is that of b."""
+    d = solution.size
+    for i in range(d - 1, -1, -1):
+        row = system.rows[i]
+        value = row[d]
+        for j in range(i + 1, d):
+            value -= row[j] * solution[j]
+        solution[i] = value * system.inverse_pivots[i]
+
+
+@compiled
+def squared_width(system: System, x: Vector, remainder: Vector) -> float:
+    """Return ‖x‖² in the norm of V(λ)⁻¹ for an x that is not part of the reduced system; the remainder is scratch."""
+    for i in range(x.size):
+        remainder[i] = x[i]
+    total = 0.0
+    for i in range(x.size):
+        row = system.rows[i]
+        factor = remainder[i] * system.inverse_pivots[i]
+        total += remainder[i] * factor
+        for j in range(i + 1, x.size):
+            remainder[j] -= factor * row[j]
+    return total
+
+
+@compiled
 def solve_two(system: System, x: Vector, u: Vector, w: Vector) -> None:
     """Set u = (V + x xᵀ)⁻¹b and w = (V + x xᵀ)⁻¹x by elimination; the system holds V, of full rank, and b."""
     d = x.size

@@ -14,3 +14,6 @@ AM_STOP = 1e-12
 
 AM_SETTLED = 1e-6
 """A step whose last movement exceeds this is counted as unsettled."""
+
+EDGE = 1e-9
+"""Two estimates are neighbours if their distance is below (1 - EDGE) times the limit."""

@@ -1,7 +1,7 @@
 """The rows of a board: methods, each with the configurations that it is tuned over."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,13 +10,10 @@ from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
 from algorithms.stream import StreamOutline
 from benchmark.plan.experiment import Grids, combinations, number_of_combinations, spread
-from benchmark.plan.method_names import MethodFilter, make_method, method_info
+from benchmark.plan.method_names import MethodFilter, is_measured, make_method, method_info
 from benchmark.plan.runs import reason_to_skip
 from benchmark.protocol import BenchmarkProtocol
 from data_pipelines.support.messages import one_line
-
-RIDGE = "ridge"
-"""The parameter whose values are multiplied by the mean squared norm of the task's arms."""
 
 FRONT_WEIGHT = 2
 """A thinned grid keeps this many times as many values of the front as of another parameter."""
@@ -27,7 +24,7 @@ class MethodRow:
     """A row of a board.
 
     Args:
-        name: the method's name, with the values that the user fixed, such as `name[alpha=0.3]`.
+        name: the method's name, with the values of a variant or those that the user fixed: `name[alpha=0.3]`.
         method: the method's name.
         label: its name for people.
         role: `contender`, `reference` or `baseline`.
@@ -36,7 +33,7 @@ class MethodRow:
         symbol: how figures and tables write it.
         grids: the values of each parameter.
         configurations: the parameters of each configuration, by its name.
-        fixed: the values that the user fixed; the row is then "not tuned", and not ranked.
+        fixed: the values that the user fixed, which make no variant; the row is then "not tuned", and not ranked.
         is_measured: whether the harness measures its communication; otherwise its class declares it.
         notes: remarks for readers of the row.
         problem: why it does not take part, in one line; empty if it does.
@@ -70,19 +67,53 @@ class MethodRow:
 def board_filters(methods: Sequence[MethodFilter], reference: str) -> list[MethodFilter]:
     """Return the contenders: the named methods, or all built-in ones, the user's classes, and the reference method.
 
-    A method with fixed values is a further row, beside the tuned one.
+    All built-in methods are played with their variants, a named one without. A method with fixed values that are not a
+    variant is a further row, beside the tuned one.
     """
+    methods = [variants_of(algorithm.name).get(variant_suffix(algorithm), algorithm) for algorithm in methods]
     built_in = [name for name, info in built_in_methods().items() if info.role == "contender"]
     shown = {*built_in, *(algorithm.name for algorithm in reference_filters())}
     for algorithm in methods:
         if not algorithm.is_own and not algorithm.values and algorithm.name not in shown:
             raise ValueError(f"{algorithm.name} is a reference with a front, which a board does not show")
-    named = [algorithm.name for algorithm in methods if not algorithm.is_own and not algorithm.values]
-    tuned = named if any(not algorithm.is_own for algorithm in methods) else built_in
-    names = dict.fromkeys([reference, *(algorithm.name for algorithm in methods if algorithm.values), *tuned])
-    rows = [MethodFilter(name, {}) for name in built_in if name in names]
+    has_all = all(algorithm.is_own for algorithm in methods)
+    named = [algorithm.name for algorithm in methods if not variant_suffix(algorithm)]
+    names = {reference, *(built_in if has_all else named)}
+    rows = [
+        row
+        for name in built_in
+        if name in names
+        for row in (MethodFilter(name, {}), *(variants_of(name).values() if has_all else ()))
+    ]
     others = [algorithm for algorithm in methods if algorithm.is_own or algorithm.values]
     return list({entry_name(algorithm): algorithm for algorithm in (*rows, *others)}.values())
+
+
+def with_usual(methods: Sequence[MethodFilter]) -> list[MethodFilter]:
+    """Return the usual contenders and the named methods: those of a quick board and of a recommendation."""
+    names = [name for name, info in built_in_methods().items() if info.is_usual and info.role == "contender"]
+    rows = (*(MethodFilter(name, {}) for name in names), *methods)
+    return list({entry_name(row): row for row in rows}.values())
+
+
+def others_text(names: Collection[str]) -> str:
+    """Return a sentence on the contenders that are not among the names of methods; empty if there are none."""
+    others = [name for name, info in built_in_methods().items() if info.role == "contender" and name not in names]
+    return f"Other methods take part if they are named (--method): {', '.join(others)}." if others else ""
+
+
+def variants_of(method: str) -> dict[str, MethodFilter]:
+    """Return the variants that a method declares, by what they add to its label."""
+    declared = method_info(method).variants.items()
+    return {
+        suffix: MethodFilter(method, {name: (value,) for name, value in values.items()}) for suffix, values in declared
+    }
+
+
+def variant_suffix(algorithm: MethodFilter) -> str:
+    """Return what the variant with the values of a filter adds to its label; empty if the method declares none."""
+    variants, texts = variants_of(algorithm.name).items(), _texts(algorithm.values)
+    return next((suffix for suffix, variant in variants if _texts(variant.values) == texts), "")
 
 
 def reference_filters(outline: StreamOutline | None = None) -> list[MethodFilter]:
@@ -107,23 +138,24 @@ def make_entry(
     """Return a row with its configurations; a method that cannot take part has a problem instead.
 
     Args:
-        algorithm: the method, and values that the user fixed.
+        algorithm: the method, and the values of a variant, or those that the user fixed.
         protocol: limits the number of configurations.
         squared_norm: the mean squared norm of the task's arms.
         outline: what is known about the stream: a method may decline it.
         max_configurations: fewer than the protocol's; the grid is thinned, and the row says so.
     """
-    info = method_info(algorithm.name)
+    info, suffix = method_info(algorithm.name), variant_suffix(algorithm)
+    values_label = info.label + (f" ({_values_text(algorithm.values)})" if algorithm.values else "")
     entry = MethodRow(
         entry_name(algorithm),
         algorithm.name,
-        info.label + (f" ({_values_text(algorithm.values)})" if algorithm.values else ""),
+        info.variant_label(suffix) if suffix else values_label,
         info.role,
         info.style,
         info.parameter,
         info.symbol,
-        fixed=dict(algorithm.values),
-        is_measured=algorithm.name in built_in_methods(),
+        fixed={} if suffix else dict(algorithm.values),
+        is_measured=is_measured(algorithm.name),
     )
     declared = {**declared_grids(info, protocol, squared_norm), **algorithm.values}
     front = {info.front.parameter: spread(info.front.grid, protocol.tuning.front_values)} if info.front else {}
@@ -147,9 +179,9 @@ def declared_grids(info: MethodInfo, protocol: BenchmarkProtocol, squared_norm: 
     grids: dict[str, tuple[Any, ...]] = {}
     if info.front:
         grids[info.front.parameter] = info.front.grid
-    protocol_values = {"alpha": protocol.tuning.alpha, RIDGE: protocol.tuning.ridge_factors}
+    protocol_values = {"alpha": protocol.tuning.alpha, "ridge": protocol.tuning.ridge_factors}
     for name, values in {**{name: protocol_values[name] for name in info.tuned}, **info.tuning}.items():
-        grids[name] = tuple(scaled(value, squared_norm) for value in values) if name == RIDGE else tuple(values)
+        grids[name] = tuple(scaled(value, squared_norm) for value in values) if name in info.scaled else tuple(values)
     return grids
 
 
@@ -165,7 +197,8 @@ def thinned(grids: Grids, front: str, limit: int) -> dict[str, tuple[Any, ...]]:
     """
     counts = {name: len(values) for name, values in grids.items()}
     while math.prod(counts.values()) > limit:
-        largest = max(counts, key=lambda name: (counts[name] / (FRONT_WEIGHT if name == front else 1), name != front))
+        several = [name for name, count in counts.items() if count > 1]
+        largest = max(several, key=lambda name: (counts[name] / (FRONT_WEIGHT if name == front else 1), name != front))
         counts[largest] -= 1
     return {
         name: spread(values, counts[name]) if name == front else _inside(values, counts[name])
@@ -184,14 +217,17 @@ def configuration_name(method: str, values: Mapping[str, Any]) -> str:
 
 
 def entry_name(algorithm: MethodFilter) -> str:
-    """Return the name of a row: the method, with the values that the user fixed."""
+    """Return the name of a row: the method, with the values of a variant or those that the user fixed."""
     return f"{algorithm.name}[{_values_text(algorithm.values)}]" if algorithm.values else algorithm.name
 
 
+def _texts(values: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    return {name: [number_text(value) for value in each] for name, each in values.items()}
+
+
 def _values_text(values: Mapping[str, Sequence[Any]]) -> str:
-    texts = {name: [number_text(value) for value in each] for name, each in values.items()}
     return ",".join(
-        f"{name}={each[0] if len(each) == 1 else '[' + ','.join(each) + ']'}" for name, each in texts.items()
+        f"{name}={each[0] if len(each) == 1 else '[' + ','.join(each) + ']'}" for name, each in _texts(values).items()
     )
 
 

@@ -9,12 +9,15 @@ Examples:
                                           your class beside the others
   fedbandit board lastfm-once --method "async-linucb[alpha=0.3]"
                                           a value that is fixed, not tuned
+  fedbandit board lastfm-once --method "async-linucb[welcome=true]"
+                                          a variant that the method declares
 
 Each method is tuned on the seeds for choosing, for each budget of needed
 messages per decision. The chosen configurations are then run on other seeds and
 compared; docs/protocol.md has the rules. Only --report plays the report seeds
 of the protocol; every other board is a try, on seeds of its own. Runs are
 recorded in MLflow, one experiment per task, and finished runs are not repeated.
+--quick plays a few usual methods and those that you name with --method.
 `fedbandit report` builds figures and tables of the boards.
 
 The exit code is 0 if all tasks are complete, 1 if runs failed or data sets are
@@ -27,6 +30,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from benchmark.commands import (
@@ -49,7 +53,6 @@ if TYPE_CHECKING:
     from benchmark.board.result import BoardResult
     from benchmark.board.task import Task
     from benchmark.execution.run_result import RunResult
-    from benchmark.plan.method_names import MethodFilter
     from benchmark.plan.runs import Run
     from benchmark.protocol import BenchmarkProtocol
 
@@ -85,10 +88,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="*", metavar="TASK", help="names or patterns (default: all tasks)")
     add_method_option(
         parser,
-        "only this method and the reference; NAME[KEY=VALUE,…] adds a row that is not tuned, module:Class your own "
-        "class (repeatable)",
+        "only this method and the reference; NAME[KEY=VALUE,…] adds a declared variant of it, or else a row that is "
+        "not tuned; module:Class your own class (repeatable)",
     )
-    parser.add_argument("--quick", action="store_true", help="one task, few seeds and configurations, no verdicts")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="one task, usual methods and those named, few seeds and configurations, no verdicts",
+    )
     parser.add_argument("--fixed", action="store_true", help="also run each method with the paper's α and λ, not tuned")
     parser.add_argument(
         "--configurations", type=int, metavar="N", help="at most N configurations per method, instead of 144"
@@ -102,6 +109,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Play the boards, print their tables, and return the exit code."""
     from benchmark.board.board import NOT_THE_PROTOCOL
+    from benchmark.board.entries import others_text
     from benchmark.board.play import estimate
     from benchmark.board.task import experiment_name
     from benchmark.records.reader import finished_runs
@@ -143,6 +151,8 @@ def run(arguments: argparse.Namespace) -> int:
     print("\n".join(["", *summary_lines(results)]))
     if arguments.quick:
         print(f"{NOT_THE_PROTOCOL}.\nThe protocol: fedbandit board {boards[0].task.name}")
+        if others := others_text({entry.method for entry in boards[0].entries}):
+            print(wrapped(others))
     print("report   fedbandit report 'board_*' (figures, tables, HTML page)")
     has_failed = any(
         result.problems or any(outcome.error for outcome in result.outcomes.values()) for result in results
@@ -156,7 +166,7 @@ def plan_boards(arguments: argparse.Namespace) -> "tuple[list[Board], list[str]]
     With `--quick`, the first of them is enough, and tasks are skipped only if there is none.
     """
     from benchmark.board.board import plan_board
-    from benchmark.board.entries import with_fixed
+    from benchmark.board.entries import with_fixed, with_usual
     from benchmark.plan.method_names import parse_filter
     from benchmark.plan.plan import bound_or_missing
     from benchmark.protocol import load_protocol
@@ -167,7 +177,7 @@ def plan_boards(arguments: argparse.Namespace) -> "tuple[list[Board], list[str]]
     filters = tuple(parse_filter(text) for text in arguments.method)
     if arguments.quick:
         configurations = configurations or protocol.quick.configurations
-        filters = quick_filters(filters, protocol)
+        filters = tuple(with_usual(filters))
         protocol = protocol.smaller([(protocol.quick.choosing_seeds, 1)])
     boards: list[Board] = []
     missing: list[str] = []
@@ -201,14 +211,6 @@ def seeds_of(arguments: argparse.Namespace, protocol: "BenchmarkProtocol") -> tu
             f"got {taken[0]}"
         )
     return seeds
-
-
-def quick_filters(methods: "Sequence[MethodFilter]", protocol: "BenchmarkProtocol") -> "tuple[MethodFilter, ...]":
-    """Return the methods of a quick board: the paper's and those that are named."""
-    from benchmark.plan.method_names import MethodFilter
-
-    named = {algorithm.name for algorithm in methods if not algorithm.values}
-    return (*(MethodFilter(name, {}) for name in protocol.fixed.methods if name not in named), *methods)
 
 
 def find_tasks(names: Sequence[str]) -> "list[Task]":
@@ -295,10 +297,9 @@ def board_lines(result: "BoardResult") -> list[str]:
     lines.append(f"{'messages per decision':<{NAME_WIDTH}}{_heads(result)}")
     for entry in result.contenders:
         cells = [_cell(result, entry.name, budget) for budget in result.budgets]
-        lines.append((_name(entry.label) + "".join(cells)).rstrip())
-    lines += [
-        f"{_name(entry.label)}{_number(result.line(entry.name)[0]):>{CELL_WIDTH - 1}}" for entry in result.references
-    ]
+        lines += _row(entry.label, "".join(cells), NAME_WIDTH)
+    for entry in result.references:
+        lines += _row(entry.label, f"{_number(result.line(entry.name)[0]):>{CELL_WIDTH - 1}}", NAME_WIDTH)
     lines += result.facts_lines()
     if label := board.task.stream.bound().data_label() if board.source != "simulated" else "":
         lines += wrapped(label).splitlines()
@@ -360,7 +361,7 @@ def _amount_lines(result: "BoardResult", budget: float) -> list[str]:
         choice, mark = result.choice(entry.name, budget), MARKS.get(result.verdict(entry.name, budget), " ")
         score = f"{_number(result.mean(entry.name, budget)[0])}{mark}"
         if choice is None:
-            lines.append(_amount_name(entry) + _columns((score,)) + f"  none: {ALONE}")
+            lines += _amount_row(entry, _columns((score,)) + f"  none: {ALONE}")
             continue
         needed = result.needed(choice.configuration)
         over = OVER if _is_over(result, entry.name, budget) else ""
@@ -370,7 +371,7 @@ def _amount_lines(result: "BoardResult", budget: float) -> list[str]:
             _sent(result.sent(choice.configuration)),
         )
         rank = result.ranks.get(budget, {}).get(entry.name, "")
-        lines.append((_amount_name(entry) + _columns((score, _number(choice.score), *amounts)) + f"  {rank}").rstrip())
+        lines += _amount_row(entry, _columns((score, _number(choice.score), *amounts)) + f"  {rank}")
     return lines
 
 
@@ -382,10 +383,16 @@ def _sent(transfers: float) -> str:
     return f"{transfers:,.0f}" if transfers >= 100 else f"{transfers:.3g}"
 
 
-def _amount_name(entry: "MethodRow") -> str:
-    """Return the label of a row; it says where the class declares its communication."""
-    label = entry.label if entry.is_measured else cut(entry.label, AMOUNT_NAME_WIDTH - 1 - len(DECLARED)) + DECLARED
-    return cut(label, AMOUNT_NAME_WIDTH - 1).ljust(AMOUNT_NAME_WIDTH)
+def _amount_row(entry: "MethodRow", cells: str) -> list[str]:
+    """Return the lines of a row; its name says where the class declares its communication."""
+    return _row(entry.label, cells, AMOUNT_NAME_WIDTH, "" if entry.is_measured else DECLARED)
+
+
+def _row(label: str, cells: str, width: int, ending: str = "") -> list[str]:
+    """Return the lines of a row: its name, on several lines if it is long, and its cells behind the last of them."""
+    *first, last = wrap(label, width - 1, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    name = cut(last, width - 1 - len(ending)) + ending
+    return [*(cut(line, width - 1) for line in first), f"{name:<{width}}{cells}".rstrip()]
 
 
 def _edge_notes(result: "BoardResult", entry: "MethodRow") -> list[str]:
@@ -428,7 +435,3 @@ def _is_over(result: "BoardResult", name: str, budget: float) -> bool:
 
 def _number(value: float) -> str:
     return "failed" if math.isnan(value) else f"{value:.3f}"
-
-
-def _name(label: str) -> str:
-    return cut(label, NAME_WIDTH - 1).ljust(NAME_WIDTH)

@@ -234,7 +234,7 @@ def _prepare(arguments: argparse.Namespace) -> int:
 
 
 def _compile_in_background() -> None:
-    """Start a process that compiles the kernels of all built-in methods, unless one has done so before."""
+    """Start a process that compiles the kernels of the quick experiments, unless one has done so before."""
     from algorithms.kernel_cache import CACHE_FOLDER
 
     done, quiet = CACHE_FOLDER / "built-in-methods.compiled", subprocess.DEVNULL

@@ -14,6 +14,9 @@ is read). A budget is a number of full
 transfers per client (10/client) or in total (5000), or of bytes in total (1MB).
 Counted are the transfers that are needed for the same choices.
 
+The usual methods take part, and others that you name with --method (`fedbandit
+list` shows all; module:Class is your own).
+
 Settings are chosen on some seeds and reported on others. The runs are recorded
 in MLflow; the same command continues after an interruption, and repeats nothing.
 
@@ -28,7 +31,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmark.commands import add_jobs_option, check_minimum, interrupted
+from benchmark.commands import add_jobs_option, add_method_option, check_minimum, interrupted
 from benchmark.commands.data import add_import_options, import_options
 from data_pipelines.support.text import BOLD, GREEN, WIDTH, YELLOW, coloured, wrapped
 
@@ -44,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="DATA", help="a prepared data set, a task, or a CSV or Parquet file")
     parser.add_argument("--budget", metavar="BUDGET", help="10/client, 5000 or 1MB (default: a table over budgets)")
     parser.add_argument("--out", metavar="FILE", help="the page (default: recommendations/DATA.html)")
+    add_method_option(parser, "a further method beside the usual ones; module:Class is your own (repeatable)")
     add_jobs_option(parser)
     parser.add_argument(
         "--configurations",
@@ -76,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             observer=SweepDisplay(),
             configurations=arguments.configurations,
             options=import_options(arguments),
+            methods=arguments.method,
         )
     except KeyboardInterrupt:
         return interrupted()

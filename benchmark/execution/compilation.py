@@ -2,20 +2,22 @@
 
 A run compiles the kernels of its method before it starts. An empty file in the folder of compiled kernels says that
 they are there, so that nothing is announced or locked the next time. `fedbandit data` starts this module as a process,
-which compiles the kernels of all built-in methods while data are prepared.
+which compiles the kernels of the quick experiments while data are prepared.
 """
 
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numba
+import numpy as np
 from filelock import FileLock
 from llvmlite import binding
 from numba.core import event
@@ -24,10 +26,11 @@ from algorithms.kernel_cache import CACHE_FOLDER
 from algorithms.method import Method, MethodInfo
 from algorithms.numerics.jit import OPTIONS
 from algorithms.registry import built_in_methods
+from data_pipelines import EventStream
 from data_pipelines.stream_spec import SimulatedSpec
 
 SHORT = SimulatedSpec(steps=30, clients=3)
-"""The stream over which kernels are compiled."""
+"""The size of the stream over which kernels are compiled."""
 
 BUSY = "numba:compiler_lock"
 """Numba compiles a kernel, or loads it from disk."""
@@ -114,7 +117,7 @@ def compile_once(method: Any) -> None:
         lock.acquire()
     try:
         if not is_compiled(method):
-            run = _with_defaults(method).start(SHORT.build(0), 0)
+            run = _with_defaults(method).start(_short_stream(), 0)
             run.advance()
             run.trace()
             _compiled_here.add(kernel_of(method))
@@ -122,6 +125,14 @@ def compile_once(method: Any) -> None:
                 mark.touch()
     finally:
         lock.release()
+
+
+def _short_stream() -> EventStream:
+    """Return the stream over which kernels are compiled, with users who do not play, which some rules read."""
+    stream = SHORT.build(0)
+    items = np.arange(len(stream.items), dtype=np.int32)
+    users = np.ones(len(items), dtype=np.int64)
+    return replace(stream, item_of_row=items, held_out_count=users, held_out_likes=users, fingerprint="")
 
 
 def _mark(kernel: str) -> Path:
@@ -137,22 +148,24 @@ def _with_defaults(method: Any) -> Any:
     return type(method)(**threshold, **{name: getattr(method, name) for name in method.kernel_settings})
 
 
-def built_in_kernels() -> Iterator[Any]:
-    """Yield a method per kernel of the built-in methods, the longest compilation first."""
-    methods: list[Any] = [info.method for info in built_in_methods().values()]
+def built_in_kernels(names: Collection[str] | None = None) -> Iterator[Any]:
+    """Yield a method per kernel of the built-in methods, or of those with some names, the longest compilation first."""
+    methods: list[Any] = [info.method for name, info in built_in_methods().items() if names is None or name in names]
     by_kernel = {kernel_of(example): example for method in methods for example in method.examples()}
     yield from sorted(by_kernel.values(), key=compile_seconds, reverse=True)
 
 
 def main(done: Path) -> None:
-    """Compile the kernels of all built-in methods, then create a file. Ctrl-C ends it with the command that started it.
+    """Compile the kernels of the quick experiments, then create a file.
 
-    The sweep after it finds the kernels on disk, or waits for the one that is being compiled. If this process is
-    killed, the sweep compiles the rest.
+    Ctrl-C ends it with the command that started it. The sweep after it finds the kernels on disk, or waits for the one
+    that is being compiled. If this process is killed, the sweep compiles the rest.
     """
+    from benchmark.plan.experiment import QUICK, shipped_methods  # other users of this module need no experiments
+
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if OPTIONS["cache"]:
-        for method in built_in_kernels():
+        for method in built_in_kernels(shipped_methods(QUICK)):
             compile_once(method)
         done.touch()
 

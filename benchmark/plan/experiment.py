@@ -8,11 +8,12 @@ from dataclasses import field as dataclass_field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from algorithms.method import Front
+from algorithms.registry import built_in_methods
 from benchmark.plan.method_names import make_method, method_info
 from data_pipelines.prepare.prepared import MAX_DIMENSION, NotPreparedError
 from data_pipelines.stream_spec import DATASET, SIMULATED, SPECS, DatasetSpec, StreamSpec, Strict, TaggedSpec
@@ -37,6 +38,10 @@ MAX_POINTS = 10_000
 MAX_SEEDS = 100_000
 MAX_RUNS = 1_000_000
 
+QUICK = "quick"
+"""The profile of experiments that are run if the user names none."""
+
+ALL_CONTENDERS = "*"
 MAX_SHOWN = 100
 """Characters of a value in an error message: a whole table is not worth reading."""
 
@@ -207,6 +212,16 @@ class MethodEntry(BaseModel):
         return self
 
 
+def _named(entry: Any) -> list[Any]:
+    """Return an entry of a file; `name = "*"` stands for every contender, at the values of its front."""
+    if not isinstance(entry, dict) or entry.get("name") != ALL_CONTENDERS:
+        return [entry]
+    fronts = {name: each.front for name, each in built_in_methods().items() if each.role == "contender"}
+    return [
+        {**entry, "name": name, **({front.parameter: [*front.grid]} if front else {})} for name, front in fronts.items()
+    ]
+
+
 Words = Annotated[str, Field(min_length=1, max_length=80)]
 """The value of an option in words."""
 
@@ -231,7 +246,8 @@ class Experiment(Strict):
 
     `effects_of` names the options of streams or algorithms whose effect a study measures; the value that comes first in
     the file is the baseline of the comparison. `words` has the texts of reports for values of such options, as they are
-    written in TOML: `words.first_maximum.true`.
+    written in TOML: `words.first_maximum.true`. `counts` is the communication that its figures show: all transfers that
+    are sent, as in the paper, or those that are needed for the same choices.
     """
 
     name: str
@@ -245,6 +261,15 @@ class Experiment(Strict):
     profiles: Annotated[dict[str, Profile], Field(min_length=1, max_length=100)]
     effects_of: Annotated[list[str], Field(max_length=10)] = Field(default_factory=list)
     words: Annotated[dict[str, dict[str, Words]], Field(max_length=10)] = Field(default_factory=dict)
+    counts: Literal["sent", "needed"] = "sent"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _all_contenders(cls, content: Any) -> Any:
+        entries = content.get("algorithms") if isinstance(content, dict) else None
+        if not isinstance(entries, list):
+            return content
+        return {**content, "algorithms": [each for entry in entries for each in _named(entry)]}
 
     @property
     def streams(self) -> list[StreamSpec]:
@@ -361,9 +386,19 @@ def experiment_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
+def _shipped_files() -> list[dict[str, Any]]:
+    return [read_toml(path, MAX_BYTES) for path in sorted(FOLDER.glob("*.toml"))]
+
+
 def _shipped_streams() -> list[dict[str, Any]]:
     """Return the entries of streams in the files of the shipped experiments."""
-    return [entry for path in sorted(FOLDER.glob("*.toml")) for entry in read_toml(path, MAX_BYTES)["streams"]]
+    return [entry for file in _shipped_files() for entry in file["streams"]]
+
+
+def shipped_methods(profile: str) -> set[str]:
+    """Return the names of the methods that the shipped experiments with a profile run."""
+    files = [file for file in _shipped_files() if profile in file["profiles"]]
+    return {each["name"] for file in files for entry in file["algorithms"] for each in _named(entry)}
 
 
 def shipped_data_sets() -> list[str]:

@@ -11,13 +11,14 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from algorithms.method import MethodInfo
+from algorithms.method import MethodInfo, is_federated, is_learner
 from algorithms.registry import built_in_methods
 from benchmark.import_order import PACKAGES, hidden_file, search_last
 from benchmark.plan.own_modules import OwnSource, own_source
 from data_pipelines.support.messages import one_line, unknown_name
 
 ENTRY_POINTS = "fedbandit.algorithms"
+FUNCTIONS = "choose and learn, or client and server"
 MAX_FILTER_LENGTH = 2000
 VALUE_OR_LIST = re.compile(r"\[\s*([^\[\],\s][^\[\],]*(?:,\s*[^\[\],\s][^\[\],]*)*)\]|[^\[\],]+")
 """A value, or a list of values, none of them empty."""
@@ -96,6 +97,11 @@ def _inspected(method: type, name: str) -> MethodInfo:
     return MethodInfo.of(method, name)
 
 
+def is_measured(name: str) -> bool:
+    """Whether the harness measures the communication of a method; a plain class declares its own."""
+    return name in built_in_methods() or (is_federated(find_method(name)) and not is_learner(find_method(name)))
+
+
 def make_method(name: str, parameters: Mapping[str, Any]) -> Any:
     """Create a method; a wrong parameter raises a ValueError with its name, its value and what is expected."""
     return created(method_info(name), parameters)
@@ -145,7 +151,7 @@ def declared_by(method: type) -> MethodInfo:
             return info
     if not is_method(method):
         raise ValueError(
-            f"a method must be a name, or a class or an object with the methods choose and learn, got {method!r}"
+            f"a method must be a name, or a class or an object with the functions {FUNCTIONS}, got {method!r}"
         )
     if is_in_this_session(method):
         return MethodInfo.of(method, str(getattr(method, "name", "") or method.__name__))
@@ -154,7 +160,7 @@ def declared_by(method: type) -> MethodInfo:
 
 def is_method(method: type) -> bool:
     """Whether a class has the functions of a method."""
-    return hasattr(method, "start") or (hasattr(method, "choose") and hasattr(method, "learn"))
+    return hasattr(method, "start") or is_learner(method) or is_federated(method)
 
 
 def parse_filter(text: str) -> MethodFilter:
@@ -217,7 +223,7 @@ def _own_class(reference: str) -> type:
         classes = [name for name, value in vars(module).items() if isinstance(value, type)]
         raise unknown_name(f"class in {module_name}", class_name, classes)
     if not is_method(method):
-        raise ValueError(f"method must be a class with the functions choose and learn, got {reference!r}")
+        raise ValueError(f"method must be a class with the functions {FUNCTIONS}, got {reference!r}")
     return method
 
 

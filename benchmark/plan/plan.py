@@ -14,6 +14,7 @@ from typing import Any
 from benchmark.plan.experiment import (
     GRID,
     MAX_SEEDS,
+    QUICK,
     Experiment,
     ExperimentInfo,
     MethodEntry,
@@ -38,7 +39,7 @@ SEED = re.compile(r"[0-9]{1,18}")
 class RunOptions:
     """Which runs of the experiments to plan. An empty filter keeps everything."""
 
-    profile: str = "quick"
+    profile: str = QUICK
     methods: tuple[MethodFilter, ...] = ()
     datasets: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
@@ -105,7 +106,7 @@ class Plan:
     """
 
     experiments: tuple[ExperimentInfo, ...] = ()
-    profile: str = "quick"
+    profile: str = QUICK
     runs: tuple[Run, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[tuple[str, str], str] = field(default_factory=dict)

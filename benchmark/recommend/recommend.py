@@ -1,14 +1,16 @@
 """Plan and play a small board, to recommend a method and its setting for given data within a budget."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, plan_board
+from benchmark.board.entries import with_usual
 from benchmark.board.play import play
 from benchmark.board.task import Task, load_task, playable_names, task_of
 from benchmark.observer import Observer, silent
-from benchmark.plan.method_names import MethodFilter
+from benchmark.plan.method_names import MethodFilter, parse_filter
 from benchmark.protocol import BenchmarkProtocol, load_protocol
 from benchmark.recommend.compare import as_store, without_the_script
 from benchmark.recommend.data import DataProfile, data_from, import_notes, is_file_name, leak_notices, profile_stream
@@ -49,6 +51,7 @@ def recommend(
     observer: Observer = silent,
     configurations: int | None = None,
     options: ImportOptions | None = None,
+    methods: Sequence[str] = (),
 ) -> Recommendation:
     """Recommend a method and its setting for data within a communication budget.
 
@@ -60,15 +63,17 @@ def recommend(
         observer: receives the progress.
         configurations: settings per method; by default 48, or 16 for more than 50,000 decisions.
         options: how to read a file.
+        methods: further methods, as the option `--method` takes them; the usual ones always take part.
     """
     from benchmark.execution.local import LocalExecutor
 
     limit = None if budget is None else as_budget(budget)
+    named = [parse_filter(method) for method in methods]
     task = task_from(data, options)
     _check_size(task)
     example = task.stream.bound().build(load_protocol().seeds.choosing.first)
     profile = profile_stream(example, import_notes(task.stream))
-    board, per_decision = plan_recommendation(task, limit, profile, configurations, example)
+    board, per_decision = plan_recommendation(task, limit, profile, configurations, example, named)
     observer.note(plan_text(board))
     with without_the_script(), LocalExecutor(jobs) as executor:
         result = play(board, as_store(store), executor, observer)
@@ -122,13 +127,14 @@ def plan_recommendation(
     profile: DataProfile,
     configurations: int | None = None,
     example: EventStream | None = None,
+    named: Sequence[MethodFilter] = (),
 ) -> tuple[Board, float]:
-    """Return the board to play, and the budget in full messages per decision."""
+    """Return the board to play, and the budget in full messages per decision; `named` are further methods."""
     limit = (budget or Budget(DEFAULT_BUDGET)).per_decision(profile.clients, profile.steps, profile.dimension)
     protocol = small_protocol(limit, is_table=budget is None)
     if configurations is None:
         configurations = CONFIGURATIONS_OF_MANY_STEPS if profile.steps > MANY_STEPS else CONFIGURATIONS
-    methods = contenders(protocol.comparison.reference)
+    methods = contenders(protocol.comparison.reference, named)
     seeds = protocol.seeds.trying.seeds[:REPORT_SEEDS]
     board = plan_board(task, methods, protocol, seeds=seeds, max_configurations=configurations, example=example)
     return board, limit
@@ -144,10 +150,8 @@ def small_protocol(limit: float, *, is_table: bool = False) -> BenchmarkProtocol
     return load_protocol().smaller(PASSES, budgets=budgets)
 
 
-def contenders(reference: str) -> list[MethodFilter]:
-    """Return all built-in contenders, and the reference method with the threshold of most communication."""
-    declared = built_in_methods()
-    names = [name for name, each in declared.items() if each.role == "contender"]
-    front = declared[reference].front
+def contenders(reference: str, named: Sequence[MethodFilter] = ()) -> list[MethodFilter]:
+    """Return the usual contenders, the reference method with the threshold of most communication, and named methods."""
+    front = built_in_methods()[reference].front
     always = [MethodFilter(reference, {front.parameter: (front.grid[-1],)})] if front else []
-    return [*(MethodFilter(name, {}) for name in names), *always]
+    return with_usual([*always, *named])

@@ -7,6 +7,7 @@ from functools import cached_property
 import pandas as pd
 
 from benchmark.board.board import Board
+from benchmark.board.entries import others_text
 from benchmark.board.result import BoardResult
 from benchmark.recommend.data import DataProfile
 from benchmark.results.budget import Budget
@@ -192,7 +193,8 @@ class Recommendation:
 
     def plan_text(self) -> str:
         """Return the plan that was played."""
-        return f"{plan_text(self.result.board)} {len(self.result.outcomes):,} runs."
+        others = others_text({entry.method for entry in self.result.board.entries})
+        return f"{plan_text(self.result.board)} {len(self.result.outcomes):,} runs. {others}".rstrip()
 
     def answer(self) -> str:
         """Return the recommendation in one or two sentences."""

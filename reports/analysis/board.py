@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmark.board.board import run_table
-from benchmark.board.entries import RIDGE, MethodRow
+from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult
 from benchmark.statistics.budgets import Overruns
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY, own_end
@@ -169,7 +169,7 @@ def sensitivity_rows(result: BoardResult) -> pd.DataFrame:
             results = {name: Result(*map(float, of_seed.loc[name, ["score", "communication"]])) for name in names}
             rows.append({"method": entry.label, **setting, "score": _best_mean(result, results, alone)})
     frame = pd.DataFrame(rows)
-    return frame.rename(columns={"alpha": "α", RIDGE: "λ"})
+    return frame.rename(columns={"alpha": "α", "ridge": "λ"})
 
 
 def _best_mean(result: BoardResult, results: dict[str, Result], alone: float) -> float:

@@ -32,7 +32,7 @@ from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.styles import Style
 from reports.labels import Methods, dataset_label, seeds_line, seeds_note, seeds_sentence, variant_text
 from reports.paper import paper, stream_of
-from reports.read.results import Results, effects_of, stream_in_name
+from reports.read.results import Results, counts_needed, effects_of, stream_in_name
 from reports.subjects import FRONTS, STUDIES
 from reports.write.figure import Figure, make_figure
 from reports.write.table import cell_text, interval_text, mean_text
@@ -54,6 +54,7 @@ MARK_SIZES = {"*": 9.7, "^": 6.5}
 INSET_FROM = 8
 """Where the values differ by more than this factor, an inset enlarges the lowest part, if it hides no mark."""
 
+COMMUNICATION = metric("communication")
 STATED = "stated in the paper"
 REFERENCES = "references (named in the plot)"
 
@@ -121,7 +122,8 @@ class Curve:
 def figures(results: Results) -> list[Figure]:
     """Return a front for each experiment and data set."""
     names = {objective([source]).name for source in results.runs["source"].unique()}
-    rows = over_seeds(results.runs, ["communication", *sorted(names)])
+    costs = {"communication", *(cost_of(name).name for name in results.experiments())}
+    rows = over_seeds(results.runs, [*sorted(costs), *sorted(names)])
     all_figures = []
     for (name, stream), part in rows.groupby(["experiment", "stream"]):
         experiment, by_threshold = str(name), paper()["by_threshold"]["experiments"]
@@ -136,6 +138,7 @@ def figures(results: Results) -> list[Figure]:
             part,
             goal,
             results.methods,
+            cost=cost_of(experiment),
             joined=without_threshold(runs),
             references=references_on(results, runs, part),
             stated=stated_points(experiment, str(stream), goal.name, results.methods),
@@ -147,6 +150,11 @@ def figures(results: Results) -> list[Figure]:
         )
         all_figures.append(figure)
     return all_figures
+
+
+def cost_of(experiment: str) -> Metric:
+    """Return the metric on the horizontal axis of an experiment's fronts."""
+    return metric("needed") if counts_needed(experiment) else COMMUNICATION
 
 
 def has_own_table_only() -> frozenset[str]:
@@ -206,6 +214,7 @@ def front_figure(
     shown: Metric,
     methods: Methods,
     *,
+    cost: Metric = COMMUNICATION,
     by: str = "threshold",
     joined: Collection[str] = (),
     references: pd.DataFrame | None = None,
@@ -224,8 +233,8 @@ def front_figure(
     is_line = is_line & ~is_line.all()
     further = rows[:0] if references is None else references
     levels = _reference_levels(pd.concat([rows[is_line], further]), shown.name, methods)
-    curves = curves_of(rows[~is_line], shown, by, joined, methods)
-    panel = _panel(curves, shown, rows.loc[is_line, shown.name].tolist(), levels, stated, clients)
+    curves = curves_of(rows[~is_line], shown, cost, by, joined, methods)
+    panel = _panel(curves, shown, cost, rows.loc[is_line, shown.name].tolist(), levels, stated, clients)
     outside = [
         f"{level.name}: {cell_text(level.value)} (reference)" for level in levels if not panel.y.inside(level.value)
     ]
@@ -242,7 +251,7 @@ def front_figure(
     return make_figure(
         name,
         title,
-        " ".join([*_explanation(rows, shown, by, bool(stated), panel), seeds, *dashed, *exceptions, *space]),
+        " ".join([*_explanation(rows, shown, cost, by, bool(stated), panel), seeds, *dashed, *exceptions, *space]),
         [panel],
         short_caption=" ".join([value + seeds, *exceptions]),
         on_page={**(on_page or {}), **budget},
@@ -252,9 +261,9 @@ def front_figure(
     )
 
 
-def _explanation(rows: pd.DataFrame, shown: Metric, by: str, has_stated: bool, panel: Panel) -> list[str]:
+def _explanation(rows: pd.DataFrame, shown: Metric, cost: Metric, by: str, has_stated: bool, panel: Panel) -> list[str]:
     """Return the first sentences of the caption: metric, meaning of the labels, stairs and marks."""
-    text = f"{shown.description[:1].upper()}{shown.description[1:]} against communication at the end of a run"
+    text = f"{shown.description[:1].upper()}{shown.description[1:]} against {cost.label} at the end of a run"
     meaning = "d_g" if by == "global_dim" else "the threshold (see the legend)"
     if by == "threshold" and (rows["threshold"].isna() & (rows["variant"] != "")).any():
         meaning += " or, without a threshold, the values of the parameters"
@@ -268,12 +277,14 @@ def _explanation(rows: pd.DataFrame, shown: Metric, by: str, has_stated: bool, p
     return [*sentences, *([silent] if panel.x.zero is not None else [])]
 
 
-def curves_of(rows: pd.DataFrame, shown: Metric, by: str, joined: Collection[str], methods: Methods) -> list[Curve]:
+def curves_of(
+    rows: pd.DataFrame, shown: Metric, cost: Metric, by: str, joined: Collection[str], methods: Methods
+) -> list[Curve]:
     """Return the curves of rows of `over_seeds`: one per family, or one per algorithm in `joined`."""
     curves, parts = [], _split_into_curves(rows, joined)
     styles = methods.curve_styles([method for method, _, _ in parts])
     for (method, variant, part), style in zip(parts, styles, strict=True):
-        ordered = part.sort_values([by, "communication"])
+        ordered = part.sort_values([by, cost.name])
         is_threshold, info = by == "threshold", methods.info(method)
         texts = [
             (front_text(info.symbol, value) if is_threshold else threshold_text(value)) or setting or info.label
@@ -282,7 +293,7 @@ def curves_of(rows: pd.DataFrame, shown: Metric, by: str, joined: Collection[str
         thresholds = ordered["threshold"] if is_threshold else np.nan
         marks = ordered[["seeds", "seed_list"]].assign(text=texts, threshold=thresholds)
         for end in ("", "_low", "_high", "_seeds"):
-            marks[f"x{end}"], marks[f"y{end}"] = ordered[f"communication{end}"], ordered[f"{shown.name}{end}"]
+            marks[f"x{end}"], marks[f"y{end}"] = ordered[f"{cost.name}{end}"], ordered[f"{shown.name}{end}"]
         marks["x_low"] = marks["x_low"].clip(lower=0)  # no run communicates less than nothing
         marks.loc[marks["seeds"] < MIN_SEEDS_FOR_INTERVAL, ["x_low", "x_high", "y_low", "y_high"]] = np.nan
         meaning = "" if ordered[by].isna().all() else info.symbol if is_threshold else "d_g"
@@ -332,6 +343,7 @@ def _reference_levels(rows: pd.DataFrame, name: str, methods: Methods) -> list[L
 def _panel(
     curves: Sequence[Curve],
     shown: Metric,
+    cost: Metric,
     inside: Sequence[float],
     levels: Sequence[Level],
     stated: Sequence[Stated],
@@ -340,7 +352,7 @@ def _panel(
     """Return the panel: its vertical axis includes the marks, the paper's points and the levels `inside`."""
     points = pd.DataFrame({"x": [point.x for point in stated], "y": [point.y for point in stated]})
     marks = pd.concat([*(curve.marks for curve in curves), points], ignore_index=True)
-    axis = communication_axis(marks["x"], metric("communication").axis_label(), clients)
+    axis = communication_axis(marks["x"], cost.axis_label(), clients)
     is_log = shown.scale == "log" and bool((marks["y"] > 0).all())
     vertical = Axis(shown.axis_label(), _range(marks, inside, is_log), is_log, note="log scale" if is_log else "")
     items: list[Series | Level] = [_marks(curve, axis, shown) for curve in curves]

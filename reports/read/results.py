@@ -388,6 +388,12 @@ def shipped(name: str) -> Experiment | None:
     return load_experiment(name) if name in experiment_names() else None
 
 
+def counts_needed(experiment: str) -> bool:
+    """Return whether figures of a shipped experiment show the needed transfers, instead of all that are sent."""
+    loaded = shipped(experiment)
+    return loaded is not None and loaded.counts == "needed"
+
+
 def effects_of(name: str) -> tuple[str, ...]:
     """Return the settings whose effect a study measures; none if the experiment is not a study."""
     experiment = shipped(name)

@@ -28,7 +28,7 @@ class CentralisedLinUCB:
         """Choose by Eq. 5."""
         p = self.parameters
         model = self.model_of(client)
-        alpha = confidence_width(model, p.alpha, p.ridge, p.sigma, p.delta)
+        alpha = confidence_width(model, p)
         return pick(upper_bounds(contexts, model, alpha, p.ridge), rng)
 
     def learn(self, client: int, context: Array, reward: float) -> Transfers:

@@ -30,11 +30,12 @@ CASES: list[tuple[type, dict[str, Any], str, str, str]] = [
     (AsyncLinUCB, {"gamma": 2, "ridge": math.inf}, "ridge", "inf", "above 0"),
     (AsyncLinUCB, {"gamma": 2, "alpha": "lots"}, "alpha", "'lots'", "theory"),
     (AsyncLinUCB, {"gamma": 2, "alpha": math.nan}, "alpha", "nan", "theory"),
+    (AsyncLinUCB, {"gamma": 2, "alpha": np.zeros((3, 3))}, "alpha", "0.]])", "theory"),
     (AsyncLinUCB, {"gamma": 2, "sigma": -0.1}, "sigma", "-0.1", "from 0"),
     (AsyncLinUCB, {"gamma": 2, "delta": 1.0}, "delta", "1.0", "below 1"),
     (AsyncLinUCB, {"gamma": 2, "delta": 0.0}, "delta", "0.0", "above 0"),
-    (AsyncLinUCBAsPublished, {"gamma": 3, "stale_models": "yes"}, "stale_models", "'yes'", "true or false"),
-    (AsyncLinUCBAsPublished, {"gamma": 3, "first_maximum": 1}, "first_maximum", "1", "true or false"),
+    (AsyncLinUCBAsPublished, {"gamma": 3, "stale_models": "yes"}, "stale_models", "'yes'", "True or False"),
+    (AsyncLinUCBAsPublished, {"gamma": 3, "first_maximum": 1}, "first_maximum", "1", "True or False"),
     (AsyncLinUCBAM, {"gamma": 2, "global_dim": 0}, "global_dim", "0", "an integer from 1"),
     (AsyncLinUCBAM, {"gamma": 2, "global_dim": 2.0}, "global_dim", "2.0", "an integer from 1"),
     (AsyncLinUCBAM, {"gamma": 2, "warm_start": 1}, "warm_start", "1", "True or False"),
@@ -42,6 +43,7 @@ CASES: list[tuple[type, dict[str, Any], str, str, str]] = [
     (AsyncLinUCBAM, {"gamma": 2, "order": "both"}, "order", "'both'", "'global' or 'local'"),
     (AsyncLinUCBAM, {"gamma": 2, "width": None}, "width", "None", "'lemma' or 'noise'"),
     (SyncLinUCB, {"threshold": -1}, "threshold", "-1", "from 0 to inf"),
+    (SyncLinUCB, {"threshold": 1, "clock": np.array(["own", "rounds"])}, "clock", "['own'", "'own' or 'rounds'"),
 ]
 """`tests/conformance` tries further values with every method."""
 

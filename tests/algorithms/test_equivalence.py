@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, AsyncLinUCBAsPublished, SyncLinUCB
 from algorithms.literal import literal
-from algorithms.literal.async_linucb_am import LiteralAsyncLinUCBAM
+from algorithms.literal.async_linucb_am import AsyncLinUCBAMClient, AsyncLinUCBAMServer
+from algorithms.messages import Problem, numbers_in_statistics
 from algorithms.methods.async_linucb_am import Order, Width
 from benchmark import EventStream
-from benchmark.execution.replay import replay, replay_learner
+from benchmark.execution.replay import replay
 from data_pipelines import simulate
 from tests.algorithms.extremes import CentralisedLinUCB, IndependentLinUCB
-from tests.algorithms.inspection import assert_same_statistics, assert_same_trace, server_view
+from tests.algorithms.inspection import assert_same_statistics, assert_same_trace, replay_literally, server_view
 from tests.streams import confidences, gammas, streams, thresholds
 
 SEEDS = st.integers(0, 2**63 - 1)
@@ -25,12 +26,11 @@ SEEDS = st.integers(0, 2**63 - 1)
 
 def assert_same_run(algorithm: AsyncLinUCB, stream: EventStream, seed: int) -> None:
     """Compare the traces of both implementations, and the statistics of server and clients at the end."""
-    oracle = literal(algorithm)
-    expected = replay_learner(oracle, stream, seed)
+    oracle = replay_literally(algorithm, stream, seed)
     run = algorithm.start(stream, seed)
     run.advance()
-    assert_same_trace(run.trace(), expected)
-    assert_same_statistics(run, oracle.protocol)
+    assert_same_trace(run.trace(), oracle.trace())
+    assert_same_statistics(run, oracle)
 
 
 @given(streams(), confidences, st.data(), SEEDS)
@@ -38,7 +38,8 @@ def test_async_linucb_agrees_with_the_paper_line_by_line(
     stream: EventStream, confidence: dict, data: st.DataObject, seed: int
 ) -> None:
     thresholds = gammas(len(stream.client_ids))
-    algorithm = AsyncLinUCB(gamma_upload=data.draw(thresholds), gamma_download=data.draw(thresholds), **confidence)
+    pair = {"gamma_upload": data.draw(thresholds), "gamma_download": data.draw(thresholds)}
+    algorithm = AsyncLinUCB(**pair, welcome=data.draw(st.booleans()), **confidence)
     assert_same_run(algorithm, stream, seed)
 
 
@@ -63,7 +64,7 @@ def test_stale_models_make_other_choices_and_the_first_maximum_is_the_first_of_e
     assert len(np.unique(replay(AsyncLinUCBAsPublished(gamma=3.0), equal_arms).choices)) == 5
 
 
-class RecordingAM(LiteralAsyncLinUCBAM):
+class RecordingAMClient(AsyncLinUCBAMClient):
     """Records the largest movement of a partial reward at the end of an alternation."""
 
     largest_movement = 0.0
@@ -73,36 +74,50 @@ class RecordingAM(LiteralAsyncLinUCBAM):
         self.largest_movement = max(self.largest_movement, self.movement)
 
 
+class RecordingAM(AsyncLinUCBAM, abstract=True):
+    """Async-LinUCB-AM with such clients."""
+
+    def client(self, number: int, problem: Problem) -> RecordingAMClient:
+        return RecordingAMClient(self, number, problem)
+
+    def server(self, problem: Problem) -> AsyncLinUCBAMServer:
+        return AsyncLinUCBAMServer(self, problem)
+
+
 @given(streams(max_steps=250), confidences, st.data(), st.booleans(), SEEDS)
 def test_async_linucb_am_agrees_up_to_the_first_unsettled_step(
     stream: EventStream, confidence: dict, data: st.DataObject, warm_start: bool, seed: int
 ) -> None:
     thresholds = gammas(len(stream.client_ids))
-    algorithm = AsyncLinUCBAM(
-        gamma_upload=data.draw(thresholds),
-        gamma_download=data.draw(thresholds),
-        global_dim=data.draw(st.one_of(st.none(), st.integers(1, stream.dimension))),
-        warm_start=warm_start,
-        order=data.draw(st.sampled_from(get_args(Order))),
-        width=data.draw(st.sampled_from(get_args(Width))),
+    parameters = {
+        "gamma_upload": data.draw(thresholds),
+        "gamma_download": data.draw(thresholds),
+        "global_dim": data.draw(st.one_of(st.none(), st.integers(1, stream.dimension))),
+        "warm_start": warm_start,
+        "order": data.draw(st.sampled_from(get_args(Order))),
+        "width": data.draw(st.sampled_from(get_args(Width))),
+        "welcome": data.draw(st.booleans()),
         **confidence,
-    )
-    oracle = RecordingAM(algorithm)
-    expected = replay_learner(oracle, stream, seed)
-    run = algorithm.start(stream, seed)
+    }
+    oracle = replay_literally(RecordingAM(**parameters), stream, seed)
+    run = AsyncLinUCBAM(**parameters).start(stream, seed)
     run.advance()
     actual = run.trace()
-    if assert_same_trace(actual, expected):
+    if assert_same_trace(actual, oracle.trace()):
         # an alternation that did not converge magnifies rounding errors in b, a sum of partial rewards
-        assert_same_statistics(run, oracle.protocol, 1e-8 if oracle.largest_movement <= 1e-10 else 1e-4)
-    assert actual.transfer_dim == (algorithm.global_dim or stream.dimension)
+        movement = max(client.largest_movement for client in oracle.clients.values())
+        assert_same_statistics(run, oracle, 1e-8 if movement <= 1e-10 else 1e-4)
+    size = numbers_in_statistics(parameters["global_dim"] or stream.dimension)
+    np.testing.assert_array_equal(actual.numbers_up, size * actual.uploads)
 
 
-@given(streams(), confidences, st.sampled_from([0.0, 0.01, 0.5, 3.0, 40.0, np.inf]), SEEDS)
+@given(streams(), confidences, st.sampled_from([0.0, 0.01, 0.5, 3.0, 40.0, np.inf]), st.data(), SEEDS)
 def test_sync_linucb_agrees_with_the_paper_line_by_line(
-    stream: EventStream, confidence: dict, threshold: float, seed: int
+    stream: EventStream, confidence: dict, threshold: float, data: st.DataObject, seed: int
 ) -> None:
-    algorithm = SyncLinUCB(threshold=threshold, **confidence)
+    options = {"clock": ("own", "rounds"), "charge": ("known", "all"), "welcome": (False, True)}
+    chosen = {name: data.draw(st.sampled_from(values)) for name, values in options.items()}
+    algorithm = SyncLinUCB(threshold=threshold, **chosen, **confidence)
     assert_same_trace(replay(algorithm, stream, seed), replay(literal(algorithm), stream, seed))
 
 
@@ -155,13 +170,13 @@ def test_the_first_upload_of_a_client_carries_partial_rewards_by_default_and_non
     assert AsyncLinUCBAM(gamma=5).order == "global"
     stream = simulate(seed=0, steps=1, clients=1, dimension=25, global_dim=12)
     algorithm = AsyncLinUCBAM(gamma=1.01, global_dim=12, alpha="theory", ridge=0.1, order=order)
-    oracle = literal(algorithm)
-    trace = replay_learner(oracle, stream, 0)
+    oracle = replay_literally(algorithm, stream, 0)
+    trace = oracle.trace()
     run = algorithm.start(stream, 0)
     run.advance()
     assert trace.uploads.sum() == run.trace().uploads.sum() == 1
     assert abs(trace.rewards[0]) > 0.01
-    for b in (oracle.protocol.server.b, server_view(run.protocol)[1]):
+    for b in (oracle.server.state.b, server_view(run.protocol)[1]):
         assert (np.abs(b).max() > 1e-3) == carries_data
 
 

@@ -1,6 +1,7 @@
 """Invariants that hold after every step, in both implementations."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from hypothesis import given
@@ -8,10 +9,8 @@ from hypothesis import strategies as st
 
 from algorithms import AsyncLinUCB, AsyncLinUCBAM
 from algorithms.literal import literal
-from algorithms.literal.async_linucb import LiteralAsyncLinUCB
-from algorithms.literal.async_linucb_am import LiteralAsyncLinUCBAM
-from algorithms.numerics.ties import StepRandom
 from benchmark import EventStream
+from benchmark.execution.federation import Federation
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
 from tests.algorithms.inspection import client_view, known_clients, server_view
@@ -47,29 +46,24 @@ def test_in_literal_runs_agreed_plus_pending_is_the_model_and_server_plus_all_pe
     stream: EventStream, data: st.DataObject
 ) -> None:
     choice = gammas(len(stream.client_ids))
-    learner = literal(AsyncLinUCB(gamma_upload=data.draw(choice), gamma_download=data.draw(choice)))
-    assert isinstance(learner, LiteralAsyncLinUCB)
-    for all_data in _steps(learner, stream, slice(None)):
-        protocol = learner.protocol
-        total = protocol.server.V.copy()
-        for client, model in protocol.model.items():
-            agreed_V = protocol.server.V - protocol.undelivered[client].V  # appendix B
-            _close(agreed_V + protocol.pending[client].V, model.V)
-            total += protocol.pending[client].V
+    method = AsyncLinUCB(
+        gamma_upload=data.draw(choice), gamma_download=data.draw(choice), welcome=data.draw(st.booleans())
+    )
+    federation = Federation(method, stream, 0)
+    for all_data in _steps(federation):
+        total = federation.server.state.V.copy()
+        for number, client in federation.clients.items():
+            _close(federation.server.agreed[number].V + client.pending.V, client.model.V)  # appendix B
+            total += client.pending.V
         _close(total, all_data)
 
 
-def _steps(learner: LiteralAsyncLinUCB | LiteralAsyncLinUCBAM, stream: EventStream, features: slice):
-    """Run a literal learner; after each step yield the sum of x xᵀ over all chosen arms."""
-    random = StepRandom(0)
-    all_data = 0.0
-    learner.start(stream.client_ids, stream.dimension)
-    for t in range(stream.steps):
-        contexts = stream.items[stream.pools[t]]
-        client = int(stream.clients[t])
-        choice = learner.choose(client, contexts, random.at(t))
-        learner.learn(client, contexts[choice], float(stream.rewards[t, choice] + stream.noise[t]))
-        x = contexts[choice][features]
+def _steps(federation: Federation) -> Iterator[np.ndarray]:
+    """Run clients and server; after each step yield the sum of x xᵀ over all chosen arms."""
+    all_data, stream = 0.0, federation.stream
+    for step, pool in enumerate(stream.pools):
+        federation.advance(step)
+        x = stream.items[pool[federation.choices[step]]]
         all_data = all_data + np.outer(x, x)
         yield all_data
 
@@ -77,12 +71,12 @@ def _steps(learner: LiteralAsyncLinUCB | LiteralAsyncLinUCBAM, stream: EventStre
 @given(streams(max_steps=40))
 def test_with_am_server_plus_all_pending_is_all_data_in_both_implementations(stream: EventStream) -> None:
     algorithm = AsyncLinUCBAM(gamma=1.5)
-    learner = literal(algorithm)
-    assert isinstance(learner, LiteralAsyncLinUCBAM)
+    federation = Federation(algorithm, stream, 0)
     run = algorithm.start(stream, 0)
     compiled_data = np.zeros((stream.dimension, stream.dimension))
-    for t, all_data in enumerate(_steps(learner, stream, slice(None))):
-        _close(learner.protocol.server.V + sum(p.V for p in learner.protocol.pending.values()), all_data)
+    for t, all_data in enumerate(_steps(federation)):
+        pending = sum(client.pending.V for client in federation.clients.values())
+        _close(federation.server.state.V + pending, all_data)
         run.advance(t + 1)
         x = stream.items[stream.pools[t, run.choices[t]]]
         compiled_data += np.outer(x, x)
@@ -94,19 +88,18 @@ def test_at_gamma_one_every_known_client_has_all_data_and_communication_is_count
     stream = simulate(seed=1, steps=150, clients=15, arms=4, dimension=3)
     algorithm = AsyncLinUCB(gamma=1)
     run = algorithm.start(stream, 0)
-    learner = literal(algorithm)
-    assert isinstance(learner, LiteralAsyncLinUCB)
+    federation = Federation(algorithm, stream, 0)
     clients: set[int] = set()
     expected = []
-    for t, all_data in enumerate(_steps(learner, stream, slice(None))):
+    for t, all_data in enumerate(_steps(federation)):
         is_new = stream.client_numbers[t] not in clients
         clients.add(int(stream.client_numbers[t]))
         expected.append(len(clients) + (1 if is_new and t > 0 else 0))
         run.advance(t + 1)
-        for model in learner.protocol.model.values():
-            _close(model.V, all_data)
-        for client in known_clients(run):
-            _close(client_view(run.protocol, client).V, all_data)
+        for client in federation.clients.values():
+            _close(client.model.V, all_data)
+        for number in known_clients(run):
+            _close(client_view(run.protocol, number).V, all_data)
     for trace in (run.trace(), replay(literal(algorithm), stream)):
         np.testing.assert_array_equal(trace.uploads + trace.downloads, expected)
 

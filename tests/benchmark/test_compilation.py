@@ -19,6 +19,7 @@ from benchmark.execution import compilation
 from benchmark.execution.compilation import (
     BUSY,
     announcement,
+    built_in_kernels,
     is_compiled,
     kernel_of,
     running_time,
@@ -26,6 +27,7 @@ from benchmark.execution.compilation import (
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.replay import replay, replay_method
 from benchmark.execution.run_result import run_method
+from benchmark.plan.experiment import QUICK, experiment_names, load_experiment, shipped_methods
 from benchmark.plan.method_names import parse_filter
 from data_pipelines import EventStream, simulate
 from tests.benchmark.test_session import Notes
@@ -83,6 +85,16 @@ def test_two_processes_do_not_compile_the_same_kernel_and_one_that_is_killed_lea
     counts = sorted(map(compilations, waiting))
     assert counts[0] == 0
     assert counts[1] > 0
+
+
+def test_only_kernels_of_methods_that_quick_experiments_run_are_compiled_in_advance():
+    experiments = [load_experiment(name) for name in experiment_names()]
+    quick = {entry.name for each in experiments if QUICK in each.profiles for entry in each.algorithms}
+    assert shipped_methods(QUICK) == quick
+    in_advance = [method.name for method in built_in_kernels(quick)]
+    assert {*in_advance} <= quick
+    assert {"async-linucb", "async-linucb-am", "sync-linucb"} <= {*in_advance}
+    assert [method.name for method in built_in_kernels({"sync-linucb"})] == ["sync-linucb"]
 
 
 class Toy(RandomChoice):
@@ -153,7 +165,7 @@ def test_preparing_all_data_sets_starts_the_compilation_in_a_process_that_marks_
     main(["data"])
     done = tmp_path / "built-in-methods.compiled"
     assert started == [[sys.executable, "-m", "benchmark.execution.compilation", str(done)]]
-    monkeypatch.setattr(compilation, "built_in_kernels", lambda: [RandomChoice()])
+    monkeypatch.setattr(compilation, "built_in_kernels", lambda names: [RandomChoice()])
     monkeypatch.setattr(compilation.signal, "signal", lambda *_: None)
     compilation.main(done)
     main(["data"])

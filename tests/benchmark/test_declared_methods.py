@@ -194,6 +194,7 @@ def test_a_plain_class_is_declared_by_its_constructor():
     [
         ("front", Front("pace", "κ", (1.0,)), "mine must take the parameter pace that it declares"),
         ("added", {"pace": 1}, "mine must take the parameter pace that it declares"),
+        ("variants", {"at once": {"pace": 1}}, "mine must take the parameter pace that it declares"),
         ("style", 48, "style of mine must be an integer from 0 to 47, got 48"),
     ],
 )

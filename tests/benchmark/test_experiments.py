@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from algorithms.registry import built_in_methods
+from benchmark.board.task import load_task, task_names
 from benchmark.plan.experiment import FOLDER, expanded, experiment_names, load_experiment
 from benchmark.plan.plan import make_plan
 from benchmark.protocol import load_protocol
+from data_pipelines.stream_spec import SimulatedSpec
 
 
 def values(experiment: str, profile: str, algorithm: str, parameter: str) -> list[float]:
@@ -23,6 +26,7 @@ def test_the_papers_figures_and_the_studies_are_shipped():
     assert experiment_names() == [
         "claims_tuned",
         *figures,
+        "further_methods",
         "low_communication",
         "references",
         "references_matched",
@@ -36,7 +40,22 @@ def test_every_experiment_has_both_profiles_and_paper_has_ten_seeds(name: str):
     experiment = load_experiment(name)
     _, reporting = load_protocol().seeds.split(pd.DataFrame({"seed": experiment.profile("paper").seed_list()}))
     assert reporting["seed"].tolist() == list(range(10))
-    assert experiment.is_tuned or len(experiment.profile("quick").seed_list()) in (1, 2)
+    has_no_quick = experiment.is_tuned or name == "further_methods"
+    assert has_no_quick or len(experiment.profile("quick").seed_list()) in (1, 2)
+
+
+def test_further_methods_are_all_contenders_at_their_fronts_on_the_simulated_tasks():
+    experiment = load_experiment("further_methods")
+    contenders = {name: info for name, info in built_in_methods().items() if info.role == "contender"}
+    assert [entry.name for entry in experiment.algorithms] == [*contenders, "random"]
+    for entry in experiment.algorithms[:-1]:
+        front = contenders[entry.name].front
+        assert front is not None
+        assert entry.parameters == {front.parameter: [*front.grid]}
+    tasks = [load_task(name).stream for name in task_names()]
+    assert experiment.streams == [stream for stream in tasks if isinstance(stream, SimulatedSpec)]
+    assert {*experiment.profiles} == {"paper"}
+    assert experiment.counts == "needed"
 
 
 def test_simulated_figures_have_the_papers_sizes():

@@ -113,7 +113,7 @@ def test_an_experiment_that_no_filter_matches_is_named(tmp_path: Path):
 
 def test_the_command_names_experiments_without_the_profile(tmp_path: Path, fedbandit_here: Command):
     done = fedbandit_here(tmp_path, "run", "--dry-run", "--method", "random", FEDBANDIT_DATA=str(tmp_path))
-    assert "LEFT OUT (no profile quick): claims_tuned\n" in done.stderr
+    assert "LEFT OUT (no profile quick): claims_tuned, further_methods\n" in done.stderr
     assert "LEFT OUT (no method random): fig_d, fig_e" in done.stderr
 
 

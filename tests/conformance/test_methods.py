@@ -23,12 +23,12 @@ from algorithms.stream import StreamOutline
 from benchmark import EventStream
 from benchmark.board.entries import declared_grids
 from benchmark.execution.replay import replay
-from benchmark.plan.method_names import hyper_parameters, make_method
+from benchmark.plan.method_names import make_method
 from benchmark.protocol import load_protocol
 from benchmark.styles import style
 from data_pipelines import simulate
 from tests.algorithms.inspection import PER_CLIENT, PER_STEP, assert_same_trace
-from tests.golden.runs import golden
+from tests.golden.runs import description, golden
 from tests.streams import streams, with_held_out_users
 
 INFOS = [*built_in_methods().values()]
@@ -36,6 +36,8 @@ WITH_FRONT = [info for info in INFOS if info.front is not None]
 EXAMPLES: list[Method] = [example for each in INFOS for example in each.method.examples()]  # type: ignore[attr-defined]
 MIN_DIMENSION = 2
 """The largest global dimension among the examples."""
+ALWAYS_COMMUNICATES = {"fclub", "fed-igw"}
+"""Methods that communicate at fixed steps, at every value of their front."""
 
 by_name = pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name)
 with_front = pytest.mark.parametrize("info", WITH_FRONT, ids=lambda info: info.name)
@@ -65,6 +67,8 @@ def test_the_compiled_method_agrees_with_the_literal_one(example: Method, stream
     trace = replay(example, stream, seed)
     assert_same_trace(trace, replay(literal(example), stream, seed))
     assert_needed_is_at_most_sent(trace, stream)
+    if (trace.uploads <= 1).all():  # only acting clients upload
+        assert trace.needed <= 2 * stream.steps
 
 
 def assert_needed_is_at_most_sent(trace: Trace, stream: EventStream) -> None:
@@ -74,7 +78,6 @@ def assert_needed_is_at_most_sent(trace: Trace, stream: EventStream) -> None:
         assert (np.cumsum(by_step) <= np.cumsum(getattr(trace, sent))).all()
         assert (by_client <= getattr(trace, f"client_{sent}")).all()
         assert by_client.sum() == by_step.sum()
-    assert trace.needed <= 2 * stream.steps
     assert (trace.needed_down <= 1).all()
     used = np.bincount(stream.client_numbers[trace.needed_down == 1], minlength=len(stream.client_ids))
     np.testing.assert_array_equal(trace.client_needed_down, used)
@@ -90,9 +93,8 @@ def test_they_agree_on_a_longer_stream(example: Method, stream: EventStream) -> 
 
 @by_example
 def test_an_example_is_a_golden_run(example: Method) -> None:
-    description = ", ".join(f"{name}={value}" for name, value in hyper_parameters(example).items())
     names = {run["run"].partition(": ")[2] for run in golden()["runs"].values()}
-    assert f"{example.name} {description}".strip() in names, "run: python -m tests.golden"
+    assert description(example) in names, "run: python -m tests.golden"
 
 
 @by_example
@@ -151,10 +153,11 @@ def test_a_wrong_value_is_refused_with_its_name(info: MethodInfo, value: Any) ->
 
 
 @with_front
-def test_the_grid_runs_from_the_least_to_the_most_communication(info: MethodInfo, stream: EventStream) -> None:
+def test_the_grid_runs_from_the_least_to_the_most_communication(info: MethodInfo) -> None:
     front = info.front
     assert front is not None
     assert len({*front.grid}) == 12
+    stream = simulate(seed=3, steps=12_000, clients=12, arms=5, dimension=4)  # some schedules are slow
     spent = [replay(info.method(**{front.parameter: value}), stream).communication for value in front.grid]
     assert spent[0] < spent[6] < spent[-1]
     assert spent == sorted(spent)
@@ -186,7 +189,7 @@ def test_landmarks_are_what_their_names_say(info: MethodInfo, stream: EventStrea
 
 def test_without_communication_nothing_is_sent_at_the_first_value_of_any_grid(stream: EventStream) -> None:
     for info in WITH_FRONT:
-        if info.front is not None and math.isinf(info.front.grid[0]):
+        if info.front is not None and math.isinf(info.front.grid[0]) and info.name not in ALWAYS_COMMUNICATES:
             method = info.method(**{info.front.parameter: math.inf})
             assert replay(method, stream).communication == 0
 
@@ -208,7 +211,7 @@ def test_declarations_are_read_without_numba() -> None:
 
 def test_the_public_names_are_those_of_the_registry() -> None:
     classes = {info.method.__name__ for info in INFOS}
-    assert {*algorithms.__all__} == classes | {"Trace", "Transfers"}
+    assert {*algorithms.__all__} == classes | {*algorithms.MODULES}
     for name in algorithms.__all__:
         assert getattr(algorithms, name).__name__ == name
 

@@ -37,6 +37,12 @@ def examples() -> list[Method]:
     return [example for info in built_in_methods().values() for example in info.method.examples()]
 
 
+def description(method: Method) -> str:
+    """Return name and parameters of a method, without later parameters at the value that leaves keys as they were."""
+    values = {name: value for name, value in hyper_parameters(method).items() if method.added.get(name, ...) != value}
+    return f"{method.name} {', '.join(f'{name}={value}' for name, value in values.items())}".strip()
+
+
 def streams() -> dict[str, tuple[EventStream, int]]:
     """Return small streams of every kind, each with the seed of its ties; `ties` offers some items twice."""
     sizes: dict[str, int] = {"steps": 500, "clients": 12, "arms": 5, "dimension": 5}
@@ -58,10 +64,9 @@ def replay_all() -> Runs:
                 continue
             trace = replay(method, stream, seed)
             parameters = hyper_parameters(method)
-            description = ", ".join(f"{key}={value}" for key, value in parameters.items())
             key = run_key(stream.fingerprint, method.name, parameters, seed, version=method.version, added=method.added)
             runs[key] = {
-                "run": f"{name}: {method.name} {description}".strip(),
+                "run": f"{name}: {description(method)}",
                 "method": method.name,
                 "version": method.version,
                 "choices": hashlib.sha256(np.asarray(trace.choices, dtype="<i4").tobytes()).hexdigest(),

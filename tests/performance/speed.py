@@ -13,12 +13,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from algorithms.literal import literal
-from algorithms.method import Method
+from algorithms.method import Method, MethodInfo
 from algorithms.numerics.elimination import System, eliminate, new_system
 from algorithms.numerics.jit import compiled, entry_point
 from algorithms.numerics.references import reference
 from algorithms.registry import built_in_methods
-from benchmark.execution.replay import replay, replay_learner
+from benchmark.execution.replay import replay
 from data_pipelines import EventStream, simulate
 from data_pipelines.support.progress import counted
 from tests.performance.floor import floor
@@ -42,7 +42,13 @@ def methods() -> Iterator[Method]:
             for values in product(*choices.values()):
                 for value in (*grid[:-1:2], grid[-1]):
                     form = dict(zip(choices, values, strict=True))
-                    yield info.method(**{info.front.parameter: value}, **form, **SIMULATION)
+                    yield info.method(**{info.front.parameter: value}, **form, **in_simulations(info))
+
+
+def in_simulations(info: MethodInfo) -> dict[str, Any]:
+    """Return the paper's parameters in simulations, as far as a method has them; without σ, α has no formula."""
+    values = {name: value for name, value in SIMULATION.items() if name in info.parameters}
+    return values if "sigma" in values else {name: value for name, value in values.items() if name != "alpha"}
 
 
 def form_values(method: type[Method]) -> dict[str, tuple[Any, ...]]:
@@ -56,7 +62,7 @@ def representatives() -> Iterator[Method]:
         if info.front is not None:
             grid = info.front.grid
             for value in (grid[0], grid[-2], grid[-1]):
-                yield info.method(**{info.front.parameter: value}, **SIMULATION)
+                yield info.method(**{info.front.parameter: value}, **in_simulations(info))
 
 
 def label(method: Method) -> str:
@@ -160,7 +166,7 @@ def _speed_ups(measured: Sequence[Method], prefix: EventStream, repeats: int) ->
 
 def _speed_up(algorithm: Method, prefix: EventStream, repeats: int) -> float:
     [compiled_seconds] = best_of(repeats, partial(replay, algorithm, prefix))
-    [literal_seconds] = best_of(1, partial(replay_learner, literal(algorithm), prefix, 0))
+    [literal_seconds] = best_of(1, partial(replay, literal(algorithm), prefix, 0))
     return literal_seconds / compiled_seconds
 
 

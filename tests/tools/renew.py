@@ -2,7 +2,7 @@
 
 They are made from the records in docs/records, which `make records` writes. Tables are between
 `<!-- renewed: NAME -->` and `<!-- end -->`; everything else is written by hand. Pictures are in docs/pictures: the
-figures of the report, and screenshots of the MLflow UI in a headless Chromium.
+figures of the report, those of docs/methods.md, and screenshots of the MLflow UI in a headless Chromium.
 """
 
 import math
@@ -28,6 +28,8 @@ from reports.tables import board, bounds, claims, settings, studies, user_groups
 from reports.write.table import Table, interval_text, make_table
 from tests.tools.committed import read_committed
 from tests.tools.first_table import first_table
+from tests.tools.methods_page import methods_sections
+from tests.tools.methods_pictures import write_pictures
 from tests.tools.prose import BLOCK, filled
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
@@ -35,7 +37,7 @@ from tests.tools.transcripts import renew_transcripts
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = DOCS / "pictures"
-PAGES = ("results.md", "data.md", "../README.md")
+PAGES = ("results.md", "data.md", "methods.md", "../README.md")
 FIGURES = (
     *(f"fig_{letter}" for letter in "abcdef"),
     "low_communication",
@@ -57,7 +59,7 @@ def main() -> int:
     """Update everything; without Chromium or the runs in MLflow, the screenshots of the MLflow UI are not changed."""
     results = read_committed()
     PICTURES.mkdir(exist_ok=True)
-    pictures = list(_pictures(results))
+    pictures = [*_pictures(results), *write_pictures(PICTURES)]
     for name in PAGES:
         template = TEMPLATE if name == "results.md" else DOCS / name
         write_whole(DOCS / name, filled(renewed(template.read_text(), results), results).encode())
@@ -102,6 +104,8 @@ def block(name: str, results: Results) -> str:
     }
     if name == "first_table":
         return first_table(results)
+    if name == "methods":
+        return methods_sections()
     if name in makers:
         return _bare(makers[name]())
     for start, module in (("study_", studies), ("user_groups_", user_groups), ("bounds", bounds), ("board_", board)):

@@ -12,7 +12,7 @@ FLAT_SHARE = 1 / 2
 """The share of the colours that are the most frequent ones, unchanged: a legend must have the colours of its areas."""
 
 
-def small(picture: Path, colours: int = COLOURS) -> bytes:
+def small(picture: Path | io.BytesIO, colours: int = COLOURS) -> bytes:
     """Return a smaller picture with fewer colours, which loads quickly; areas of one colour keep it."""
     with Image.open(picture) as image:
         scale = min(MAX_WIDTH / image.width, MAX_HEIGHT / image.height)

@@ -5,12 +5,24 @@ from collections.abc import Callable
 
 import pytest
 
+from algorithms import AsyncLinUCBAsPublished
+from algorithms.method import MAX_USUAL, MethodInfo
 from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, Outcome, RunName, plan_board, run_table, selection_of, wanted
 from benchmark.board.document import from_json, to_json
-from benchmark.board.entries import MethodRow, board_filters, make_entry, thinned
+from benchmark.board.entries import (
+    MethodRow,
+    board_filters,
+    entry_name,
+    make_entry,
+    others_text,
+    thinned,
+    variants_of,
+    with_usual,
+)
 from benchmark.board.result import BoardResult, evaluate
-from benchmark.plan.method_names import parse_filter
+from benchmark.commands.board import board_lines
+from benchmark.plan.method_names import method_info, parse_filter
 from benchmark.protocol import load_protocol
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY
 from benchmark.statistics.verdicts import Rank, Verdict
@@ -18,6 +30,8 @@ from tests.benchmark.board.tiny_boards import small_protocol, tiny_task
 
 REFERENCE = load_protocol().comparison.reference
 OWN = "tests.benchmark.epsilon_greedy:EpsilonGreedy"
+CONTENDERS = {name: info for name, info in built_in_methods().items() if info.role == "contender"}
+VARIANTS = [variant for name in CONTENDERS for variant in variants_of(name).values()]
 Play = Callable[[str, int], Outcome]
 
 
@@ -26,7 +40,7 @@ def entry(text: str, squared_norm: float = 25.0, **options: int) -> MethodRow:
 
 
 def small_board(*methods: str, **options: int) -> Board:
-    filters = [parse_filter(text) for text in methods]
+    filters = [parse_filter(text) for text in methods or GAINS]
     return plan_board(tiny_task(), filters, small_protocol(), **{"max_configurations": 8, **options})
 
 
@@ -59,12 +73,13 @@ def played(board: Board, play: Play) -> tuple[BoardResult, list[list[RunName]]]:
     return evaluate(board, outcomes), passes
 
 
-@pytest.mark.parametrize("method", [name for name, each in built_in_methods().items() if each.role == "contender"])
-def test_every_built_in_method_has_144_configurations(method: str):
+@pytest.mark.parametrize("method", [*CONTENDERS, *map(entry_name, VARIANTS)])
+def test_every_built_in_method_and_variant_has_144_configurations_and_is_ranked(method: str):
     made = entry(method)
     assert len(made.configurations) == 144
     assert made.notes == ()
     assert made.is_measured
+    assert made.is_ranked
 
 
 def test_the_grids_of_methods_are_those_of_the_protocol():
@@ -84,10 +99,56 @@ def test_values_fixed_by_the_user_make_a_further_row_that_is_not_tuned_and_not_r
     assert len(rows[1].configurations) == 48
 
 
+def test_a_variant_is_a_row_of_its_own_tuned_over_the_grid_of_its_method():
+    made, method = entry(f"{REFERENCE}[welcome=true]"), entry(REFERENCE)
+    assert (made.name, made.label) == (f"{REFERENCE}[welcome=True]", "Async-LinUCB with welcome (ours)")
+    assert made.grids == {**method.grids, "welcome": (True,)}
+    assert made.fixed == {}
+    assert not {*made.configurations} & {*method.configurations}
+    assert method_info(REFERENCE).variant_label("ε = 4") == "Async-LinUCB, ε = 4"
+
+
+def test_a_board_plays_all_contenders_with_their_variants_and_a_named_method_alone():
+    def names(*methods: str) -> list[str]:
+        return [entry_name(row) for row in board_filters([parse_filter(text) for text in methods], REFERENCE)]
+
+    variant = f"{REFERENCE}[welcome=True]"
+    assert len(names()) == len(CONTENDERS) + len(VARIANTS)
+    assert names()[names().index(REFERENCE) + 1] == variant
+    assert names("sync-linucb") == [REFERENCE, "sync-linucb"]
+    assert names(f"{REFERENCE}[welcome=true]") == names(REFERENCE, variant) == [REFERENCE, variant]
+    assert names(f"{REFERENCE}[welcome=[true,false]]")[1:] == [f"{REFERENCE}[welcome=[True,False]]"]
+    assert not entry(f"{REFERENCE}[welcome=[true,false]]").is_ranked
+    assert not entry(f"{REFERENCE}[welcome=false]").is_ranked
+
+
+def test_at_most_five_contenders_are_usual_and_others_are_named():
+    usual = [name for name, info in built_in_methods().items() if info.is_usual]
+    assert {REFERENCE} < {*usual} <= {*CONTENDERS}
+    assert len(usual) <= MAX_USUAL == 5
+    assert [row.name for row in with_usual([])] == usual
+    assert [row.name for row in with_usual([parse_filter(usual[-1]), parse_filter(OWN)])] == [*usual, OWN]
+    assert {row.name for row in board_filters(with_usual([]), REFERENCE)} == {*usual}
+    assert others_text(usual[:-1]).startswith("Other methods take part if they are named (--method): ")
+    assert usual[-1] in others_text(usual[:-1])
+    assert others_text(CONTENDERS) == ""
+    inherited = MethodInfo.of(AsyncLinUCBAsPublished)
+    assert AsyncLinUCBAsPublished.is_usual
+    assert not inherited.is_usual
+
+
+def test_variants_are_ranked_and_kept_in_the_document_of_a_board():
+    board = small_board(REFERENCE, f"{REFERENCE}[welcome=true]", "sync-linucb")
+    result, _ = played(board, made_up(board))
+    assert {*result.ranks[PRIMARY]} == {REFERENCE, "sync-linucb", f"{REFERENCE}[welcome=True]"}
+    assert from_json(to_json(board, result.outcomes), {})[0] == board
+    assert "Async-LinUCB with welcome" in "\n".join(board_lines(result))
+
+
 def test_own_classes_are_added_to_the_others_and_their_communication_is_declared():
     names = [each.name for each in board_filters([parse_filter(OWN)], REFERENCE)]
     assert names[-1] == OWN
-    assert len(names) == 1 + sum(each.role == "contender" for each in built_in_methods().values())
+    assert {*names} == {*CONTENDERS, OWN}
     own = entry(OWN)
     assert not own.is_measured
     assert own.notes == (
@@ -103,6 +164,7 @@ def test_fewer_configurations_are_spread_over_the_grid_and_the_row_says_so():
     assert made.grids["gamma"][-1] == 1
     assert {name: len(values) for name, values in made.grids.items()} == {"gamma": 6, "alpha": 2, "ridge": 2}
     assert thinned(made.grids, "gamma", 24) == made.grids
+    assert len(entry(REFERENCE, max_configurations=1).configurations) == 1
 
 
 def test_a_method_with_more_configurations_than_the_protocol_allows_does_not_take_part():

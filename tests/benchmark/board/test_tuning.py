@@ -46,6 +46,15 @@ class NotTuned(Alike):
 
 
 @dataclass
+class Pulled(Plain):
+    gamma: float
+    pull: float = 1.0
+    alpha: float = 1.0
+    scaled: ClassVar[tuple[str, ...]] = ("pull",)
+    tuning: ClassVar[dict[str, Any]] = {"pull": (0.2, 4.0), "alpha": (0, 0.3)}
+
+
+@dataclass
 class OtherMeaning(Alike):
     tuning: ClassVar[str] = "a word"
 
@@ -90,6 +99,11 @@ def test_a_declaration_replaces_the_usual_tuning_even_if_it_is_empty():
     assert MethodInfo.of(Derived).tuned == ("ridge",)
     assert MethodInfo.of(OnlyAlpha).tuned == ("alpha",)
     assert MethodInfo.of(Alike).tuned == TUNED
+
+
+def test_values_of_a_parameter_that_is_relative_to_the_features_are_multiplied_by_their_mean_squared_norm():
+    grids = make_entry(parse_filter(f"{__name__}:Pulled"), load_protocol(), SQUARED_NORM).grids
+    assert (grids["pull"], grids["alpha"]) == ((5.0, 100.0), (0, 0.3))
 
 
 def test_of_a_longer_front_as_many_values_as_the_protocol_has_are_used_and_the_row_says_so():
