@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from types import UnionType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, Union, get_args, get_origin, get_type_hints
 from zlib import crc32
 
 from algorithms.hyperparameters import number_text
@@ -34,6 +34,10 @@ MAX_STYLE = 47
 
 FIRST_FREE_STYLE = 24
 """The first style of methods that are not built in and declare none."""
+
+
+Kind = Literal["one model", "personal", "clustered", "private"]
+"""What clients share: one model for all, a model beside one of their own, one per cluster, or one with noise."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,7 @@ class Method(ABC):
         version: the version of this method alone; increment it when its results change, so that its runs are repeated.
         changes: for each later version, what changed in it, in a few words such as "order corrected".
         role: whether it is ranked.
+        kind: what its clients share; every contender has one.
         microseconds_per_step: its usual time, for estimates.
         compile_seconds: the time to compile its kernels; `None` if it has none.
         kernel: the name of its kernel, if other methods use it too.
@@ -177,6 +182,7 @@ class Method(ABC):
     version: ClassVar[int] = 1
     changes: ClassVar[Mapping[int, str]] = {}
     role: ClassVar[Role] = "contender"
+    kind: ClassVar[Kind | None] = None
     microseconds_per_step: ClassVar[float] = PLAIN_PYTHON
     compile_seconds: ClassVar[int | None] = None
     kernel: ClassVar[str] = ""
@@ -306,6 +312,7 @@ class MethodInfo:
     microseconds_per_step: float = PLAIN_PYTHON
     compile_seconds: int | None = None
     kernel_settings: tuple[str, ...] = ()
+    kind: Kind | None = None
     method: type = object
 
     @classmethod
@@ -390,12 +397,20 @@ def _declared(method: type) -> dict[str, Any]:
     """Return the fields that a class declares: a plain class may use a name for something else, of another type."""
     declared = {}
     for name, hint in get_type_hints(MethodInfo).items():
-        value, parts = getattr(method, name, None), get_args(hint) if isinstance(hint, UnionType) else (hint,)
-        kinds = [get_origin(part) or part for part in parts] + [int] * (float in parts)
-        is_declared = value in get_args(Role) if hint == Role else isinstance(value, tuple(kinds))
-        if is_declared and value is not None and not isinstance(value, bool) and name not in ("name", "method"):
+        value = getattr(method, name, None)
+        if value is not None and name not in ("name", "method") and _is_of_type(value, hint):
             declared[name] = value
     return declared
+
+
+def _is_of_type(value: object, hint: Any) -> bool:
+    """Whether a value is of a type, of a union of types, or one of the texts of a `Literal`."""
+    if isinstance(hint, UnionType) or get_origin(hint) is Union:
+        return any(_is_of_type(value, part) for part in get_args(hint))
+    if get_origin(hint) is Literal:
+        return isinstance(value, str) and value in get_args(hint)
+    kinds = (float, int) if hint is float else (get_origin(hint) or hint,)
+    return isinstance(value, kinds) and not isinstance(value, bool)
 
 
 def is_learner(method: object) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha, Threshold
-from algorithms.method import GAMMA, About, FederatedMethod, Front, Limits
+from algorithms.method import GAMMA, About, FederatedMethod, Front, Kind, Limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,7 @@ class AsyncLinTS(FederatedMethod):
     tuning: ClassVar = {"v": (0.0, 0.1, 0.3), "ridge": (0.01, 0.2, 4.0, 80.0)}
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"with welcome (ours)": {"welcome": True}}
     style: ClassVar[int | None] = 13
+    kind: ClassVar[Kind | None] = "one model"
     microseconds_per_step: ClassVar[float] = 7.0
     compile_seconds: ClassVar[int | None] = 8
     gamma: Threshold | None = None

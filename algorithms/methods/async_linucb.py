@@ -7,7 +7,17 @@ from typing import Any, ClassVar
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha, Threshold
-from algorithms.method import EVERYTHING_SHARED, GAMMA, NO_COMMUNICATION, About, FederatedMethod, Front, Limits, Role
+from algorithms.method import (
+    EVERYTHING_SHARED,
+    GAMMA,
+    NO_COMMUNICATION,
+    About,
+    FederatedMethod,
+    Front,
+    Kind,
+    Limits,
+    Role,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +45,7 @@ class AsyncLinUCB(FederatedMethod):
     front: ClassVar[Front | None] = replace(GAMMA, landmarks={1.0: EVERYTHING_SHARED, math.inf: NO_COMMUNICATION})
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"with welcome (ours)": {"welcome": True}}
     style: ClassVar[int | None] = 0
+    kind: ClassVar[Kind | None] = "one model"
     is_usual: ClassVar[bool] = True
     added: ClassVar = {"welcome": False}
     microseconds_per_step: ClassVar[float] = 6.0

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha, Threshold
-from algorithms.method import GAMMA, About, FederatedMethod, Front, Limits
+from algorithms.method import GAMMA, About, FederatedMethod, Front, Kind, Limits
 
 Order = Literal["global", "local"]
 Width = Literal["lemma", "noise"]
@@ -43,6 +43,7 @@ class AsyncLinUCBAM(FederatedMethod):
     front: ClassVar[Front | None] = GAMMA
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"with welcome (ours)": {"welcome": True}}
     style: ClassVar[int | None] = 1
+    kind: ClassVar[Kind | None] = "personal"
     is_usual: ClassVar[bool] = True
     version: ClassVar[int] = 2
     changes: ClassVar = {2: "order corrected"}

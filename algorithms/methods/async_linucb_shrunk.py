@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Threshold
-from algorithms.method import GAMMA, About, FederatedMethod, Front, Limits
+from algorithms.method import GAMMA, About, FederatedMethod, Front, Kind, Limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,7 @@ class AsyncLinUCBShrunk(FederatedMethod):
     tuning: ClassVar = {"alpha": (0.0, 0.1, 0.3), "pull": (0.2, 1.0, 4.0, 80.0), "ridge": (0.2,)}
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"with welcome (ours)": {"welcome": True}}
     style: ClassVar[int | None] = 14
+    kind: ClassVar[Kind | None] = "personal"
     microseconds_per_step: ClassVar[float] = 11.0
     compile_seconds: ClassVar[int | None] = 9
     gamma: Threshold | None = None

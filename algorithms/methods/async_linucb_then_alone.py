@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, get_args
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha
-from algorithms.method import About, FederatedMethod, Front, Limits
+from algorithms.method import About, FederatedMethod, Front, Kind, Limits
 
 Keep = Literal["own", "shared"]
 
@@ -39,6 +39,7 @@ class AsyncLinUCBThenAlone(FederatedMethod):
     )
     tuning: ClassVar = {"alpha": (0.0, 0.3), "gamma": (1.1, 10.0, 1e4), "ridge": (0.2, 4.0)}
     style: ClassVar[int | None] = 17
+    kind: ClassVar[Kind | None] = "personal"
     microseconds_per_step: ClassVar[float] = 6.0
     compile_seconds: ClassVar[int | None] = 8
     welcome: ClassVar[bool] = False

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from algorithms import hyperparameters as check
-from algorithms.method import GAMMA, About, FederatedMethod, Front, Limits
+from algorithms.method import GAMMA, About, FederatedMethod, Front, Kind, Limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,7 @@ class FCLUB(FederatedMethod):
     front: ClassVar[Front | None] = GAMMA
     tuning: ClassVar = {"alpha": (0.0, 0.3), "distance": (0.05, 0.2, 1.0), "ridge": (0.2, 4.0)}
     style: ClassVar[int | None] = 16
+    kind: ClassVar[Kind | None] = "clustered"
     microseconds_per_step: ClassVar[float] = 10.0
     compile_seconds: ClassVar[int | None] = 10
     welcome: ClassVar[bool] = False

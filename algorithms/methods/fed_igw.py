@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 from algorithms import hyperparameters as check
-from algorithms.method import About, FederatedMethod, Front, Limits
+from algorithms.method import About, FederatedMethod, Front, Kind, Limits
 
 Rule = Literal["igw", "softmax", "epsilon"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -57,6 +57,7 @@ class FedIGW(FederatedMethod):
         "with epsilon-greedy": {"rule": "epsilon"},
     }
     style: ClassVar[int | None] = 18
+    kind: ClassVar[Kind | None] = "one model"
     microseconds_per_step: ClassVar[float] = 4.0
     compile_seconds: ClassVar[int | None] = 4
     longest: float

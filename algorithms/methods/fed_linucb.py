@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from algorithms import hyperparameters as check
-from algorithms.method import GAMMA, NO_COMMUNICATION, About, FederatedMethod, Front, Limits
+from algorithms.method import GAMMA, NO_COMMUNICATION, About, FederatedMethod, Front, Kind, Limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +37,7 @@ class FedLinUCB(FederatedMethod):
     front: ClassVar[Front | None] = replace(GAMMA, landmarks={math.inf: NO_COMMUNICATION})
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"with welcome (ours)": {"welcome": True}}
     style: ClassVar[int | None] = 3
+    kind: ClassVar[Kind | None] = "one model"
     microseconds_per_step: ClassVar[float] = 9.0
     compile_seconds: ClassVar[int | None] = 5
     measured: ClassVar = {"own_data": (False, True)}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from algorithms import hyperparameters as check
-from algorithms.method import GAMMA, NO_COMMUNICATION, About, FederatedMethod, Front, Limits
+from algorithms.method import GAMMA, NO_COMMUNICATION, About, FederatedMethod, Front, Kind, Limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +34,7 @@ class MeanLinUCB(FederatedMethod):
     scaled: ClassVar[tuple[str, ...]] = ("pull",)
     tuning: ClassVar[Mapping[str, tuple[Any, ...]] | None] = {"alpha": (0.0, 0.1, 0.3), "pull": (0.01, 0.2, 4.0, 80.0)}
     style: ClassVar[int | None] = 15
+    kind: ClassVar[Kind | None] = "personal"
     microseconds_per_step: ClassVar[float] = 9.0
     compile_seconds: ClassVar[int | None] = 5
     gamma: float

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from algorithms import hyperparameters as check
-from algorithms.method import About, FederatedMethod, Front, Limits
+from algorithms.method import About, FederatedMethod, Front, Kind, Limits
 
 PERIOD = Front(
     "period",
@@ -61,6 +61,7 @@ class PrivateFedLinUCB(FederatedMethod):
     front: ClassVar[Front | None] = PERIOD
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"ε = 4": {"epsilon": 4.0}, "ε = 16": {"epsilon": 16.0}}
     style: ClassVar[int | None] = 7
+    kind: ClassVar[Kind | None] = "private"
     microseconds_per_step: ClassVar[float] = 10.0
     compile_seconds: ClassVar[int | None] = 5
     period: float

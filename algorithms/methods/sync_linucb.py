@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from algorithms import hyperparameters as check
 from algorithms.hyperparameters import Alpha
-from algorithms.method import THRESHOLD, About, BuiltInMethod, FederatedMethod, Front, Limits, Role
+from algorithms.method import THRESHOLD, About, BuiltInMethod, FederatedMethod, Front, Kind, Limits, Role
 
 Clock = Literal["own", "rounds"]
 Charge = Literal["known", "all"]
@@ -57,6 +57,7 @@ class SyncLinUCB(Synchronising):
         deviations=("ΔV is added to the server before it is reset; the published pseudo-code resets it first.",),
     )
     style: ClassVar[int | None] = 2
+    kind: ClassVar[Kind | None] = "one model"
     is_usual: ClassVar[bool] = True
     microseconds_per_step: ClassVar[float] = 6.0
     added: ClassVar = {"clock": "own", "charge": "known", "patience": math.inf, "welcome": False}
@@ -104,6 +105,7 @@ class DisLinUCB(Synchronising):
         ),
     )
     style: ClassVar[int | None] = 5
+    kind: ClassVar[Kind | None] = "one model"
     microseconds_per_step: ClassVar[float] = 6.0
     compile_seconds: ClassVar[int | None] = 3
     clock: ClassVar[Clock] = "rounds"

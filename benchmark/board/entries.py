@@ -29,6 +29,7 @@ class MethodRow:
         label: its name for people.
         role: `contender`, `reference` or `baseline`.
         style: the number of its style.
+        kind: what its clients share; empty if it does not say so.
         front: the parameter of its front; empty without one.
         symbol: how figures and tables write it.
         grids: the values of each parameter.
@@ -44,6 +45,7 @@ class MethodRow:
     label: str
     role: str = "contender"
     style: int = 0
+    kind: str = ""
     front: str = ""
     symbol: str = ""
     grids: Grids = field(default_factory=dict)
@@ -152,6 +154,7 @@ def make_entry(
         info.variant_label(suffix) if suffix else values_label,
         info.role,
         info.style,
+        info.kind or "",
         info.parameter,
         info.symbol,
         fixed={} if suffix else dict(algorithm.values),

@@ -134,6 +134,10 @@ def test_a_declaration_is_complete_and_can_be_sent_to_another_process(info: Meth
         assert value == next(field.default for field in fields(info.method) if field.name == name)
 
 
+def test_a_contender_says_what_its_clients_share() -> None:
+    assert all((info.kind is None) == (info.front is None) for info in built_in_methods().values())
+
+
 @by_name
 def test_an_unknown_parameter_is_refused_in_one_line(info: MethodInfo) -> None:
     with pytest.raises(ValueError, match=f"unknown parameter of {info.name} 'no_such_parameter'") as error:
