@@ -53,7 +53,7 @@ def files_in(folder: Path) -> set[Path]:
         ("compare random --dataset ./folder.csv", "folder.csv"),
         ("compare random --dataset bad.csv", "line 3: user must be an id, got an empty field (1 row); --skip-"),
         ("compare random --dataset bad.csv --skip-bad-rows", "one user took every item"),
-        ("compare async --dataset purchases.csv", "unknown method 'async' (did you mean async-linucb"),
+        ("compare async-linuc --dataset purchases.csv", "unknown method 'async-linuc' (did you mean async-linucb"),
         ("compare no_such:Class --dataset purchases.csv", "no_such"),
         ("compare random --dataset purchases.csv --budget ten", "budget must be 10/client"),
         ("compare random --dataset purchases.csv --seeds x", "--seeds must be a number"),
