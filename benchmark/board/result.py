@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from benchmark.board.board import COMMUNICATION, Board, Outcomes, chosen_by, run_table, selection_of
+from benchmark.board.board import COLUMNS, COMMUNICATION, Board, Outcomes, chosen_by, run_table, selection_of
 from benchmark.board.entries import MethodRow
 from benchmark.statistics.budgets import Overruns, Scores, overruns, report_scores, score_table
 from benchmark.statistics.comparison import (
@@ -52,6 +52,7 @@ class BoardResult:
         ranks: those of the tuned contenders at each budget and at the primary endpoint; none without verdicts, and none
             of a retired task.
         lines: the score of each reference line, by the name of its row and by seed.
+        runs: one row per run, as `run_table` returns them.
         is_interrupted: whether a signal ended it; the other results are then empty.
     """
 
@@ -64,6 +65,7 @@ class BoardResult:
     leaders: Mapping[Column, str] = field(default_factory=dict)
     ranks: Mapping[Column, Mapping[str, Rank]] = field(default_factory=dict)
     lines: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    runs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))
     is_interrupted: bool = False
 
     @property
@@ -216,8 +218,8 @@ class BoardResult:
 
     def _failures(self, entry: MethodRow) -> list[str]:
         own = {run: outcome for run, outcome in self.outcomes.items() if run[0] in entry.configurations}
-        table = run_table(self.board, self.outcomes)
-        invalid = table[table["configuration"].isin(list(entry.configurations)) & ~np.isfinite(table["score"])]
+        runs = self.runs[self.runs["configuration"].isin(list(entry.configurations))]
+        invalid = runs[~np.isfinite(runs["score"].astype(float))]
         seeds = self.board.protocol.seeds
         invalid_seeds = Counter(seeds.purpose(seed) for seed in invalid["seed"])
         errors = [outcome.error for outcome in own.values() if outcome.error]
@@ -232,9 +234,12 @@ class BoardResult:
         return next(entry for entry in self.board.entries if entry.name == name)
 
 
-def evaluate(board: Board, outcomes: Outcomes) -> BoardResult:
-    """Choose configurations on the choosing seeds, and compare them on the report seeds."""
-    runs = run_table(board, outcomes)
+def evaluate(board: Board, outcomes: Outcomes, further_runs: pd.DataFrame | None = None) -> BoardResult:
+    """Choose configurations on the choosing seeds, and compare them on the report seeds.
+
+    `further_runs` are rows of `run_table` for runs that are not among the outcomes.
+    """
+    runs = pd.concat([further_runs, run_table(board, outcomes)], ignore_index=True)
     reported = score_table(runs[runs["seed"].isin(list(board.seeds))])
     problems = {entry.name: entry.problem for entry in board.entries if entry.problem}
     selections: dict[str, Selection] = {}
@@ -254,17 +259,17 @@ def evaluate(board: Board, outcomes: Outcomes) -> BoardResult:
             problems[entry.name] = reason
     if board.facts is not None and board.facts.one_ranking:
         lines[ONE_RANKING.name] = dict(board.facts.one_ranking)
-    return _compared(BoardResult(board, outcomes, selections, problems, lines=lines), runs)
+    return _compared(BoardResult(board, outcomes, selections, problems, lines=lines, runs=runs))
 
 
-def _compared(result: BoardResult, runs: pd.DataFrame) -> BoardResult:
+def _compared(result: BoardResult) -> BoardResult:
     """Add scores, comparisons and ranks; without choices of the reference there are none."""
     board, reference = result.board, result.board.protocol.comparison.reference
     if reference not in result.selections:
         return result
     choices = {name: selection.configurations for name, selection in result.selections.items()}
     choosing = board.protocol.seeds.choosing.seeds
-    scores = report_scores(runs, with_ends(choices, reference), board.seeds, board.scale, choosing=choosing)
+    scores = report_scores(result.runs, with_ends(choices, reference), board.seeds, board.scale, choosing=choosing)
     ranked = [entry.name for entry in result.contenders if entry.is_ranked]
     not_tuned = [  # rows with fixed values: with no communication, with their own end, with the tuned method
         (entry.name, other)

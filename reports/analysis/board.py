@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmark.board.board import run_table
 from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult
 from benchmark.statistics.budgets import Overruns
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY, own_end
-from benchmark.statistics.selection import Result, best_choices, merge_equal
+from benchmark.statistics.selection import Result, best_choices, merge_equal, results_by_seed
 from benchmark.statistics.users import GroupShares, bootstrap_over_users, shares_by_group
 from benchmark.statistics.verdicts import Verdict, rank_text
 from data_pipelines.stream_spec import DatasetSpec
@@ -152,21 +151,19 @@ def sensitivity_rows(result: BoardResult) -> pd.DataFrame:
     """Return the score on the first choosing seed by α and λ: the mean over the primary budgets of the best within."""
     board = result.board
     seed = board.protocol.seeds.choosing.first
-    runs = run_table(board, result.outcomes)
-    of_seed = runs[runs["seed"] == seed].set_index("configuration")
+    of_seed = results_by_seed(result.runs[result.runs["seed"] == seed]).get(seed, {})
     chosen = result.choice(board.protocol.comparison.reference, 0.0) if result.scores is not None else None
-    alone = float(of_seed["score"][chosen.configuration]) if chosen else math.nan
+    alone = of_seed[chosen.configuration].score if chosen else math.nan
     rows = []
     for entry in result.contenders:
         others = [name for name in entry.grids if name != entry.front]
         for values in itertools.product(*(entry.grids[name] for name in others)):
             setting = dict(zip(others, values, strict=True))
-            names = [
-                name
+            results = {
+                name: of_seed[name]
                 for name, each in entry.configurations.items()
-                if all(each[key] == value for key, value in setting.items()) and name in of_seed.index
-            ]
-            results = {name: Result(*map(float, of_seed.loc[name, ["score", "communication"]])) for name in names}
+                if all(each[key] == value for key, value in setting.items()) and name in of_seed
+            }
             rows.append({"method": entry.label, **setting, "score": _best_mean(result, results, alone)})
     frame = pd.DataFrame(rows)
     return frame.rename(columns={"alpha": "α", "ridge": "λ"})

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.board.board import run_table
 from benchmark.recommend.recommendation import Recommendation, score_text, setting_of, transfers_text
 from benchmark.styles import style
 from data_pipelines.support.files import write_whole
@@ -79,8 +78,7 @@ def front_points(answer: Recommendation) -> list[dict[str, Any]]:
         if (choice := answer.result.choice(entry.name, limit)) is not None
     }
     seed_count = sum(len(each.seeds) for each in board.protocol.halving())
-    runs = run_table(board, answer.result.outcomes)
-    choosing, _ = board.protocol.seeds.split(runs)
+    choosing, _ = board.protocol.seeds.split(answer.result.runs)
     groups = choosing.dropna().groupby("configuration")
     scores, communication, seeds = (
         {str(name): float(value) for name, value in column.items()}
