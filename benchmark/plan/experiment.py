@@ -292,7 +292,7 @@ class Experiment(Strict):
     @property
     def is_tuned(self) -> bool:
         """Whether a profile lists seeds for choosing: settings are compared only after they have been chosen."""
-        from benchmark.protocol import load_protocol  # imports pandas, which takes half a second
+        from benchmark.protocol import load_protocol
 
         lists = [profile.seeds for profile in self.profiles.values() if isinstance(profile.seeds, list)]
         purpose = load_protocol().seeds.purpose

@@ -7,13 +7,15 @@ full {V, b}, which has d(d+1)/2 + d numbers.
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from benchmark.statistics.intervals import CONFIDENCE, Floats, Interval, mean_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOLERANCE = 1e-9
 """Relative: a mean over seeds that exceeds a budget by rounding alone stays within it."""
@@ -104,7 +106,7 @@ def require_reporting(seeds: Iterable[int], choosing: Collection[int]) -> None:
 
 
 def report_scores(
-    runs: pd.DataFrame, choices: Choices, seeds: Sequence[int], scale: Scale, *, choosing: Collection[int]
+    runs: "pd.DataFrame", choices: Choices, seeds: Sequence[int], scale: Scale, *, choosing: Collection[int]
 ) -> Scores:
     """Look up the score of each method within each budget on the report seeds; without a choice it is NaN.
 
@@ -122,7 +124,7 @@ def report_scores(
     return Scores(choices, tuple(seeds), values, scale)
 
 
-def score_table(runs: pd.DataFrame) -> dict[str, dict[int, float]]:
+def score_table(runs: "pd.DataFrame") -> dict[str, dict[int, float]]:
     """Return the scores by configuration and seed; two runs of one configuration on one seed are refused."""
     refuse_duplicates(runs)
     table: dict[str, dict[int, float]] = {}
@@ -131,7 +133,7 @@ def score_table(runs: pd.DataFrame) -> dict[str, dict[int, float]]:
     return table
 
 
-def refuse_duplicates(runs: pd.DataFrame) -> None:
+def refuse_duplicates(runs: "pd.DataFrame") -> None:
     """Raise ValueError if a configuration has two runs on one seed."""
     duplicates = runs[runs.duplicated(["configuration", "seed"])]
     if len(duplicates):

@@ -3,14 +3,16 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from benchmark.statistics.budgets import Choices, Scores
 from benchmark.statistics.intervals import Floats, mean_interval, simultaneous_bands
 from benchmark.statistics.verdicts import Rank, Verdict, equivalence_margin, ranks_in_column, verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PRIMARY = "primary"
 """In the column `budget`: the mean of the score over the primary budgets."""
@@ -96,7 +98,7 @@ def family_of_comparisons(scores: Scores, methods: Sequence[str], leader: Mappin
     return [*in_all_columns(scores, to_ends), *to_leader]
 
 
-def compare(scores: Scores, cells: Sequence[Cell], rules: Rules) -> pd.DataFrame:
+def compare(scores: Scores, cells: Sequence[Cell], rules: Rules) -> "pd.DataFrame":
     """Compare pairs of methods, each at a budget or at the primary endpoint, by one bootstrap for all of them.
 
     Returns one row per cell: first, second, budget (a number or "primary"), seeds (those with both scores), difference
@@ -104,6 +106,8 @@ def compare(scores: Scores, cells: Sequence[Cell], rules: Rules) -> pd.DataFrame
     (interval of this row alone), verdict. All numbers are NaN, and there is no verdict, if a run is missing. The scores
     must include "no communication", which determines the margin.
     """
+    import pandas as pd  # half a second, which a worker process would need to read the protocol
+
     margin = equivalence_margin(float(scores.of(NO_COMMUNICATION).mean()), scores.scale, rules.margin_share)
     values = {method: with_primary(scores, method, rules.primary_budgets) for method in scores.methods}
     columns = columns_of(scores)
@@ -140,7 +144,7 @@ def band_ends(differences: Floats, rules: Rules) -> tuple[Floats, Floats]:
 
 
 def ranks_from(
-    comparisons: pd.DataFrame, means: Mapping[Column, Mapping[str, float]], leader: Mapping[Column, str]
+    comparisons: "pd.DataFrame", means: Mapping[Column, Mapping[str, float]], leader: Mapping[Column, str]
 ) -> dict[Column, dict[str, Rank]]:
     """Return the ranks of the methods in each column; empty if there are no verdicts.
 

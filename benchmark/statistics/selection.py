@@ -11,11 +11,14 @@ Configurations with equal score and equal communication on all seeds so far are 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from benchmark.statistics.budgets import is_within, refuse_duplicates
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Selection:
         return {budget: choice.configuration if choice else None for budget, choice in self.choices.items()}
 
 
-def results_by_seed(runs: pd.DataFrame) -> dict[int, dict[str, Result]]:
+def results_by_seed(runs: "pd.DataFrame") -> dict[int, dict[str, Result]]:
     """Convert a table of one method's runs, with columns configuration, seed, score and communication."""
     refuse_duplicates(runs)
     results: dict[int, dict[str, Result]] = {}
