@@ -71,11 +71,12 @@ class PrivateFedLinUCB(FederatedMethod):
     ridge: float = 0.2
 
     def __post_init__(self) -> None:
+        numbers = f"a number above 0 (from {check.MIN_RIDGE:g}), or inf"
         smallest, largest = np.finfo(float).tiny, 1 - np.finfo(float).epsneg
         check.assign(
             self,
             period=check.integer_or_inf("period", self.period, 1),
-            epsilon=check.real("epsilon", self.epsilon, check.MIN_RIDGE, math.inf, "a number above 0, or inf"),
+            epsilon=check.real("epsilon", self.epsilon, check.MIN_RIDGE, math.inf, numbers),
             privacy_delta=check.real(
                 "privacy_delta", self.privacy_delta, smallest, largest, "a number above 0 and below 1"
             ),

@@ -151,8 +151,9 @@ def test_more_privacy_costs_reward(stream: EventStream) -> None:
     [
         ({"period": 0}, "period must be an integer from 1, or inf, got 0"),
         ({"period": 1.5}, "period must be an integer from 1, or inf, got 1.5"),
-        ({"period": 5, "epsilon": 0}, "epsilon must be a number above 0, or inf, got 0"),
-        ({"period": 5, "epsilon": math.nan}, "epsilon must be a number above 0, or inf, got nan"),
+        ({"period": 5, "epsilon": 0}, "epsilon must be a number above 0 (from 1e-50), or inf, got 0"),
+        ({"period": 5, "epsilon": math.nan}, "epsilon must be a number above 0 (from 1e-50), or inf, got nan"),
+        ({"period": 5, "epsilon": 1e-51}, "epsilon must be a number above 0 (from 1e-50), or inf, got 1e-51"),
         ({"period": 5, "privacy_delta": 0.0}, "privacy_delta must be a number above 0 and below 1, got 0.0"),
         ({"period": 5, "privacy_delta": 1}, "privacy_delta must be a number above 0 and below 1, got 1"),
         ({"period": 5, "alpha": "theory"}, "alpha must be a finite number from 0, got 'theory'"),
