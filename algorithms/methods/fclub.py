@@ -34,8 +34,8 @@ class FCLUB(FederatedMethod):
         deviations=(
             "Tests use > instead of ≥.",
             "One client per local server.",
-            "The default `distance` of 0.1 is for rewards of 0 and 1; the published 2 joins all clients there. "
-            "Simulations, whose estimates are ten times longer, need about 1.",
+            "`distance` is relative to the length of the estimates, which grows as λ falls. The default of 0.1 is for "
+            "rewards of 0 and 1, where the published 2 joins nearly all clients.",
         ),
     )
     front: ClassVar[Front | None] = GAMMA
