@@ -1,4 +1,4 @@
-"""Options that were added to the paper's methods: `welcome` of all of them, `clock` and `charge` of Sync-LinUCB."""
+"""Options: `welcome` of all methods that have it, `clock`, `charge` and `patience` of Sync-LinUCB."""
 
 import math
 import re
@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from algorithms import AsyncLinUCB, AsyncLinUCBAM, CentralisedLinUCB, DisLinUCB, FedLinUCB, SyncLinUCB
+from algorithms import (
+    AsyncLinTS,
+    AsyncLinUCB,
+    AsyncLinUCBAM,
+    AsyncLinUCBShrunk,
+    CentralisedLinUCB,
+    DisLinUCB,
+    FedLinUCB,
+    SyncLinUCB,
+)
 from algorithms.method import FederatedMethod
 from algorithms.trace import Counts, Trace
 from benchmark import EventStream
@@ -32,6 +41,8 @@ SILENT: list[FederatedMethod] = [
     DisLinUCB(threshold=math.inf),
     FedLinUCB(gamma=math.inf),
     FedLinUCB(gamma=math.inf, own_data=True),
+    AsyncLinTS(gamma=math.inf),
+    AsyncLinUCBShrunk(gamma=math.inf),
 ]
 TALKATIVE: list[FederatedMethod] = [
     AsyncLinUCB(gamma=1),
@@ -44,6 +55,8 @@ TALKATIVE: list[FederatedMethod] = [
     DisLinUCB(threshold=2),
     FedLinUCB(gamma=10),
     FedLinUCB(gamma=2, own_data=True),
+    AsyncLinTS(gamma=2),
+    AsyncLinUCBShrunk(gamma_upload=4, gamma_download=1.5),
 ]
 
 
@@ -176,7 +189,9 @@ def test_at_gamma_one_there_are_as_many_transfers_with_and_without_welcome(
     np.testing.assert_array_equal(welcomed.client_downloads, blind.client_downloads)
 
 
-@pytest.mark.parametrize("method", [AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB, DisLinUCB, FedLinUCB])
+@pytest.mark.parametrize(
+    "method", [AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB, DisLinUCB, FedLinUCB, AsyncLinTS, AsyncLinUCBShrunk]
+)
 def test_welcome_is_a_contender_of_its_own_and_must_be_true_or_false(method: Any) -> None:
     assert method.variants == {"with welcome (ours)": {"welcome": True}}
     with pytest.raises(ValueError, match=r"^welcome must be True or False, got 1$"):
@@ -205,6 +220,12 @@ def test_with_several_clients_the_clocks_differ_and_an_idle_time_counts_in_round
             method: Any = SyncLinUCB(threshold=factor * waited * log_ratio, clock=clock)
             for form in (method, method.literal()):
                 assert replay(form, stream).uploads.tolist() == [*[0] * 8, 2 * is_due]
+
+
+@pytest.mark.parametrize("form", [compiled, literally])
+def test_patience_has_no_effect_without_a_network(form: Callable[[FederatedMethod], Any], stream: EventStream) -> None:
+    patient, impatient = (replay(form(SyncLinUCB(threshold=2, patience=each)), stream) for each in (math.inf, 0))
+    assert_same_trace(impatient, patient)
 
 
 @given(streams(max_steps=200), DISTANCES, st.sampled_from(["own", "rounds"]), st.booleans(), SEEDS)
