@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from benchmark.statistics.budgets import Overruns, Scores, overruns, report_scor
 from benchmark.statistics.comparison import (
     NO_COMMUNICATION,
     PRIMARY,
+    Cell,
     Column,
     column_means,
     compare,
@@ -121,13 +123,14 @@ class BoardResult:
         """Return the configuration of a row at a budget; None if none stays within it."""
         return self.selections[name].choices[budget]
 
-    def difference(self, first: str, second: str, budget: Column) -> "pd.Series[float] | None":
+    def difference(self, first: str, second: str, budget: Column) -> Mapping[str, Any] | None:
         """Return a row of the comparisons: difference, low, high and verdict; None if the two are not compared."""
-        if self.comparisons.empty:
-            return None
-        table = self.comparisons
-        rows = table[(table["first"] == first) & (table["second"] == second) & (table["budget"] == budget)]
-        return rows.iloc[0] if len(rows) else None
+        return self._differences.get((first, second, budget))
+
+    @cached_property
+    def _differences(self) -> dict[Cell, Mapping[str, Any]]:
+        rows: list[dict[str, Any]] = self.comparisons.to_dict("records")
+        return {(row["first"], row["second"], row["budget"]): row for row in rows}
 
     def verdict(self, name: str, budget: Column, other: str = NO_COMMUNICATION) -> Verdict:
         """Return the verdict on a row, compared with another, by default tuned "no communication"."""
