@@ -123,13 +123,13 @@ class BoardResult:
         """Return the configuration of a row at a budget; None if none stays within it."""
         return self.selections[name].choices[budget]
 
-    def difference(self, first: str, second: str, budget: Column) -> Mapping[str, Any] | None:
+    def difference(self, first: str, second: str, budget: Column) -> Mapping[Any, Any] | None:
         """Return a row of the comparisons: difference, low, high and verdict; None if the two are not compared."""
         return self._differences.get((first, second, budget))
 
     @cached_property
-    def _differences(self) -> dict[Cell, Mapping[str, Any]]:
-        rows: list[dict[str, Any]] = self.comparisons.to_dict("records")
+    def _differences(self) -> dict[Cell, Mapping[Any, Any]]:
+        rows = self.comparisons.to_dict("records")
         return {(row["first"], row["second"], row["budget"]): row for row in rows}
 
     def verdict(self, name: str, budget: Column, other: str = NO_COMMUNICATION) -> Verdict:
