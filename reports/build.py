@@ -211,7 +211,7 @@ class Builder:
         tables: list[Table] = [table for made in self._make("tables", "making") for table in made]
         files = {}
         for table in tables:
-            for suffix, content in ((".csv", table.csv()), (".md", table.markdown()), (".tex", table.latex())):
+            for suffix, content in table.texts.items():
                 name = f"tables/{table.name}{suffix}"
                 self.folder.put(name, content.encode())
                 files[name] = self.inputs

@@ -5,6 +5,8 @@ Examples:
   fedbandit board lastfm-once --seeds 10  one task, ten seeds: verdicts
   fedbandit board --report                all tasks by the protocol
   fedbandit board --dry-run               number of runs and estimated time
+  fedbandit board lastfm-once --latex > lastfm.tex
+                                          the scores as a table for a paper
   fedbandit board simulated-uniform --method my_module:MyMethod
                                           your class beside the others
   fedbandit board lastfm-once --method "async-linucb[alpha=0.3]"
@@ -18,7 +20,9 @@ compared; docs/protocol.md has the rules. Only --report plays the report seeds
 of the protocol; every other board is a try, on seeds of its own. Runs are
 recorded in MLflow, one experiment per task, and finished runs are not repeated.
 --quick plays a few usual methods and those that you name with --method.
-`fedbandit report` builds figures and tables of the boards.
+`fedbandit report` builds figures and tables of the boards. With --latex, the
+scores of each task are printed as a table for a paper (method × budget, mean ±
+half-width, the highest means in bold); a complete board plays nothing new.
 
 The exit code is 0 if all tasks are complete, 1 if runs failed or data sets are
 missing, 2 for bad input or a fatal error, 130 after Ctrl-C. Run the
@@ -104,12 +108,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", action="store_true", help="play the report seeds of the protocol")
     add_executor_options(parser)
     parser.add_argument("--dry-run", action="store_true", help="print the number of runs and the estimated time")
+    parser.add_argument("--latex", action="store_true", help="print the scores as tables for a paper, and nothing else")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Play the boards, print their tables, and return the exit code."""
     from benchmark.board.board import NOT_THE_PROTOCOL
-    from benchmark.board.entries import others_text
     from benchmark.board.play import estimate
     from benchmark.board.task import experiment_name
     from benchmark.records.reader import finished_runs
@@ -126,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"--quick plays one task, {boards[0].task.name}; the others are left out", file=sys.stderr)
     for line in tuning_lines(boards):
         print(wrapped(line), file=sys.stderr)
-    if arguments.quick and boards:
+    if arguments.quick and boards and not arguments.latex:
         print(f"{NOT_THE_PROTOCOL}.")
     store = Store()
     estimates = [
@@ -147,17 +151,33 @@ def run(arguments: argparse.Namespace) -> int:
             if result.is_interrupted:
                 return interrupted()
             results.append(result)
-            print("\n".join(["", *board_lines(result)]), flush=True)
-    print("\n".join(["", *summary_lines(results)]))
-    if arguments.quick:
-        print(f"{NOT_THE_PROTOCOL}.\nThe protocol: fedbandit board {boards[0].task.name}")
-        if others := others_text({entry.method for entry in boards[0].entries}):
-            print(wrapped(others))
-    print("report   fedbandit report 'board_*' (figures, tables, HTML page)")
+            print(_paper_scores(result) if arguments.latex else "\n".join(["", *board_lines(result)]), flush=True)
+    if not arguments.latex:
+        _print_summary(results, is_quick=arguments.quick)
     has_failed = any(
         result.problems or any(outcome.error for outcome in result.outcomes.values()) for result in results
     )
     return 1 if missing or has_failed else 0
+
+
+def _print_summary(results: "Sequence[BoardResult]", *, is_quick: bool) -> None:
+    """Print the ranks of all tasks, and what to do next."""
+    from benchmark.board.board import NOT_THE_PROTOCOL
+    from benchmark.board.entries import others_text
+
+    print("\n".join(["", *summary_lines(results)]))
+    if is_quick:
+        board = results[0].board
+        print(f"{NOT_THE_PROTOCOL}.\nThe protocol: fedbandit board {board.task.name}")
+        if others := others_text({entry.method for entry in board.entries}):
+            print(wrapped(others))
+    print("report   fedbandit report 'board_*' (figures, tables, HTML page)")
+
+
+def _paper_scores(result: "BoardResult") -> str:
+    from reports.tables.board import paper_scores
+
+    return paper_scores(result, result.board.task.stream.bound().data_label())
 
 
 def plan_boards(arguments: argparse.Namespace) -> "tuple[list[Board], list[str]]":
@@ -301,7 +321,7 @@ def board_lines(result: "BoardResult") -> list[str]:
     for entry in result.references:
         lines += _row(entry.label, f"{_number(result.line(entry.name)[0]):>{CELL_WIDTH - 1}}", NAME_WIDTH)
     lines += result.facts_lines()
-    if label := board.task.stream.bound().data_label() if board.source != "simulated" else "":
+    if label := board.task.stream.bound().data_label():
         lines += wrapped(label).splitlines()
     lines += _legend_lines(result)
     for budget in result.budgets if result.contenders else ():

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from benchmark.board.board import Board
 from benchmark.board.document import from_json, load_board
 from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import is_shipped
@@ -35,20 +36,26 @@ class StoredBoard:
         return {outcome.run_id for outcome in self.result.outcomes.values()}
 
     @property
-    def has_shipped_protocol(self) -> bool:
-        """Whether protocol and report seeds are those that are shipped."""
-        board, shipped = self.result.board, load_protocol()
-        return board.protocol.fingerprint == shipped.fingerprint and board.seeds == shipped.seeds.reporting.seeds
-
-    @property
     def is_by_protocol(self) -> bool:
-        """Whether the task is a shipped one, too."""
-        return self.has_shipped_protocol and is_shipped(self.result.board.task, self.result.board.protocol)
+        """Whether task, protocol and report seeds are those that are shipped."""
+        board = self.result.board
+        return has_shipped_protocol(board) and is_shipped(board.task, board.protocol)
 
     @property
     def warning(self) -> tuple[str, ...]:
         """What to show with every result if it is not by the protocol."""
-        return () if self.has_shipped_protocol else (OTHER_PROTOCOL,)
+        return warning_of(self.result.board)
+
+
+def has_shipped_protocol(board: Board) -> bool:
+    """Whether protocol and report seeds of a board are those that are shipped."""
+    shipped = load_protocol()
+    return board.protocol.fingerprint == shipped.fingerprint and board.seeds == shipped.seeds.reporting.seeds
+
+
+def warning_of(board: Board) -> tuple[str, ...]:
+    """Return what to show with every result of a board if it is not by the protocol."""
+    return () if has_shipped_protocol(board) else (OTHER_PROTOCOL,)
 
 
 def of_boards(records: Iterable[RunRecord]) -> set[str]:

@@ -80,7 +80,7 @@ class Analysis:
             contents[f"figures/{path.name}"] = path.read_bytes()
         for table in self.tables:
             html = HEAD.format(title=escape(table.title)) + table.html()
-            for suffix, text in ((".html", html), (".md", table.markdown()), (".csv", table.csv())):
+            for suffix, text in {**table.texts, ".html": html}.items():
                 contents[f"tables/{table.name}{suffix}"] = text.encode()
         for name, content in contents.items():
             (folder / name).parent.mkdir(exist_ok=True)

@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from itertools import zip_longest
 from numbers import Real
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
+from pandas.io.formats.style import Styler
 
 from benchmark.plan.runs import threshold_text
 from benchmark.results.frames import describe
@@ -37,7 +40,8 @@ class Table:
     Columns `m`, `m_low` and `m_high` are a mean and its interval. They are rendered as one column; CSV keeps all three.
     `experiments` are those that the table is about; none means all of them. `subject` is its section of the page,
     which shows `short_caption` if there is one. A table with `has_gaps` lists missing runs that readers must know about
-    first. Use `make_table` for the label of one data set, and for counts.
+    first. `paper` is its LaTeX if that has a form of its own, see `paper_table`. Use `make_table` for the label of one
+    data set, and for counts.
     """
 
     name: str
@@ -49,6 +53,7 @@ class Table:
     subject: Subject = FURTHER
     short_caption: str | None = None
     has_gaps: bool = False
+    paper: str = ""
 
     @cached_property
     def readable(self) -> pd.DataFrame:
@@ -77,6 +82,8 @@ class Table:
 
     def latex(self) -> str:
         """Return the table for a LaTeX document with the packages booktabs, graphicx and longtable."""
+        if self.paper:
+            return self.paper
         numeric = [self._is_numeric(name) for name in map(str, self.readable)]
         return latex_table(self.name, self.title, self.caption, self.readable, numeric, self.notes)
 
@@ -113,6 +120,11 @@ class Table:
     def csv(self) -> str:
         """Return all numbers in full precision and the labels of their data, without title, caption and notes."""
         return csv_text(self.frame, [note for note in self.notes if isinstance(note, DataLabel)])
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """Return the contents of its files by their suffix; HTML is for pages."""
+        return {".csv": self.csv(), ".md": self.markdown(), ".tex": self.latex()}
 
     def _is_numeric(self, column: str) -> bool:
         name = next(name for name in map(str, self.frame) if heading(name) == column)
@@ -256,7 +268,17 @@ WIDE_TEXT = 26
 SHORT_TEXT, LINE = 12, 125
 """Characters: columns up to SHORT_TEXT are never broken into lines; a line of a long table holds LINE."""
 
+NARROW = r"\smallskip\footnotesize\setlength{\tabcolsep}{2pt}\renewcommand{\arraystretch}{0.85}"
+"""Makes a table for a paper small, up to the end of its float."""
+
+NAME_WIDTH = 22
+"""Characters of a line of a name in a table for a paper."""
+
+SPACE = "addlinespace[1pt]: --nowrap"
+"""In the style of a table for a paper: space above a row."""
+
 GREEK = {"γ": "gamma", "λ": "lambda", "α": "alpha", "σ": "sigma", "θ": "theta", "τ": "tau", "δ": "delta", "µ": "mu"}
+GREEK |= {"ε": "varepsilon"}
 RELATIONS = {"∞": "infty", "≤": "leq", "≥": "geq", "→": "rightarrow", "≈": "approx"}
 OPERATORS = {"×": "times", "±": "pm", "√": "surd", "·": "cdot"}
 TEXTS = {"–": "--", "…": r"\dots{}", "‘": "`", "’": "'", "“": "``", "”": "''", "¼": "1/4", "½": "1/2"}
@@ -309,24 +331,55 @@ def latex_table(
 ) -> str:
     """Return a floating table shrunk to the line, or a long one over several pages."""
     is_long = len(cells) > MAX_ROWS
-    heading, label = escaped(f"{title}. {caption}"), f"tab:{name.replace('_', '-')}"
-    columns = _column_format(cells, numeric, is_long=is_long)
-    style = cells.style.hide(axis="index").format(escaped).format_index(escaped, axis="columns")
+    heading, columns = f"{title}. {caption}", _column_format(cells, numeric, is_long=is_long)
     comment = "% Needs the packages booktabs, graphicx and longtable."
     footnotes = [rf"\par\footnotesize {escaped(note)}" for note in notes]
-    if is_long:
-        table = style.to_latex(
-            column_format=columns, hrules=True, environment="longtable", caption=heading, label=label
-        ).rstrip()
-        # Our captions are long, and pandas would repeat them on every page.
-        table = "\n".join(line for line in table.splitlines() if not line.startswith(r"\caption[]"))
-        before, after = [r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}"], [r"\endgroup", *footnotes]
-    else:
-        table = style.to_latex(column_format=columns, hrules=True).rstrip() + "}"
-        # Styler can neither shrink a table nor put notes below it, so the float is written here.
-        before = [r"\begin{table}[htbp]", r"\centering", rf"\caption{{{heading}}}\label{{{label}}}", SHRINK]
-        after = [*footnotes, r"\end{table}"]
-    return "\n".join([comment, *before, table, *after, ""])
+    if not is_long:
+        table = _styled(cells).to_latex(column_format=columns, hrules=True).rstrip()
+        return "\n".join([comment, *_floating(name, heading, [SHRINK, f"{table}}}", *footnotes]), ""])
+    table = _styled(cells).to_latex(
+        column_format=columns, hrules=True, environment="longtable", caption=escaped(heading), label=_label(name)
+    )
+    # Our captions are long, and pandas would repeat them on every page.
+    lines = [line for line in table.splitlines() if not line.startswith(r"\caption[]")]
+    before = r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}"
+    return "\n".join([comment, before, *lines, r"\endgroup", *footnotes, ""])
+
+
+def paper_table(name: str, caption: str, cells: pd.DataFrame, best: pd.DataFrame, note: str) -> str:
+    """Return a floating table for a paper, in small type but not shrunk, with one note.
+
+    The first column has names, which are broken into lines. The others have numbers, bold where `best` says so; what
+    follows a line break in a cell is set below, in smaller type.
+    """
+    rows: list[Sequence[str]] = []
+    styles: list[list[str]] = []
+    for texts, is_bold in zip(cells.to_numpy(), best.to_numpy(), strict=True):
+        names = wrap(texts[0], NAME_WIDTH, break_on_hyphens=False)
+        lines = list(zip_longest(names, *(text.split("\n") for text in texts[1:]), fillvalue=""))
+        rows += lines
+        styles.append([SPACE, *("textbf: --rwrap" if bold else "" for bold in is_bold[1:])])
+        styles += [["", *("scriptsize: --nowrap" if text else "" for text in line[1:])] for line in lines[1:]]
+    frame = pd.DataFrame(rows, columns=cells.columns)
+    looks = pd.DataFrame(styles, columns=cells.columns)
+    columns = f"@{{}}l{'r' * (len(cells.columns) - 1)}@{{}}"
+    table = _styled(frame).apply(lambda _: looks, axis=None).to_latex(column_format=columns, hrules=True).rstrip()
+    content = [NARROW, table, rf"\par\smallskip\raggedright\scriptsize {escaped(note)}"]
+    return "\n".join(["% Needs the package booktabs.", *_floating(name, caption, content), ""])
+
+
+def _styled(cells: pd.DataFrame) -> Styler:
+    return cells.style.hide(axis="index").format(escaped).format_index(escaped, axis="columns")
+
+
+def _floating(name: str, heading: str, content: Sequence[str]) -> list[str]:
+    """Return the lines of a float: pandas can neither shrink a table nor put notes below it."""
+    caption = rf"\caption{{{escaped(heading)}}}\label{{{_label(name)}}}"
+    return [r"\begin{table}[htbp]", r"\centering", caption, *content, r"\end{table}"]
+
+
+def _label(name: str) -> str:
+    return f"tab:{name.replace('_', '-')}"
 
 
 def _column_format(cells: pd.DataFrame, numeric: Sequence[bool], *, is_long: bool) -> str:

@@ -14,11 +14,14 @@ from benchmark.commands.board import board_lines
 from benchmark.execution.local import LocalExecutor
 from benchmark.statistics.comparison import PRIMARY
 from benchmark.statistics.verdicts import Verdict
+from data_pipelines.data_label import STAND_IN
 from reports.analysis.board import (
     cell_text,
     choice_rows,
+    columns_of,
     noted_label,
     score_rows,
+    score_text,
     summary_rows,
 )
 from reports.build import build
@@ -29,6 +32,7 @@ from reports.read.boards import StoredBoard
 from reports.read.results import Results, read_results
 from reports.tables import board as board_tables
 from reports.tables import missing, settings
+from reports.tables.board import paper_scores
 from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
 from tests.reports.test_clipped_text import clipped, entries
 from tests.reports.whole_page import whole_page
@@ -139,6 +143,47 @@ def test_a_mean_above_the_budget_on_the_report_seeds_is_marked_everywhere(stored
     assert any(line.startswith("Sync-LinUCB ") and " 0.33! " in line for line in board_lines(over))
 
 
+def test_the_scores_in_latex_for_a_paper_have_the_highest_means_in_bold_and_the_label_of_the_data(stored: StoredBoard):
+    result = stored.result
+    text = paper_scores(result, STAND_IN)
+    assert f"per decision). {STAND_IN}.}}" in text
+    rows = [line for line in text.splitlines() if line.startswith(r"\addlinespace")]
+    for place, column in enumerate(columns_of(result), start=1):
+        means = [score_text(result.mean(entry.name, column)[0]) for entry in result.contenders]
+        expected = [rf"\textbf{{{mean}}}" if mean == max(means, key=float) else mean for mean in means]
+        cells = [row.removesuffix(r" \\").split(" & ")[place] for row in rows]
+        assert [cell.replace("$-$", "-") for cell in cells] == expected
+    mean, low, high = result.mean(REFERENCE, 0.0)
+    assert rf"{mean:.3f}" in rows[0]
+    assert rf"\scriptsize $\pm${(high - low) / 2:.3f}" in text
+    for part in (
+        "over 10 seeds (0--9)",
+        "over the budgets 0.3.",
+        "not tuned: alpha=0.3 fixed: Async-LinUCB (alpha=0.3).",
+    ):
+        assert part in text
+    assert "Random choice 0.000" in text
+    assert "NOT THE PROTOCOL" in text
+    assert "No verdicts" not in text
+
+
+def test_the_note_for_a_paper_explains_marks_and_says_what_few_seeds_do_not_show(stored: StoredBoard):
+    over = paper_scores(with_more_communication(stored.result, "sync-linucb", 0.3, 1.1), "")
+    assert f"{stored.result.mean('sync-linucb', 0.3)[0]:.3f}!" in over.replace("}!", "!")
+    assert "!: over the budget on these seeds." in over
+    assert "!: over" not in paper_scores(stored.result, "")
+    choices = dict.fromkeys(stored.result.budgets)
+    selection = replace(stored.result.selections["sync-linucb"], choices=choices)
+    alone = replace(stored.result, selections={**stored.result.selections, "sync-linucb": selection})
+    assert paper_scores(alone, "").count("none: alone: no configuration within the budget") == 1
+    assert paper_scores(alone, "").count(r"\scriptsize alone") == 3
+    few = evaluate(replace(stored.result.board, seeds=(0, 1)), stored.result.outcomes)
+    text = paper_scores(few, "")
+    assert "over 2 seeds (0, 1): no interval. " in text
+    assert "No verdicts: they need at least 10 seeds." in text
+    assert r"\scriptsize $" not in text
+
+
 def test_the_summary_has_a_cell_per_task_method_and_budget(stored: StoredBoard):
     frame = summary_rows([stored.result])
     assert frame.loc[0, "0"].startswith("identical (0.")
@@ -153,12 +198,13 @@ def test_the_summary_has_a_cell_per_task_method_and_budget(stored: StoredBoard):
     assert legend == ["▲ better", "= equivalent or identical", "? undecided", "▼ worse"]
 
 
-def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp_path: Path):
+def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp_path: Path, stored: StoredBoard):
     report = build(store_in(folder).uri, out=tmp_path / "out")
     assert report.failures == ()
     names = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
     for table in ("", "_choices", "_pairs", "_sensitivity"):
         assert {f"{NAME}{table}{suffix}" for suffix in (".csv", ".md", ".tex")} <= names
+    assert (tmp_path / "out" / "tables" / f"{NAME}.tex").read_text() == paper_scores(stored.result, "")
     pictures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
     assert {f"{NAME}_differences.svg", f"{NAME}_scores.png"} <= pictures
     page = whole_page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))

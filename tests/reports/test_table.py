@@ -9,10 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from algorithms.registry import built_in_methods
 from benchmark.plan.runs import threshold_text
 from data_pipelines.data_label import STAND_IN
 from reports.labels import seeds_text
-from reports.write.table import CUT, Table, cell_text, csv_text, escaped, interval_text, make_table
+from reports.write.table import CUT, Table, cell_text, csv_text, escaped, interval_text, make_table, paper_table
 
 FRAME = pd.DataFrame(
     {
@@ -113,13 +114,43 @@ def test_latex_is_well_formed_and_compiles(tmp_path: Path, rows: int):
         assert rf"\{rule}" in text
     body = [line for line in text.splitlines() if line.endswith(r"\\") and "&" in line.replace(r"\&", "")]
     assert all(line.replace(r"\&", "").count("&") == 3 for line in body)
+    compiled(text, tmp_path)
+
+
+def compiled(text: str, folder: Path) -> str:
+    """Compile a table in a document of LaTeX's class `article` at 10pt, and return what pdflatex prints."""
     if shutil.which("pdflatex") is None:
         pytest.skip("NOT RUN: pdflatex is not installed, so only the structure of the LaTeX table was checked")
-    (tmp_path / "table.tex").write_text(text, encoding="utf-8")
-    (tmp_path / "document.tex").write_text(DOCUMENT, encoding="utf-8")
+    (folder / "table.tex").write_text(text, encoding="utf-8")
+    (folder / "document.tex").write_text(DOCUMENT, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "document.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout[-2000:]
+    return done.stdout
+
+
+def test_a_table_for_a_paper_with_every_method_and_variant_is_within_the_text(tmp_path: Path):
+    methods = [info for info in built_in_methods().values() if info.role == "contender"]
+    labels = [label for info in methods for label in (info.label, *map(info.variant_label, info.variants))]
+    assert [label for label in labels if "?" in escaped(label)] == []
+    numbers = ["12.345\n±0.678", "0.912\n±0.003", "0.999!\n±0.123", "none:\nalone", "−0.012\n±0.003", "failed", "0.5"]
+    heads = ["method", "0", "0.03", "0.1", "0.3", "1", "unlimited", "mean"]
+    cells = pd.DataFrame([[label, *numbers] for label in labels], columns=heads)
+    best = pd.DataFrame([[False, True, *[False] * 6]] * len(labels), columns=heads)
+    text = paper_table("board_t", "Score within 5 % of γ_U", cells, best, "Mean ± half-width. " * 20)
+    assert text.startswith("% Needs the package booktabs.\n")
+    assert "resizebox" not in text
+    assert r"\caption{Score within 5 \% of" in text
+    assert r"\label{tab:board-t}" in text
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    first = next(number for number, line in enumerate(rows) if labels[0] in line)
+    assert rf"{labels[0]} & \textbf{{12.345}} & 0.912 & 0.999! & none: & $-$0.012 & failed & 0.5 \\" in rows[first]
+    small = r"\scriptsize $\pm$0."
+    assert rows[first + 1] == (rf" & {small}678 & {small}003 & {small}123 & \scriptsize alone & {small}003 &  &  \\")
+    assert {line.count("&") for line in rows} == {7}
+    printed = compiled(text, tmp_path)
+    assert "Overfull" not in printed
+    assert "too large" not in printed
 
 
 @pytest.mark.parametrize(

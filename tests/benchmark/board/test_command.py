@@ -42,6 +42,11 @@ def test_a_quick_board_says_that_it_is_not_the_protocol(folder: Path, fedbandit_
     assert "complete" in again.stdout
     assert "at most 0 runs to do" in again.stdout
     assert "(a board)" in fedbandit_here(folder, "list").stdout
+    paper = fedbandit_here(folder, *arguments, "--latex")
+    assert "runs done" not in paper.stderr
+    assert paper.stdout.startswith("% Needs the package booktabs.\n\\begin{table}")
+    assert paper.stdout.endswith("\n\\end{table}\n\n")
+    assert "No verdicts: they need at least 10 seeds." in paper.stdout
 
 
 def test_a_dry_run_counts_runs_and_plays_none(folder: Path, fedbandit_here: Command):
