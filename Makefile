@@ -10,6 +10,8 @@ COMMIT ?= main~10
 INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_invariants.py \
 	tests/algorithms/test_ties.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Some images set it to 1. Then every process compiles all modules it imports, which triples the time to start.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help install test test-quick test-newest search lint format data benchmark board report tables figures records docs site ui coverage bench bench-scale \
