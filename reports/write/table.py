@@ -281,7 +281,7 @@ GREEK = {"γ": "gamma", "λ": "lambda", "α": "alpha", "σ": "sigma", "θ": "the
 GREEK |= {"ε": "varepsilon"}
 RELATIONS = {"∞": "infty", "≤": "leq", "≥": "geq", "→": "rightarrow", "≈": "approx"}
 OPERATORS = {"×": "times", "±": "pm", "√": "surd", "·": "cdot"}
-TEXTS = {"–": "--", "…": r"\dots{}", "‘": "`", "’": "'", "“": "``", "”": "''", "¼": "1/4", "½": "1/2"}
+TEXTS = {"–": "--", "…": r"\dots{}", "†": r"\dag{}", "‘": "`", "’": "'", "“": "``", "”": "''", "¼": "1/4", "½": "1/2"}
 NAMED = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater"}
 REPLACEMENTS = str.maketrans(
     {sign: f"\\{sign}" for sign in "&%$#_{}"}

@@ -1,13 +1,16 @@
 """The page of results: its tables are generated from a store, its text stays as it is."""
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from reports.analysis.users import EXPERIMENT
 from reports.read.results import Results
+from reports.tables import bounds, claims, settings, user_groups
 from tests.tools.committed import ABOUT, BOARD_RUNS, BOARDS, GROUPS, RUNS, read_committed, update, write
 from tests.tools.prose import BLOCK, filled, typed_numbers, typed_verdicts, wrong_paragraphs
 from tests.tools.renew import DOCS, PICTURES, TEMPLATE, renewed
@@ -148,6 +151,17 @@ def test_the_text_of_the_page_says_what_its_records_say():
     assert BLOCK.sub("", filled(TEMPLATE.read_text(), results)) == BLOCK.sub("", page)
     (table,) = [block.group() for block in BLOCK.finditer(page) if block["name"] == "claims"]
     assert renewed("<!-- renewed: claims -->\n<!-- end -->", results) == table
+
+
+def test_the_map_from_the_paper_to_files_has_every_experiment_of_the_paper():
+    page = (DOCS / "reports.md").read_text().partition("## From the paper to a file")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
+    names = {name for row in rows for text in re.findall(r"`([^`]+)`", row[1]) for name in text.split()}
+    assert names == {*(f"fig_{letter}" for letter in "abcdef"), EXPERIMENT}
+    results = read_committed()
+    tables = [table.name for module in (settings, bounds, user_groups, claims) for table in module.tables(results)]
+    for name in (name for row in rows for name in re.findall(r"`([^`]+)`", row[3])):
+        assert any(fnmatch(table, name.replace("…", "*")) for table in tables), name
 
 
 def test_the_page_on_data_shows_that_references_earn_more_than_any_bandit_on_lastfm():
