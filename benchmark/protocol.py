@@ -155,10 +155,14 @@ class Facts(Strict):
     last_decisions: Annotated[list[Count], Field(min_length=1, max_length=100)]
 
     @property
+    def first_decisions(self) -> tuple[int, ...]:
+        """The first decision number of each group."""
+        return (1, *(last + 1 for last in self.last_decisions))
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """The names of the groups of decision numbers, such as 2-5."""
-        firsts = [1, *(last + 1 for last in self.last_decisions)]
-        pairs = zip(firsts, self.last_decisions, strict=False)
+        pairs = zip(self.first_decisions, self.last_decisions, strict=False)
         return (*(f"{first}" if first == last else f"{first}-{last}" for first, last in pairs), "later")
 
     @model_validator(mode="after")

@@ -92,7 +92,9 @@ def _facts(board: Board, outcomes: Outcomes, store: Store | None, experiment: Ex
             return None
         return read_choices(store, experiment.name, outcome.run_id, outcome.artifact_uri)
 
-    return task_facts(board, outcomes, evaluate(board, outcomes).chosen, choices)
+    result = evaluate(board, outcomes)
+    rules = [name for entry in result.references if len(entry.configurations) == 1 for name in entry.configurations]
+    return task_facts(board, outcomes, [*result.chosen, *rules], choices)
 
 
 def board_experiment(board: Board) -> ExperimentInfo:

@@ -23,6 +23,9 @@ from data_pipelines.support.text import WIDTH, cut
 MAX_SHOWN = 2
 """Configurations whose scores by decision number fit into the lines of a task."""
 
+DECIMALS = 4
+"""Of stored scores: those of seeds differ by much more, and the document of a board stays small."""
+
 Choices = Callable[[str, int], NDArray[Any] | None]
 """The recorded choices of a configuration on a seed, one per step; None if they are not known."""
 
@@ -37,14 +40,20 @@ class TaskFacts:
             first choosing seed; NaN if it is not known.
         one_ranking: the normalised reward of one ranking for all in hindsight, by report seed; empty in simulations.
         groups: the names of the groups of decision numbers.
-        by_decision: for each configuration the mean of its score over report seeds, by group; NaN in an empty group.
+        scores: for each configuration its scores with four decimals, report seeds × groups; NaN in an empty group and
+            without a run.
     """
 
     decisions: tuple[int, int, int]
     exploration: float = math.nan
     one_ranking: Mapping[int, float] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
-    by_decision: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    scores: Mapping[str, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
+
+    @property
+    def by_decision(self) -> dict[str, tuple[float, ...]]:
+        """For each configuration the mean of its score over report seeds, by group; NaN in an empty group."""
+        return {name: _means(rows) for name, rows in self.scores.items()}
 
     @property
     def ceiling(self) -> float:
@@ -56,8 +65,8 @@ class TaskFacts:
         content = asdict(self)
         content["exploration"] = _none_if_unknown(self.exploration)
         content["one_ranking"] = {str(seed): value for seed, value in self.one_ranking.items()}
-        content["by_decision"] = {
-            name: [_none_if_unknown(value) for value in scores] for name, scores in self.by_decision.items()
+        content["scores"] = {
+            name: [[_none_if_unknown(value) for value in row] for row in rows] for name, rows in self.scores.items()
         }
         return content
 
@@ -70,7 +79,10 @@ class TaskFacts:
             _nan_if_none(content["exploration"]),
             {int(seed): float(value) for seed, value in content["one_ranking"].items()},
             tuple(content["groups"]),
-            {name: tuple(map(_nan_if_none, scores)) for name, scores in content["by_decision"].items()},
+            {
+                name: tuple(tuple(map(_nan_if_none, row)) for row in rows)
+                for name, rows in content.get("scores", {}).items()
+            },
         )
 
     def lines(self, shown: Mapping[str, str]) -> list[str]:
@@ -81,7 +93,7 @@ class TaskFacts:
         if not math.isnan(self.exploration):
             parts.append(f"without communication, exploration gains {self.exploration:+.2g}")
         lines += ["; ".join(parts)] if parts else []
-        rows = [(label, self.by_decision[name]) for label, name in shown.items() if name in self.by_decision]
+        rows = [(label, _means(self.scores[name])) for label, name in shown.items() if name in self.scores]
         texts = [
             f"{label}: {' '.join('-' if math.isnan(value) else f'{value:.3g}' for value in scores)}"
             for label, scores in rows[:MAX_SHOWN]
@@ -104,7 +116,7 @@ def task_facts(
     Args:
         board: the board.
         outcomes: the outcomes of its runs.
-        chosen: the chosen configurations.
+        chosen: the configurations whose scores by decision number are wanted: those that are chosen.
         choices: finds the recorded choices of a run.
         build: builds the stream of a seed, by default that of the task.
     """
@@ -114,18 +126,20 @@ def task_facts(
     if board.scale == "reward":
         ranking = item_ranking((build(seed) for seed in rules.ranking_seeds.seeds), rules.ranking_prior)
     decisions, one_ranking = None, {}
-    groups: dict[str, list[tuple[float, ...]]] = {name: [] for name in configurations}
+    scores: dict[str, list[tuple[float, ...]]] = {name: [] for name in configurations}
+    unknown = (math.nan,) * len(rules.groups)
     for seed in board.seeds:
         stream = build(seed)
         decisions = decisions or decisions_per_client(stream)
         if ranking is not None and stream.random_reward > 0:
             one_ranking[seed] = reward_of_ranking(ranking, stream)
         for name in configurations:
-            if (chosen_arms := choices(name, seed)) is not None:
-                groups[name].append(score_by_decision(stream, chosen_arms, board.scale, rules.last_decisions))
+            arms = choices(name, seed)
+            by_group = unknown if arms is None else score_by_decision(stream, arms, board.scale, rules.last_decisions)
+            scores[name].append(tuple(round(value, DECIMALS) for value in by_group))
     assert decisions is not None, "a board has at least one seed"
-    by_decision = {name: _means(rows) for name, rows in groups.items() if rows}
-    return TaskFacts(decisions, _exploration(board, outcomes), one_ranking, rules.groups, by_decision)
+    known = {name: tuple(rows) for name, rows in scores.items() if not np.isnan(rows).all()}
+    return TaskFacts(decisions, _exploration(board, outcomes), one_ranking, rules.groups, known)
 
 
 def decisions_per_client(stream: EventStream) -> tuple[int, int, int]:

@@ -60,7 +60,8 @@ def figures(results: Results) -> list[Figure]:
     return all_figures
 
 
-def _labels(boards: Sequence[StoredBoard], results: Results) -> tuple[str, ...]:
+def labels_of(boards: Sequence[StoredBoard], results: Results) -> tuple[str, ...]:
+    """Return the labels of the data of boards, and their warnings."""
     pairs = {(board.result.board.task.stream.name, board.result.board.source) for board in boards}
     labels = [f"{name}: {label}" for name, source in sorted(pairs) if (label := results.label(name, source))]
     return (*labels, *dict.fromkeys(warning for board in boards for warning in board.warning))
@@ -144,7 +145,7 @@ def _figure(
         caption,
         [panel],
         short_caption=f"{panel.title}. {_lines_text(board.result)}",
-        labels=_labels([board], results),
+        labels=labels_of([board], results),
         experiments=[board.experiment],
         subject=BOARD,
         data=rows,
@@ -192,7 +193,7 @@ def summary_cells(results: Sequence[BoardResult]) -> pd.DataFrame:
 
 
 def _summary(boards: Sequence[StoredBoard], results: Results) -> Figure:
-    rows, labels = summary_cells([board.result for board in boards]), _labels(boards, results)
+    rows, labels = summary_cells([board.result for board in boards]), labels_of(boards, results)
     caption = (
         "Every method on every task, at each budget (needed full messages per decision), and in the last column its "
         f"{primary_text(boards[0].result.board.protocol.budgets.primary)}. Colour and symbol are the verdict, compared "

@@ -78,6 +78,19 @@ def test_scores_by_decision_number_are_those_of_each_group():
     assert math.isnan(score_by_decision(small(), choices, "regret", (1, 3, 9))[-1])
 
 
+def test_scores_by_decision_number_are_kept_for_each_seed():
+    nan = math.nan
+    facts = TaskFacts(
+        (1, 2, 3), groups=("1", "later"), scores={"a": ((1.0, nan), (2.0, nan)), "b": ((nan, nan), (1, 2))}
+    )
+    assert facts.by_decision["a"][0] == 1.5
+    assert math.isnan(facts.by_decision["a"][1])
+    assert facts.by_decision["b"] == (1, 2)
+    restored = TaskFacts.from_json(json.loads(json.dumps(facts.to_json(), allow_nan=False)))
+    np.testing.assert_array_equal(restored.scores["a"], facts.scores["a"])
+    assert [*restored.scores] == ["a", "b"]
+
+
 def test_exploration_gains_the_difference_of_the_best_scores():
     configurations = {"a": {"alpha": 0}, "b": {"alpha": 0}, "c": {"alpha": 0.1}, "d": {"alpha": 0.3}}
     scores = {"a": 2.0, "b": 2.5, "c": 2.25, "d": math.nan, "another method": 9.0}
@@ -102,8 +115,12 @@ def test_the_facts_of_a_board_are_few_short_lines_and_survive_json():
     assert facts.exploration == -0.25
     assert set(facts.by_decision) == {first}
     assert facts.groups == ("1", "2-3", "later")
-    restored = TaskFacts.from_json(json.loads(json.dumps(facts.to_json(), allow_nan=False)))
-    assert restored == facts
+    known, unknown = facts.scores[first]  # on seeds 300 and 301
+    assert facts.by_decision[first] == known
+    assert [round(value, 4) for value in known] == [*known]
+    assert all(map(math.isnan, unknown))
+    content = json.loads(json.dumps(facts.to_json(), allow_nan=False))
+    assert TaskFacts.from_json(content).to_json() == facts.to_json()
     lines = facts.lines({"alone": first, "another": "not played"})
     assert len(lines) == 4
     assert all(len(line) <= 80 for line in lines)
