@@ -161,6 +161,6 @@ def _bars(part: pd.DataFrame, y: Axis) -> Panel:
         hover = ((f"{row.activity} interactions, {row.users:,} users", shares),)
         balance = "better minus worse"
         items.append(Series((float(place),), (row.better - row.worse,), INK, balance, "D", size=5.0, hover=hover))
-    names = [f"{row.activity} ({row.users:,})" for row in rows]
-    x = Axis("interactions (users)", (-0.6, len(names) - 0.4), ticks=tuple(enumerate(names)), angle=40, has_grid=False)
+    names = [f"{row.activity}: {row.users:,}" for row in rows]
+    x = Axis("interactions: users", (-0.6, len(names) - 0.4), ticks=tuple(enumerate(names)), angle=40, has_grid=False)
     return Panel(x, y, tuple(items), title=str(part["method"].iloc[0]))

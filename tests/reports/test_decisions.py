@@ -3,8 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmark.board.board import plan_board
@@ -14,9 +17,14 @@ from benchmark.board.task_facts import TaskFacts, task_facts
 from benchmark.statistics.budgets import Scores
 from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.selection import Selection
+from reports.analysis.board import ALL
 from reports.analysis.decisions import alone_sentence, decision_rows, first_not_worse
+from reports.figures import decisions
+from reports.read.results import Results
 from tests.benchmark.board.test_task_facts import small
 from tests.benchmark.board.tiny_boards import small_protocol, tiny_task
+from tests.reports.made_up import made_up as made_up_results
+from tests.reports.test_clipped_text import clipped
 
 NAN = math.nan
 BUDGETS = {"all": [0.0, 0.3, 1.0], "primary": [0.3, 1.0], "slack": 0.97}
@@ -158,3 +166,71 @@ def test_scores_and_differences_are_those_of_a_stream():
     np.testing.assert_allclose(rows.loc["Alone", "score"], [2 / 3, 1.0, 0.0], atol=1e-4)
     np.testing.assert_allclose(rows.loc["Own", "score"], [1.0, 1.5, 2.0], atol=1e-4)
     np.testing.assert_allclose(rows.loc["Own", "difference"], [1 / 3, 0.5, 2.0], atol=1e-4)
+
+
+USERS = [
+    ("Shared with welcome", "0.3, 1", ALL, 30, 0.5, 0.4, 0.1),
+    ("Shared with welcome", "0.3, 1", "[1, 9)", 20, 0.6, 0.3, 0.1),
+    ("Shared with welcome", "0.3, 1", "[9, 20]", 10, 0.3, 0.6, 0.1),
+    ("Own", "0.3", "[1, 9)", 20, 0.1, 0.1, 0.8),
+    ("Own", "1, unlimited", "[1, 9)", 20, 0.25, 0.75, 0.0),
+    ("Shared", "1", "[1, 9)", 20, 0.9, 0.1, 0.0),
+]
+
+
+def stored(result: BoardResult) -> Any:
+    return SimpleNamespace(experiment="board_tiny", result=result, warning=("NOT THE PROTOCOL: a test",))
+
+
+def results_of(board: Any) -> Results:
+    columns = ["method", "budget", "activity", "users", "better", "worse", "equal"]
+    results = replace(made_up_results([]), boards=(board,))
+    results.board_users[board.experiment] = pd.DataFrame(USERS, columns=columns)
+    return results
+
+
+def test_a_figure_has_scores_and_differences_by_decision_number():
+    board = stored(made_up(SCORES))
+    figure, _ = decisions.figures(results_of(board))
+    assert figure.name == "board_tiny_decisions"
+    scores, differences = figure.plain_panels
+    assert [series.label for series in scores.series] == [
+        "Alone",
+        "Shared: one model",
+        "Shared with welcome: one model",
+        "Own: personal",
+        "Rule",
+    ]
+    assert [series.label for series in differences.series] == [series.label for series in scores.series[1:4]]
+    assert [series.is_hollow for series in differences.series] == [True, False, False]
+    assert len({(series.colour, series.marker) for series in differences.series}) == 2  # both forms look alike
+    assert [text for _, text in scores.x.ticks] == ["1", "2-3", "later"]
+    assert alone_sentence(board.result) in figure.caption
+    assert alone_sentence(board.result) in figure.short_caption
+    assert clipped(figure) == []
+
+
+def test_a_figure_has_the_shares_of_users_of_the_best_method_of_each_kind_at_the_largest_primary_budget():
+    board = stored(made_up(SCORES))
+    results = results_of(board)
+    rows = decisions.share_rows(board, results)
+    assert rows[["kind", "method", "activity", "better", "worse"]].to_numpy().tolist() == [
+        ["one model", "Shared with welcome", "[1, 9)", 0.6, 0.3],
+        ["one model", "Shared with welcome", "[9, 20]", 0.3, 0.6],
+        ["personal", "Own", "[1, 9)", 0.25, 0.75],
+    ]
+    _, figure = decisions.figures(results)
+    first, second = figure.plain_panels
+    assert (first.title, second.title) == ("Shared with welcome", "Own")
+    ends = [series.y_interval for series in first.series if series.has_band]
+    assert ends == [((0, 0), (0.6, 0.6)), ((-0.3, -0.3), (0, 0)), ((0, 0), (0.3, 0.3)), ((-0.6, -0.6), (0, 0))]
+    marks = [series.y for series in first.series if series.marker]
+    np.testing.assert_allclose(marks, [[0.3], [-0.3]])
+    assert "one model: Shared with welcome; personal: Own" in figure.caption
+    assert clipped(figure) == []
+
+
+def test_without_users_there_is_only_the_figure_by_decision_number():
+    results = results_of(stored(made_up(SCORES)))
+    results.board_users["board_tiny"] = pd.DataFrame()
+    assert [figure.name for figure in decisions.figures(results)] == ["board_tiny_decisions"]
