@@ -1,20 +1,23 @@
 """The run records in `docs/records`, from which `make docs` rebuilds the pages of results without the store.
 
 `make records` writes them from the runs in MLflow: one row per run with its record and metrics, the totals of the
-activity groups, the documents of the boards, and what is known about the data. There is no row of any data set and no
+activity groups, the documents of the boards, and what is known about the data. Of the runs of a board that choose, only
+means are kept: for each configuration and each pass of successive halving. There is no row of any data set and no
 identifier of a user.
 
 Examples:
   python -m tests.tools.committed           write the records of all runs in MLflow
   python -m tests.tools.committed --update  add the runs in MLflow to the records; they replace equal runs, and those
-                                            of the same methods in an earlier version; boards stay as they are
+                                            of the same methods in an earlier version; a board replaces an earlier one
+                                            of its task
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +25,9 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.board.board import COLUMNS
+from benchmark.board.document import from_json
+from benchmark.board.result import BoardResult, evaluate
 from benchmark.metrics import metric_names
 from benchmark.records.reader import read
 from benchmark.records.record import RunRecord
@@ -40,7 +46,11 @@ from reports.tables import claims
 
 RECORDS = Path(__file__).parents[2] / "docs" / "records"
 RUNS, GROUPS, ABOUT = "runs.parquet", "groups.parquet", "about.json"
-BOARD_RUNS, BOARDS = "board_runs.parquet", "boards.parquet"
+BOARDS = "boards.parquet"
+BOARD_RUNS = "board_runs.parquet"
+"""The runs on report seeds."""
+BOARD_MEANS = "board_means.parquet"
+"""The means of each configuration on the seeds for choosing, one row per pass."""
 OF_ONE_MACHINE = "machine"
 OF_GROUPS = ["run_id", "group", "least", "users", "interactions", "uploads", "reward"]
 
@@ -53,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--update", action="store_true", help="keep the records of runs that are not in MLflow")
     arguments = parser.parse_args(argv)
     results = read_results()
-    results = replace(results, boards=() if arguments.update else tuple(by_protocol(results.boards)))
+    results = replace(results, boards=tuple(by_protocol(results.boards)))
     (update if arguments.update else write)(results)
     runs, boards = len(results.runs) + len(results.tuning), sum(len(board.result.outcomes) for board in results.boards)
     print(f"wrote {runs:,} records, and {boards:,} of boards, to {RECORDS}")
@@ -61,18 +71,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def update(results: Results, folder: Path = RECORDS) -> None:
-    """Add the records of a report to those in the folder, without its boards."""
+    """Add the records of a report to those in the folder."""
     with TemporaryDirectory() as name:
         new = Path(name)
         write(results, new)
+        for file in (BOARDS, BOARD_RUNS, BOARD_MEANS):
+            _update_boards(folder / file, new / file)
         runs, new_runs = (pd.read_parquet(each / RUNS) for each in (folder, new))
-        runs = runs[_is_current(runs, new_runs)]
+        runs = runs.loc[_is_current(runs, new_runs)]
         groups, new_groups = (pd.read_parquet(each / GROUPS) for each in (folder, new))
         about, new_about = (json.loads((each / ABOUT).read_text(encoding="utf-8")) for each in (folder, new))
     _write_table(folder / RUNS, pd.concat([runs, new_runs], ignore_index=True))
     groups = groups[groups["run_id"].isin(runs["run_id"])]
     _write_table(folder / GROUPS, pd.concat([groups, new_groups], ignore_index=True))
     _write_about(folder, {name: {**about[name], **new_about[name]} for name in about})
+
+
+def _update_boards(file: Path, new_file: Path) -> None:
+    """Add the rows of new boards to a file; they replace those of the same boards."""
+    new = pd.read_parquet(new_file)
+    if file.is_file():
+        rows = pd.read_parquet(file)
+        new = pd.concat([rows[~rows["experiment"].isin(new["experiment"])], new], ignore_index=True)
+    _write_table(file, new)
 
 
 def _is_current(rows: pd.DataFrame, new_rows: pd.DataFrame) -> list[bool]:
@@ -147,19 +168,61 @@ def read_committed(folder: Path = RECORDS) -> Results:
     return results
 
 
-def _write_boards(results: Results, folder: Path) -> None:
-    """Write the runs, documents and tables of users of the boards."""
-    records = [
-        board.records[outcome.key]
-        for board in results.boards
-        for outcome in board.result.outcomes.values()
-        if outcome.key in board.records
+@dataclass(frozen=True)
+class CommittedBoard(StoredBoard):
+    """A board in the records: `means` are its results on the seeds for choosing, as `choosing_means` returns them."""
+
+    means: pd.DataFrame
+
+    @cached_property
+    def result(self) -> BoardResult:
+        """The board, evaluated: every run that chose has the mean of its pass."""
+        board, outcomes = from_json(self.document, self.records)
+        seeds = [(number, seed) for number, each in enumerate(board.protocol.halving()) for seed in each.seeds]
+        runs = self.means.merge(pd.DataFrame(seeds, columns=["pass", "seed"]), on="pass")
+        is_known = pd.MultiIndex.from_frame(runs[["configuration", "seed"]]).isin([*outcomes])
+        return evaluate(board, outcomes, runs.loc[~is_known, COLUMNS])
+
+
+def choosing_means(result: BoardResult) -> pd.DataFrame:
+    """Return the mean score and communication of each configuration over the choosing seeds of each pass.
+
+    Runs without a score are left out.
+    """
+    passes = {seed: number for number, each in enumerate(result.board.protocol.halving()) for seed in each.seeds}
+    runs = result.runs.assign(**{"pass": result.runs["seed"].map(passes)}).dropna()
+    means = runs.groupby(["configuration", "pass"], sort=False)[["score", "communication"]].mean()
+    return means.reset_index().astype({"pass": int})
+
+
+def _document(board: StoredBoard) -> str:
+    """Return the document of a board without the runs that chose, unless they failed."""
+    result, content = board.result, json.loads(board.document)
+    has_score = set(result.runs.dropna()[["configuration", "seed"]].itertuples(index=False, name=None))
+    content["runs"] = [
+        [name, seed, key, error]
+        for name, seed, key, error in content["runs"]
+        if seed in result.board.seeds or (name, seed) not in has_score
     ]
-    _write_table(folder / BOARD_RUNS, pd.DataFrame([_row(record) for record in records], columns=_columns()))
+    return json.dumps(content, separators=(",", ":"))
+
+
+def _write_boards(results: Results, folder: Path) -> None:
+    """Write the documents and tables of users of the boards, their runs, and the means by which they chose."""
+    runs = [
+        _row(board.records[outcome.key])
+        for board in results.boards
+        for (_, seed), outcome in board.result.outcomes.items()
+        if seed in board.result.board.seeds and outcome.key in board.records
+    ]
+    _write_table(folder / BOARD_RUNS, pd.DataFrame(runs, columns=_columns()))
+    means = [choosing_means(board.result).assign(experiment=board.experiment) for board in results.boards]
+    columns = ["experiment", "configuration", "pass", "score", "communication"]
+    _write_table(folder / BOARD_MEANS, pd.concat([pd.DataFrame(columns=columns), *means])[columns])
     documents = [
         {
             "experiment": board.experiment,
-            "document": board.document,
+            "document": _document(board),
             "users": user_rows(board, results).to_json(orient="table", index=False),
         }
         for board in results.boards
@@ -172,14 +235,17 @@ def _read_boards(folder: Path) -> tuple[tuple[StoredBoard, ...], pd.DataFrame]:
     if not (folder / BOARDS).is_file():
         return (), run_frame([])
     records = [_record(row) for row in pd.read_parquet(folder / BOARD_RUNS).to_dict("records")]
-    documents = pd.read_parquet(folder / BOARDS).itertuples(index=False)
+    means = pd.read_parquet(folder / BOARD_MEANS)
     boards = tuple(
-        StoredBoard(
-            row.experiment, row.document, {each.key: each for each in records if each.experiment == row.experiment}
+        CommittedBoard(
+            row.experiment,
+            row.document,
+            {each.key: each for each in records if each.experiment == row.experiment},
+            means[means["experiment"] == row.experiment],
         )
-        for row in documents
+        for row in pd.read_parquet(folder / BOARDS).itertuples(index=False)
     )
-    return boards, run_frame([record for record in records if record.purpose == "report"])
+    return boards, run_frame(records)
 
 
 def _read_users(folder: Path) -> dict[str, pd.DataFrame]:
