@@ -26,7 +26,7 @@ from reports.analysis.board import (
 )
 from reports.build import build
 from reports.figures import board as board_figures
-from reports.figures import fronts
+from reports.figures import decisions, fronts
 from reports.page.answer import board_sentence, make_answer
 from reports.read.boards import StoredBoard
 from reports.read.results import Results, read_results
@@ -206,7 +206,7 @@ def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp
         assert {f"{NAME}{table}{suffix}" for suffix in (".csv", ".md", ".tex")} <= names
     assert (tmp_path / "out" / "tables" / f"{NAME}.tex").read_text() == paper_scores(stored.result, "")
     pictures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
-    assert {f"{NAME}_differences.svg", f"{NAME}_scores.png"} <= pictures
+    assert {f"{NAME}_differences.svg", f"{NAME}_scores.png", f"{NAME}_decisions.png"} <= pictures
     page = whole_page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
     assert "Board tiny: scores and ranks" in page
     assert "NOT THE PROTOCOL" in page
@@ -216,7 +216,7 @@ def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp
 
 
 def test_no_text_of_the_pictures_of_a_board_is_cut(results: Results, stored: StoredBoard):
-    pictures = board_figures.figures(results)
+    pictures = [*board_figures.figures(results), *decisions.figures(results)]
     pictures.append(board_figures._summary([stored], results))
     for picture in pictures:
         assert clipped(picture) == []
