@@ -83,12 +83,16 @@ class Metric:
 
     def axis_label(self, *, is_log: bool = False) -> str:
         """Return the label of an axis in a picture: label, symbol, unit and scale."""
-        symbol, unit = f" ${self.symbol}$" if self.symbol else "", f" ({self.unit})" if self.unit else ""
-        return f"{self.label}{symbol}{unit}" + (", log scale" if is_log else "")
+        symbol = f" ${self.symbol}$" if self.symbol else ""
+        return f"{self.label}{symbol}{self._unit_text}" + (", log scale" if is_log else "")
 
     def plain_axis_label(self) -> str:
         """Return the label of an axis in an interactive plot, which shows the scale itself."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
+        return f"{self.label}{self._unit_text}"
+
+    @property
+    def _unit_text(self) -> str:
+        return f" ({self.unit})" if self.unit and self.unit not in self.label.split() else ""
 
 
 def normalised_reward(trace: "Trace", stream: "EventStream") -> float:

@@ -28,7 +28,7 @@ INK, FAINT, GREY = "#1b1f24", "#6b7280", "#808891"
 CONTRASTS = ("#c1121f", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#000000")
 """Colours of series that are not methods: the first for γ=∞, a red dot in the paper, the others of Okabe and Ito."""
 
-MAX_ENTRIES = 8
+MAX_ENTRIES = 16
 """Entries of a legend: more are hard to tell apart."""
 
 

@@ -119,3 +119,8 @@ def test_a_metric_that_is_added_is_in_the_record_in_the_table_and_on_an_axis():
     (axes,) = to_matplotlib(figure).axes
     assert axes.get_ylabel() == "reward of the worst client (points), log scale"
     assert figure.interactive["layout"]["yaxis"]["title"]["text"] == "reward of the worst client (points)"
+
+
+def test_an_axis_does_not_repeat_a_unit_that_is_in_its_label():
+    assert metric("needed").axis_label() == metric("needed").plain_axis_label() == "needed transfers"
+    assert metric("uploads").axis_label() == "uploads (transfers)"

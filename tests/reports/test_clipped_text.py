@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from benchmark.charts.chart import Axis, Panel
+from benchmark.charts.chart import MAX_ENTRIES, Axis, Panel
 from benchmark.charts.with_matplotlib import RC, to_matplotlib
 from benchmark.records.record import RunRecord
 from reports.build import makers
@@ -85,7 +85,7 @@ def heterogeneous() -> list[RunRecord]:
         pytest.param(
             [
                 run("async-linucb", gamma, settings=settings, experiment="study_ties", communication=100.0 * gamma)
-                for settings in many_settings(12)
+                for settings in many_settings(MAX_ENTRIES + 4)
                 for gamma in (2.0, 3.0)
             ],
             id="more variants than a legend has entries",
@@ -97,7 +97,7 @@ def test_no_text_of_a_picture_is_cut(runs: list[RunRecord]):
     assert pictures
     for picture in pictures:
         assert clipped(picture) == []
-        assert entries(picture) <= 8
+        assert entries(picture) <= MAX_ENTRIES
 
 
 def test_no_text_of_the_pictures_of_a_store_is_cut(results: Results):
@@ -105,7 +105,7 @@ def test_no_text_of_the_pictures_of_a_store_is_cut(results: Results):
     for module in makers("reports.figures"):
         for picture in module.figures(results):
             assert clipped(picture) == []
-            assert entries(picture) <= 8
+            assert entries(picture) <= MAX_ENTRIES
             names.add(picture.name)
     assert {"claims", "fig_a", "fig_a_over_time", "user_groups_delicious", "users_delicious"} <= names
 

@@ -19,28 +19,30 @@ def methods_sections() -> str:
 
 
 def section(info: MethodInfo) -> str:
-    """Return idea, formula, messages, reference, deviations, parameters and picture of a method."""
+    """Return idea, formula, messages, reference, deviations, parameters and pictures of a method."""
     about = info.method.about  # type: ignore[attr-defined]
-    deviations = about.deviations or ("none.",)
+    items = [
+        _item(f"sends: {about.sends}"),
+        _item(f"reference: {info.reference}"),
+        _item(f"parameters: {_parameters(info)}"),
+        *([_item(f"variants on the board: {'; '.join(info.variants)}")] if info.variants else []),
+        _item(f"differs from the published form:{'' if about.deviations else ' no'}"),
+        *(_item(deviation, "  ") for deviation in about.deviations),
+    ]
+    further = sorted(PICTURES.glob(f"method_{info.name}_*.png"))
+    pictures = {f"front_{info.name}.png": "front", **{each.name: each.stem.rpartition("_")[2] for each in further}}
     parts = [
         f"## {info.label}",
         fill(about.idea, WIDTH),
         f"```text\n{about.formula}\n```",
-        "\n".join(_item(name, text) for name, text in (("sends", about.sends), ("reference", info.reference))),
-        _item("parameters", _parameters(info)),
-        "\n".join(
-            _item("differs from the published form" if n == 0 else "", each) for n, each in enumerate(deviations)
-        ),
-        *([_item("variants on the board", "; ".join(info.variants))] if info.variants else []),
+        "\n".join(items),
+        *(f"![{info.label}: {what}](pictures/{picture})" for picture, what in pictures.items()),
     ]
-    picture = f"further_methods_{info.name}.png"
-    if (PICTURES / picture).exists():
-        parts.append(f"![Reward of {info.label} against needed messages](pictures/{picture})")
-    return "\n\n".join(parts).replace("\n\n- ", "\n- ").replace("```\n- ", "```\n\n- ") + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
-def _item(name: str, text: str) -> str:
-    return fill(f"- {name}: {text}" if name else f"- {text}", WIDTH, subsequent_indent="  ")
+def _item(text: str, indent: str = "") -> str:
+    return fill(f"- {text}", WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ")
 
 
 def _parameters(info: MethodInfo) -> str:

@@ -15,9 +15,6 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure as Canvas
 from tqdm import tqdm
 
 from algorithms import FCLUB, AsyncLinUCB, PrivateFedLinUCB, RandomChoice
@@ -40,13 +37,13 @@ from benchmark.charts.chart import (
     numbers,
     span,
 )
-from benchmark.charts.with_matplotlib import RC, to_matplotlib
+from benchmark.charts.with_matplotlib import picture_files
 from benchmark.execution.replay import replay
 from benchmark.statistics.budgets import regret_score
 from benchmark.styles import style
 from data_pipelines import EventStream
 from data_pipelines.support.files import write_whole
-from tests.tools.small_pictures import MAX_WIDTH, small
+from tests.tools.small_pictures import small
 
 SEEDS = (300, 301, 302)
 SPREAD, UNIFORM, CLUSTERS = "simulated-spread", "simulated-uniform", "simulated-clusters"
@@ -59,10 +56,7 @@ ALONE = AsyncLinUCB(gamma=math.inf)
 """Every client learns alone."""
 
 DISTANCES = (0.2, 0.5, 1, 2)
-SIZE = (6.0, 3.0)
-PANEL = (0.1, 0.16, 0.88, 0.66)
-"""The left and lower edge, the width and the height of the panel, as shares of the picture."""
-
+SCORE = "score: 1 − regret / regret of random choice"
 BEHIND = "#cdd2d8"
 """The colour of the other methods, lighter than any style."""
 
@@ -88,7 +82,7 @@ def write_pictures(folder: Path) -> list[str]:
             clusters_chart([*clusters]),
         ]
     for chart in charts:
-        write_whole(folder / f"{chart.name}.png", drawn(chart))
+        write_whole(folder / f"{chart.name}.png", small(io.BytesIO(picture_files(chart)[".png"])))
     return [chart.name for chart in charts]
 
 
@@ -144,7 +138,7 @@ def clusters_by_step(distance: float) -> list[int]:
 def front_charts(points: Points) -> Iterator[Chart]:
     """Return a chart for each method: score against needed transfers, with the other methods behind it."""
     x = communication_axis([point.needed for point in points.values()], "needed transfers")
-    y = Axis("score", span([point.score for point in points.values()]))
+    y = Axis(SCORE, span([point.score for point in points.values()]))
     for info in contenders():
         behind = [front_series(other, points, x, BEHIND) for other in contenders() if other != info]
         look = style(info.style)
@@ -191,38 +185,21 @@ def epsilon_chart(points: Points) -> Chart:
     alone = Level(points[ALONE].score, FAINT, "every client alone")
     scores = [score for curve in curves for score in curve.y]
     x = Axis("ε (less privacy to the right; ∞: no noise)", log_span(positions), True, tuple(ticks))
-    panel = Panel(x, Axis("score", span([*scores, alone.value])), (*curves, alone))
-    return Chart("method_private-fed-linucb_epsilon", "The price of privacy", "", (panel,))
+    panel = Panel(x, Axis(SCORE, span([*scores, alone.value])), (*curves, alone))
+    return Chart("method_private-fed-linucb_epsilon", "Private-FedLinUCB: the price of privacy", "", (panel,))
 
 
 def clusters_chart(clusters: Sequence[Sequence[int]]) -> Chart:
-    """Return the number of clusters over the steps for each distance, and the number of parameters θ."""
+    """Return the number of clusters over the steps for each distance, and the true one; wide ones are behind others."""
     curves = []
-    for distance, counts, colour in zip(DISTANCES, clusters, CONTRASTS[1:], strict=False):
+    for distance, counts, colour, width in zip(DISTANCES, clusters, CONTRASTS[1:], (6, 4.4, 2.8, 1.2), strict=False):
         steps = np.flatnonzero(np.diff(counts, prepend=0, append=0))  # where the number changes, and the end
         heights = [counts[min(step, len(counts) - 1)] for step in steps]
         curves.append(
-            Series(numbers(steps + 1), numbers(heights), colour, f"distance {distance:g}", "", "steps", width=1.8)
+            Series(numbers(steps + 1), numbers(heights), colour, f"distance {distance:g}", "", "steps", width=width)
         )
-    true_number = Level(10, FAINT, "number of different clients' θ")
+    true_number = Level(load_task(CLUSTERS).stream.clusters, FAINT, "true number of clusters")
     x = Axis("step", (1, 1.1 * len(clusters[0])), True)
     y = Axis("number of clusters", log_span([1, *(count for counts in clusters for count in counts)]), True)
     panel = Panel(x, y, (*curves, true_number))
-    return Chart("method_fclub_clusters", "Clusters that FCLUB finds", "", (panel,))
-
-
-def drawn(chart: Chart) -> bytes:
-    """Return a chart as a small PNG: the charts of reports are wider than a page."""
-    with rc_context(RC):
-        canvas = Canvas(SIZE, MAX_WIDTH / SIZE[0])
-        FigureCanvasAgg(canvas)
-        axes = canvas.add_axes(PANEL)
-        to_matplotlib(chart, axes)
-        axes.set_title(chart.title, loc="left", weight="bold", pad=20)
-        legend: Any = axes.get_legend()
-        legend.set_loc("lower left")
-        legend.set_bbox_to_anchor((0, 1))
-        legend.set_ncols(len(legend.get_texts()))
-        buffer = io.BytesIO()
-        canvas.savefig(buffer, format="png")
-    return small(buffer)
+    return Chart("method_fclub_clusters", "FCLUB: number of clusters over time", "", (panel,))
