@@ -11,7 +11,7 @@ import pytest
 from reports.analysis.users import EXPERIMENT
 from reports.read.results import Results
 from reports.tables import bounds, claims, settings, user_groups
-from tests.tools.committed import ABOUT, BOARD_RUNS, BOARDS, GROUPS, RUNS, read_committed, update, write
+from tests.tools.committed import ABOUT, BOARD_MEANS, BOARD_RUNS, BOARDS, GROUPS, RUNS, read_committed, update, write
 from tests.tools.prose import BLOCK, filled, typed_numbers, typed_verdicts, wrong_paragraphs
 from tests.tools.renew import DOCS, PICTURES, TEMPLATE, renewed
 
@@ -74,7 +74,8 @@ def test_an_update_replaces_runs_of_earlier_versions_of_a_method_and_keeps_the_o
 
 def test_the_records_have_no_row_of_a_data_set_and_no_path(results: Results, tmp_path: Path):
     write(results, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([RUNS, GROUPS, ABOUT, BOARD_RUNS, BOARDS])
+    files = [RUNS, GROUPS, ABOUT, BOARDS, BOARD_RUNS, BOARD_MEANS]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)
     runs, groups = (pq.read_table(tmp_path / name).to_pandas() for name in (RUNS, GROUPS))
     assert len(runs) == len(results.runs)
     assert len(groups) == 3 * 2 * 4  # thresholds, seeds, groups
@@ -140,8 +141,9 @@ def test_the_text_of_the_page_has_no_typed_number_and_no_typed_verdict():
     assert wrong_paragraphs(template) == []
     assert template.count("**What holds.**") >= 8
     names = {block["name"] for block in BLOCK.finditer(template)}
-    assert {"claims", "equal_regret", "study_lastfm", "user_groups_delicious-tagged", "low_communication"} <= names
-    assert {f"fig_{letter}" for letter in "abcdef"} <= names
+    assert {"claims", "equal_regret", "study_lastfm", "user_groups_delicious-tagged"} <= names
+    thresholds = {block["name"] for block in BLOCK.finditer((DOCS / "tables" / "thresholds.md").read_text())}
+    assert thresholds == {"low_communication", *(f"fig_{letter}" for letter in "abcdef")}
     assert typed_numbers((DOCS / "results.md").read_text()) == []
 
 

@@ -18,6 +18,7 @@ from benchmark.statistics.verdicts import ClaimVerdict
 from reports.analysis.claims import TUNED, judged_cells, judged_claims
 from reports.read.results import Results
 from reports.tables.claims import counts_text, list_tables, of_kind
+from reports.write.table import Table
 
 VALUE = r"(?P<what>ours|p|verdict)(?P<tuned> tuned)?: (?P<data>[^:\]]+): (?P<claim>[^\]]+)"
 CHECKED = (
@@ -66,6 +67,13 @@ def filled(text: str, results: Results) -> str:
 def _wrapped(paragraph: str) -> str:
     end = "\n" if paragraph.endswith("\n") else ""
     return textwrap.fill(" ".join(paragraph.split()), WIDTH, break_long_words=False, break_on_hyphens=False) + end
+
+
+def bare(content: pd.DataFrame | Table) -> str:
+    """Return a table as Markdown, with its notes, but without title and caption."""
+    table = content if isinstance(content, Table) else Table("", "", "", content)
+    lines = table.markdown().splitlines()
+    return "\n".join(lines[next(number for number, line in enumerate(lines) if line.startswith("|")) :]) + "\n"
 
 
 def _value(claims: pd.DataFrame, match: "re.Match[str]") -> str:
@@ -123,6 +131,12 @@ def wrong_paragraphs(template: str) -> list[str]:
         if paragraph.startswith(FAILS) and not (verdicts and not good):
             wrong.append(paragraph)
     return wrong
+
+
+def words(page: str) -> int:
+    """Count the words of a page outside its tables, without comments."""
+    text = re.sub(r"<!--.*?-->", "", page, flags=re.DOTALL)
+    return sum(len(line.split()) for line in text.splitlines() if not line.startswith("|"))
 
 
 def _without(page: str, patterns: Iterable["re.Pattern[str]"]) -> str:

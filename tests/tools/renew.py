@@ -1,8 +1,9 @@
 """Update the pictures and tables in `docs/` and the README: `make docs`.
 
 They are made from the records in docs/records, which `make records` writes. Tables are between
-`<!-- renewed: NAME -->` and `<!-- end -->`; everything else is written by hand. Pictures are in docs/pictures: the
-figures of the report, those of docs/methods.md, and screenshots of the MLflow UI in a headless Chromium.
+`<!-- renewed: NAME -->` and `<!-- end -->`; everything else is written by hand. Long tables are pages of their own in
+docs/tables. Pictures are in docs/pictures: the figures of the report, those of docs/methods.md, and screenshots of the
+MLflow UI in a headless Chromium.
 """
 
 import math
@@ -18,26 +19,27 @@ from benchmark.statistics.verdicts import ClaimVerdict, count_verdicts
 from data_pipelines.support.files import write_whole
 from reports.analysis.claims import COUNT, DIRECTION, KINDS, NUMBER, TUNED, judged_cells, judged_claims
 from reports.build import OUT
-from reports.figures import board as board_figures
 from reports.figures import by_parameter, fronts, users
 from reports.figures import claims as claims_figure
 from reports.page.glossary import MEANINGS
 from reports.paper import variant_labels
 from reports.read.results import Results, datasets_of, effects_of
-from reports.tables import board, bounds, claims, settings, studies, user_groups
+from reports.tables import bounds, claims, settings, studies, user_groups
 from reports.write.table import Table, interval_text, make_table
+from tests.tools.board_page import TABLES, board_page, table_pages
+from tests.tools.board_page import figures as board_figures
 from tests.tools.committed import read_committed
 from tests.tools.first_table import first_table
 from tests.tools.methods_page import methods_sections
 from tests.tools.methods_pictures import write_pictures
-from tests.tools.prose import BLOCK, filled
+from tests.tools.prose import BLOCK, bare, filled
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
 from tests.tools.transcripts import renew_transcripts
 
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = DOCS / "pictures"
-PAGES = ("results.md", "data.md", "methods.md", "../README.md")
+PAGES = ("results.md", "tables/thresholds.md", "data.md", "methods.md", "../README.md")
 FIGURES = (
     *(f"fig_{letter}" for letter in "abcdef"),
     "low_communication",
@@ -63,20 +65,32 @@ def main() -> int:
     for name in PAGES:
         template = TEMPLATE if name == "results.md" else DOCS / name
         write_whole(DOCS / name, filled(renewed(template.read_text(), results), results).encode())
+    of_board = write_board(results, DOCS)
     renew_transcripts(DOCS / "answers.md")
     take_screenshots(PICTURES)
-    print(f"updated: {', '.join(PAGES)} and {len(pictures)} figures in {DOCS}")
+    print(f"updated: {', '.join((*PAGES, *of_board))} and {len(pictures)} figures in {DOCS}")
     return 0
 
 
+def write_board(results: Results, docs: Path) -> list[str]:
+    """Write the page of the board and those with its tables, remove those of other tasks, and return their paths."""
+    pages = {"board.md": board_page(results), **table_pages(results)}
+    for page in docs.glob(TABLES.format("*")):
+        if str(page.relative_to(docs)) not in pages:
+            page.unlink()
+    for name, text in pages.items():
+        (docs / name).parent.mkdir(exist_ok=True)
+        write_whole(docs / name, text.encode())
+    return list(pages)
+
+
 def _pictures(results: Results) -> Iterator[str]:
-    """Write the figures of the page; those that need data which are not here stay as they are."""
-    for maker in (claims_figure, board_figures, fronts, by_parameter, users):
-        for figure in maker.figures(results):
-            if figure.name in FIGURES or maker is board_figures:
-                figure.save(OUT / "figures")
-                write_whole(PICTURES / f"{figure.name}.png", small(OUT / "figures" / f"{figure.name}.png"))
-                yield figure.name
+    """Write the figures of the pages; those that need data which are not here stay as they are."""
+    made = (figure for maker in (claims_figure, fronts, by_parameter, users) for figure in maker.figures(results))
+    for figure in (*(figure for figure in made if figure.name in FIGURES), *board_figures(results)):
+        figure.save(OUT / "figures")
+        write_whole(PICTURES / f"{figure.name}.png", small(OUT / "figures" / f"{figure.name}.png"))
+        yield figure.name
 
 
 def renewed(text: str, results: Results) -> str:
@@ -107,11 +121,11 @@ def block(name: str, results: Results) -> str:
     if name == "methods":
         return methods_sections()
     if name in makers:
-        return _bare(makers[name]())
-    for start, module in (("study_", studies), ("user_groups_", user_groups), ("bounds", bounds), ("board_", board)):
+        return bare(makers[name]())
+    for start, module in (("study_", studies), ("user_groups_", user_groups), ("bounds", bounds)):
         if name.startswith(start):
-            return _bare(next(table for table in module.tables(results) if table.name == name))
-    return _bare(front(results, name))
+            return bare(next(table for table in module.tables(results) if table.name == name))
+    return bare(front(results, name))
 
 
 def front(results: Results, experiment: str) -> Table:
@@ -242,13 +256,6 @@ def how_it_was_made(results: Results) -> pd.DataFrame:
         if what != "machine"
     ]
     return pd.DataFrame(rows)
-
-
-def _bare(content: pd.DataFrame | Table) -> str:
-    """Return a table as Markdown, with its notes, but without title and caption."""
-    table = content if isinstance(content, Table) else Table("", "", "", content)
-    lines = table.markdown().splitlines()
-    return "\n".join(lines[next(number for number, line in enumerate(lines) if line.startswith("|")) :]) + "\n"
 
 
 if __name__ == "__main__":
