@@ -30,7 +30,8 @@ html_css_files = ["site.css"]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
 root_doc = "README"
-include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/reference/*.md"]
+include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+include_patterns += [f"docs/{folder}*.md" for folder in ("", "reference/", "tables/")]
 exclude_patterns = [".*", "build", "data", "mlartifacts", "reports", "screenshots", "tests"]
 myst_heading_anchors = 4
 highlight_language = "text"  # of code blocks without a language
@@ -71,6 +72,14 @@ docs/results
 docs/data
 docs/speed
 docs/reliability
+```
+
+```{toctree}
+:hidden:
+:glob:
+:caption: Tables
+
+docs/tables/*
 ```
 
 ```{toctree}
