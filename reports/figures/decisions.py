@@ -126,7 +126,7 @@ def _shares(board: StoredBoard, results: Results, rows: pd.DataFrame) -> Figure:
         f"{result.board.task.title}. Shares of users whose mean reward over the {len(result.board.seeds)} report seeds "
         "is better (up) and worse (down) than alone (tuned “no communication”), by activity; the others earn the same. "
         f"Of each kind of sharing, the method with the highest score is drawn ({_primary(result)}), as chosen for a "
-        f"budget of {budget}: {'; '.join(f'{kind}: {method}' for kind, method in names)}."
+        f"budget of {budget} ({'; '.join(f'{kind}: {method}' for kind, method in names)})."
     )
     ends = span([-rows["worse"].max(), 0.0, rows["better"].max()])
     ticks = tuple((tick / 5, f"{abs(tick) * 20} %") for tick in range(-5, 6) if ends[0] <= tick / 5 <= ends[1])
