@@ -186,7 +186,6 @@ class Matrix:
     font_size: float = 8.0
     corner: str = ""
     note: str = ""
-    is_last_apart: bool = False
 
 
 @dataclass(frozen=True)

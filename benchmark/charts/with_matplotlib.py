@@ -400,10 +400,8 @@ def _darker(colour: str, share: float = 0.25) -> str:
 def _draw_matrix(matrix: Matrix, labels: Sequence[str]) -> Canvas:
     """Draw a matrix from its upper edge down: headings of columns, rows, legend, note; all lengths are inches."""
     size, inner = matrix.font_size, (matrix.cell_width - 0.08) * 72
-    apart = 6 * GAP if matrix.is_last_apart else 0.0
-    text_width = WIDTH - 0.14 - len(matrix.columns) * (matrix.cell_width + GAP) - apart
-    count = len(matrix.columns)
-    lefts = [text_width + number * (matrix.cell_width + GAP) + apart * (number == count - 1) for number in range(count)]
+    text_width = WIDTH - 0.14 - len(matrix.columns) * (matrix.cell_width + GAP)
+    lefts = [text_width + number * (matrix.cell_width + GAP) for number, _ in enumerate(matrix.columns)]
     heads = [
         [line for part in column.split("\n") for line in wrapped(part, inner / BOLD, size + 0.5)]
         for column in matrix.columns

@@ -1,4 +1,4 @@
-"""The figures of the boards: differences and scores at each budget, and a summary over all tasks."""
+"""The figures of the boards with few methods: differences and scores at each budget."""
 
 import itertools
 from collections.abc import Sequence
@@ -8,21 +8,14 @@ import numpy as np
 import pandas as pd
 
 from benchmark.board.result import BoardResult
-from benchmark.charts.chart import GREY, Axis, Cell, Level, Matrix, Panel, Series, drawn_values, numbers, span
+from benchmark.charts.chart import GREY, Axis, Cell, Level, Panel, Series, drawn_values, numbers, span
 from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.verdicts import Verdict, equivalence_margin
 from benchmark.styles import distinct_styles
 from reports.analysis.board import (
-    NONE,
     budget_text,
-    column_text,
-    columns_of,
-    factor_over,
-    noted_label,
-    primary_text,
-    ranked_entries,
 )
-from reports.read.boards import StoredBoard, by_protocol
+from reports.read.boards import StoredBoard
 from reports.read.results import Results
 from reports.subjects import BOARD
 from reports.write.figure import Figure, make_figure
@@ -44,20 +37,18 @@ ALONE = "No communication"
 OVER = "!"
 """Behind the score of a method that exceeds its budget on the report seeds."""
 
+MAX_METHODS = 8
+"""Lines of more methods cannot be told apart."""
+
 AXIS_LABEL = "budget (needed full messages per decision)"
 SCORES = {"reward": "normalised reward", "regret": "1 − regret / random's regret"}
 
 
 def figures(results: Results) -> list[Figure]:
-    """Return two figures per board, and the summary over all tasks by the protocol."""
-    all_figures = []
-    shipped = [board for board in by_protocol(results.boards) if board.result.contenders]
-    if shipped:
-        all_figures.append(_summary(shipped, results))
-    for board in results.boards:
-        if board.result.scores is not None:
-            all_figures += [_differences(board, results), _scores(board, results)]
-    return all_figures
+    """Return two figures per board with few methods; `ranking` has one of any number."""
+    boards = [board for board in results.boards if board.result.scores is not None]
+    few = [board for board in boards if len(board.result.contenders) <= MAX_METHODS]
+    return [figure for board in few for figure in (_differences(board, results), _scores(board, results))]
 
 
 def labels_of(boards: Sequence[StoredBoard], results: Results) -> tuple[str, ...]:
@@ -176,54 +167,3 @@ def _panel(
     title = seeds if rows["low"].isna().all() else f"{seeds}; bars: {bars}"
     vertical = Axis(ylabel, span(drawn_values(items)))
     return Panel(horizontal, vertical, items, title=title, names_beside=True)
-
-
-def summary_cells(results: Sequence[BoardResult]) -> pd.DataFrame:
-    """Return one row per task, method and budget, the primary endpoint included: verdict and score."""
-    rows = []
-    for result in results:
-        for entry, budget in itertools.product(ranked_entries(result), columns_of(result)):
-            has_choice = isinstance(budget, str) or result.choice(entry.name, budget) is not None
-            score = result.mean(entry.name, budget)[0]
-            text = f"{score:#.3g}" if has_choice else NONE
-            text += OVER if factor_over(result, entry, budget) is not None else ""
-            names = [result.board.task.name, noted_label(entry), column_text(result, budget)]
-            rows.append([*names, str(result.verdict(entry.name, budget)), score, text])
-    return pd.DataFrame(rows, columns=["task", "method", "budget", "verdict", "score", "text"])
-
-
-def _summary(boards: Sequence[StoredBoard], results: Results) -> Figure:
-    rows, labels = summary_cells([board.result for board in boards]), labels_of(boards, results)
-    caption = (
-        "Every method on every task, at each budget (needed full messages per decision), and in the last column its "
-        f"{primary_text(boards[0].result.board.protocol.budgets.primary)}. Colour and symbol are the verdict, compared "
-        "with tuned “no communication”; the number is the mean score. Rows with values that are not tuned are in the "
-        "tables of each task."
-    )
-    if rows["text"].str.endswith(OVER).any():
-        caption += f" {OVER}: the mean communication on the report seeds exceeds the budget."
-    return make_figure(
-        "board_summary",
-        "Board: which method is better than no communication, and with how much of it",
-        caption,
-        _matrix(rows),
-        labels=labels,
-        experiments=[board.experiment for board in boards],
-        subject=BOARD,
-        data=rows.drop(columns="text"),
-    )
-
-
-def _matrix(rows: pd.DataFrame) -> Matrix:
-    """Return the methods below each task, a column per budget, and the primary endpoint apart from them."""
-    lines: list[tuple[str, tuple[Cell, ...]]] = []
-    for task, of_task in rows.groupby("task", sort=False):
-        lines.append((str(task), ()))
-        for name, part in of_task.groupby("method", sort=False):
-            pairs = zip((LOOKS[Verdict(verdict)] for verdict in part["verdict"]), part["text"], strict=True)
-            lines.append((str(name), tuple(Cell(f"{look.text} {text}".strip(), look.colour) for look, text in pairs)))
-    names = {Verdict.EQUIVALENT: "equivalent or identical"}
-    shown = (Verdict.BETTER, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.WORSE)
-    legend = tuple((LOOKS[verdict], names.get(verdict, str(verdict))) for verdict in shown)
-    columns = tuple(dict.fromkeys(rows["budget"]))
-    return Matrix(columns, tuple(lines), legend, cell_width=0.76, corner=AXIS_LABEL, is_last_apart=True)

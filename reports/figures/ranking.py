@@ -34,6 +34,7 @@ OTHER, NOT_TUNED = "other", "not tuned"
 NO_CHOICE = "–"
 """Instead of the symbol of a verdict: no configuration stays within the budget."""
 
+UNIT = "messages per decision"
 ROW_HEIGHT = 0.17
 """Inches."""
 
@@ -100,7 +101,7 @@ def overview(boards: Sequence[StoredBoard], results: Results) -> Figure:
         cell_width=min(1.2, 6.2 / len(columns)),
         font_size=7,
         corner="method",
-        note=f"symbols: budgets {budgets}; number and colour: {primary}",
+        note=f"symbols: budgets {budgets} {UNIT}; number and colour: {primary}",
     )
     return make_figure(
         "board_overview",
@@ -149,7 +150,7 @@ def _margin(result: BoardResult) -> float:
 def ranking(board: StoredBoard, results: Results) -> Figure:
     """Return the differences of all methods of a board to "no communication" at the primary endpoint."""
     result, rows = board.result, ranking_rows(board.result)
-    primary = primary_text(result.board.protocol.budgets.primary)
+    primary = f"{primary_text(result.board.protocol.budgets.primary)} {UNIT}"
     outside = rows[~rows["is_drawn"]]
     others = [f"{name} {value:+.3g}" for name, value in zip(outside["method"], outside["difference"], strict=True)]
     caption = (
@@ -183,7 +184,7 @@ def _panel(result: BoardResult, rows: pd.DataFrame) -> Panel:
     zero = Level(0.0, GREY, text, line="-", band=(-margin, margin), is_vertical=True)
     primary, confidence = (result.board.protocol.budgets.primary, result.board.protocol.comparison.confidence)
     bars = f"; bars: {confidence * 100:g} % bands, simultaneous" if has_verdicts(result) else ""
-    label = f"difference to {ALONE.lower()} in {SCORES[result.board.scale]}, {primary_text(primary)}"
+    label = f"difference in {SCORES[result.board.scale]}, {primary_text(primary)} {UNIT}"
     ticks = tuple(zip(heights, rows["method"], strict=True))
     return Panel(
         Axis(label, span([*rows[["difference", "low", "high"]].to_numpy().ravel(), -margin, margin])),

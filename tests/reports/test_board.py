@@ -12,7 +12,7 @@ from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import experiment_name
 from benchmark.commands.board import board_lines
 from benchmark.execution.local import LocalExecutor
-from benchmark.statistics.comparison import PRIMARY
+from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY
 from benchmark.statistics.verdicts import Verdict
 from data_pipelines.data_label import STAND_IN
 from reports.analysis.board import (
@@ -20,13 +20,14 @@ from reports.analysis.board import (
     choice_rows,
     columns_of,
     noted_label,
+    ranked_entries,
     score_rows,
     score_text,
     summary_rows,
 )
 from reports.build import build
 from reports.figures import board as board_figures
-from reports.figures import decisions, fronts
+from reports.figures import decisions, fronts, ranking
 from reports.page.answer import board_sentence, make_answer
 from reports.read.boards import StoredBoard
 from reports.read.results import Results, read_results
@@ -131,10 +132,10 @@ def test_a_mean_above_the_budget_on_the_report_seeds_is_marked_everywhere(stored
     assert text in summary_rows([over])["0.3"].tolist()
     rows = choice_rows(over).set_index(["method", "budget"])["overruns"]
     assert rows[entry.label, "0.3"] == "10 of 10 seeds; over: 1.1 times"
-    cells = board_figures.summary_cells([over])
-    assert cells.loc[cells["text"].str.endswith("!"), ["method", "budget"]].to_numpy().tolist() == [
-        [noted_label(entry), "0.3"]
-    ]
+    cells = ranking.overview_rows([over]).set_index("method")["budgets"]
+    assert {name: "!" in symbols for name, symbols in cells.items()} == {
+        noted_label(each): each is entry for each in ranked_entries(over)
+    }
     assert note in " ".join("\n".join(board_lines(over)).split())
     cell = f"{over.mean(entry.name, 0.3)[0]:.3f}"
     row = next(line for line in board_lines(over) if line.startswith("Sync-LinUCB "))
@@ -184,18 +185,33 @@ def test_the_note_for_a_paper_explains_marks_and_says_what_few_seeds_do_not_show
     assert r"\scriptsize $" not in text
 
 
-def test_the_summary_has_a_cell_per_task_method_and_budget(stored: StoredBoard):
+def test_the_overview_has_a_cell_per_method_and_task_with_a_symbol_per_budget(results: Results, stored: StoredBoard):
     frame = summary_rows([stored.result])
     assert frame.loc[0, "0"].startswith("identical (0.")
-    cells = board_figures.summary_cells([stored.result])
-    assert len(cells) == 2 * 4  # the row that is not tuned is in the tables of the task alone
-    matrix = board_figures._matrix(cells)
-    symbols = [board_figures.LOOKS[Verdict(verdict)].text for verdict in cells["verdict"]]
-    assert [cell.text for _, row in matrix.rows for cell in row] == [
-        f"{symbol} {text}" for symbol, text in zip(symbols, cells["text"], strict=True)
-    ]
+    rows = ranking.overview_rows([stored.result])
+    assert len(rows) == 2  # the row that is not tuned is in the tables of the task alone
+    assert [len(symbols) for symbols in rows["budgets"]] == [len(stored.result.budgets)] * 2
+    (matrix,) = ranking.overview([stored], results).panels
+    assert [text for text, cells in matrix.rows if not cells] == ["one model"]
+    for (_, cells), row in zip((line for line in matrix.rows if line[1]), rows.to_dict("records"), strict=True):
+        assert [cell.text for cell in cells] == [f"{row['budgets']} {score_text(row['score'])}"]
+        assert [cell.colour for cell in cells] == [board_figures.LOOKS[Verdict(row["verdict"])].colour]
     legend = [f"{cell.text} {text}" for cell, text in matrix.legend]
     assert legend == ["▲ better", "= equivalent or identical", "? undecided", "▼ worse"]
+
+
+def test_the_ranking_has_all_methods_and_references_by_their_difference(stored: StoredBoard):
+    rows = ranking.ranking_rows(stored.result).set_index("method")
+    assert list(rows["difference"]) == sorted(rows["difference"], reverse=True)
+    row = stored.result.difference("sync-linucb", NO_COMMUNICATION, PRIMARY)
+    assert rows.loc["Sync-LinUCB", ["difference", "low", "high"]].tolist() == [
+        row["difference"],
+        row["low"],
+        row["high"],
+    ]
+    assert rows.loc["Async-LinUCB (alpha=0.3)", "kind"] == "not tuned"
+    assert {*rows.index} >= {entry.label for entry in stored.result.references}
+    assert rows.loc["Sync-LinUCB", "is_drawn"]
 
 
 def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp_path: Path, stored: StoredBoard):
@@ -216,8 +232,8 @@ def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp
 
 
 def test_no_text_of_the_pictures_of_a_board_is_cut(results: Results, stored: StoredBoard):
-    pictures = [*board_figures.figures(results), *decisions.figures(results)]
-    pictures.append(board_figures._summary([stored], results))
+    pictures = [*board_figures.figures(results), *ranking.figures(results), *decisions.figures(results)]
+    pictures.append(ranking.overview([stored], results))
     for picture in pictures:
         assert clipped(picture) == []
         assert entries(picture) <= 8
