@@ -39,7 +39,7 @@ ROW_HEIGHT = 0.17
 """Inches."""
 
 BEYOND = 0.5
-"""How far outside the range of the methods a reference may be, as a share of that range, to be drawn."""
+"""How far below the range of the methods a reference may be, as a share of that range, to be drawn."""
 
 
 def figures(results: Results) -> list[Figure]:
@@ -123,7 +123,7 @@ def ranking_rows(result: BoardResult) -> pd.DataFrame:
     """Return one row per method and reference, the best first: the difference to "no communication" with its band.
 
     The interval of a reference is that of its paired difference alone: it is not among the comparisons. `is_drawn` is
-    whether it is near enough to the methods.
+    whether a picture has the row: not if it is a reference far below all methods.
     """
     rows = []
     for entry in result.contenders:
@@ -136,10 +136,9 @@ def ranking_rows(result: BoardResult) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=["method", "kind", "difference", "low", "high", "verdict"])
     frame = frame.dropna(subset="difference").sort_values("difference", ascending=False, ignore_index=True)
     is_line, margin = frame["kind"] == REFERENCES, _margin(result)
-    least, most = span(
-        [*frame.loc[~is_line, ["difference", "low", "high"]].to_numpy().ravel(), -margin, margin], BEYOND
-    )
-    return frame.assign(is_drawn=~is_line | frame["difference"].between(least, most))
+    values = frame.loc[~is_line, ["difference", "low", "high"]].to_numpy().ravel()
+    least, _ = span([*values, -margin, margin], BEYOND)
+    return frame.assign(is_drawn=~is_line | (frame["difference"] >= least))
 
 
 def _margin(result: BoardResult) -> float:
@@ -162,7 +161,7 @@ def ranking(board: StoredBoard, results: Results) -> Figure:
     return make_figure(
         f"{board.experiment}_ranking",
         f"Board {result.board.task.name}: all methods, {primary}",
-        f"{caption} Outside the plot: {'; '.join(others)}." if others else caption,
+        f"{caption} Left of the plot: {'; '.join(others)}." if others else caption,
         [_panel(result, rows[rows["is_drawn"]])],
         labels=labels_of([board], results),
         experiments=[board.experiment],

@@ -118,23 +118,24 @@ def kind_sentence(results: Sequence[BoardResult]) -> str:
 
 def reference_sentence(results: Sequence[BoardResult]) -> str:
     """Return on which tasks a reference line earns more than every method."""
-    above = [(result, reference) for result in results if (reference := best_above_all(result)) is not None]
+    above = [(result, references) for result in results if (references := above_all(result))]
     if not above:
         return f"**No reference line earns more than every method** on any of {tasks_count(results)}."
     texts = [
-        f"`{task_of(result)}` (*{reference.label}*: {score_text(result.line(reference.name)[0])}, methods at most "
-        f"{score_text(max(result.mean(entry.name)[0] for entry in ranked_entries(result)))})"
-        for result, reference in above
+        f"`{task_of(result)}` (*{references[0].label}*{f' and {len(references) - 1} more' * (len(references) > 1)})"
+        for result, references in above
     ]
-    count = f"{len(above)} of {tasks_count(results)}"
-    return f"**A reference line earns more than every method** on {count}: {'; '.join(texts)}."
+    return (
+        "**A reference line, which is not ranked, earns more than every method** on "
+        f"{len(above)} of {tasks_count(results)}: {', '.join(texts)}."
+    )
 
 
-def best_above_all(result: BoardResult) -> MethodRow | None:
-    """Return the best of the reference lines that every tuned method is below; None without one."""
+def above_all(result: BoardResult) -> list[MethodRow]:
+    """Return the reference lines that every tuned method is below, the highest mean first."""
     below = [set(result.below(entry.name)) for entry in ranked_entries(result)]
     above = [each for each in result.references if below and all(each.label in labels for labels in below)]
-    return max(above, key=lambda each: result.line(each.name)[0], default=None)
+    return sorted(above, key=lambda each: -result.line(each.name)[0])
 
 
 def can_show(result: BoardResult) -> str:
@@ -172,9 +173,9 @@ def found(result: BoardResult) -> str:
         f"{primary(result)}{behind}. It is {against}. Verdicts on all {counts.total()} methods, compared with no "
         f"communication: {verdicts}."
     )
-    if (reference := best_above_all(result)) is not None:
-        earned = score_text(result.line(reference.name)[0])
-        text = f"The reference *{reference.label}* earns more than every method: {earned}. {text}"
+    if references := above_all(result):
+        shown = [f"*{each.label}* {score_text(result.line(each.name)[0])}" for each in references[:MAX_NAMED]]
+        text = f"References that earn more than every method: {_listed(shown, len(references))}. {text}"
     return f"{text} {alone_sentence(result)}".strip()
 
 
@@ -325,8 +326,11 @@ def tasks_count(results: Sequence[BoardResult]) -> str:
 
 def names_text(names: Sequence[str]) -> str:
     """Return names of methods: a few of them, and how many more; some of the names have commas."""
-    shown = ", ".join(f"*{name}*" for name in names[:MAX_NAMED])
-    return f"{shown} and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else shown
+    return _listed([f"*{name}*" for name in names[:MAX_NAMED]], len(names))
+
+
+def _listed(shown: Sequence[str], count: int) -> str:
+    return ", ".join(shown) + (f" and {count - len(shown)} more" if count > len(shown) else "")
 
 
 def primary(result: BoardResult) -> str:
@@ -341,5 +345,4 @@ def percent(share: float, decimals: int) -> str:
 
 
 def _most(counts: "Counter[str]") -> str:
-    shown = ", ".join(f"*{label}* ({count})" for label, count in counts.most_common(MAX_NAMED))
-    return f"{shown} and {len(counts) - MAX_NAMED} more" if len(counts) > MAX_NAMED else shown
+    return _listed([f"*{label}* ({count})" for label, count in counts.most_common(MAX_NAMED)], len(counts))

@@ -137,8 +137,8 @@ def budgets_table(boards: Sequence[StoredBoard]) -> str:
 
 
 def _leader_text(result: BoardResult, column: Column) -> str:
-    if column not in result.leaders:
-        return "–"
+    if column not in result.ranks:
+        return str(Verdict.NONE)
     leader = next(entry for entry in result.contenders if entry.name == result.leaders[column])
     others = len(firsts(result, column)) - 1
     return f"*{leader.label}* {_cell(result, leader, column)}" + (f"; {others} not worse" if others > 0 else "")

@@ -18,7 +18,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -187,7 +186,7 @@ class CommittedBoard(StoredBoard):
 def choosing_means(result: BoardResult) -> pd.DataFrame:
     """Return the mean score and communication of each configuration over the choosing seeds of each pass.
 
-    Runs without a score are left out.
+    Runs without a score are left out. The first pass of the protocol has one seed, so its means are the runs.
     """
     passes = {seed: number for number, each in enumerate(result.board.protocol.halving()) for seed in each.seeds}
     runs = result.runs.assign(**{"pass": result.runs["seed"].map(passes)}).dropna()
@@ -223,7 +222,7 @@ def _write_boards(results: Results, folder: Path) -> None:
         {
             "experiment": board.experiment,
             "document": _document(board),
-            "users": user_rows(board, results).to_json(orient="table", index=False),
+            "users": json.dumps(user_rows(board, results).to_dict("list")),  # pandas rounds numbers in JSON
         }
         for board in results.boards
     ]
@@ -252,7 +251,7 @@ def _read_users(folder: Path) -> dict[str, pd.DataFrame]:
     if not (folder / BOARDS).is_file():
         return {}
     rows = pd.read_parquet(folder / BOARDS).itertuples(index=False)
-    return {row.experiment: pd.read_json(StringIO(row.users), orient="table") for row in rows}
+    return {row.experiment: pd.DataFrame(json.loads(row.users)) for row in rows}
 
 
 def _columns() -> list[str]:
