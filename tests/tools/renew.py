@@ -4,11 +4,16 @@ They are made from the records in docs/records, which `make records` writes. Tab
 `<!-- renewed: NAME -->` and `<!-- end -->`; everything else is written by hand. Long tables are pages of their own in
 docs/tables. Pictures are in docs/pictures: the figures of the report, those of docs/methods.md, and screenshots of the
 MLflow UI in a headless Chromium.
+
+Examples:
+  python -m tests.tools.renew          update everything
+  python -m tests.tools.renew --board  update the page, tables and figures of the board alone, in less than a minute
 """
 
+import argparse
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -25,6 +30,7 @@ from reports.page.glossary import MEANINGS
 from reports.paper import variant_labels
 from reports.read.results import Results, datasets_of, effects_of
 from reports.tables import bounds, claims, settings, studies, user_groups
+from reports.write.figure import Figure
 from reports.write.table import Table, interval_text, make_table
 from tests.tools.board_page import TABLES, board_page, table_pages
 from tests.tools.board_page import figures as board_figures
@@ -57,18 +63,25 @@ SHOWN = {"gamma": GAMMAS, "threshold": (0.01, 0.1, 1, 10, 100, 1000)}
 LOW = tuple(10.0**power for power in range(4, 21, 2))
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Update everything; without Chromium or the runs in MLflow, the screenshots of the MLflow UI are not changed."""
+    parser = argparse.ArgumentParser(
+        "tests.tools.renew", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--board", action="store_true", help="only what is about the board")
+    arguments = parser.parse_args(argv)
     results = read_committed()
     PICTURES.mkdir(exist_ok=True)
-    pictures = [*_pictures(results), *write_pictures(PICTURES)]
-    for name in PAGES:
-        template = TEMPLATE if name == "results.md" else DOCS / name
-        write_whole(DOCS / name, filled(renewed(template.read_text(), results), results).encode())
-    of_board = write_board(results, DOCS)
-    renew_transcripts(DOCS / "answers.md")
-    take_screenshots(PICTURES)
-    print(f"updated: {', '.join((*PAGES, *of_board))} and {len(pictures)} figures in {DOCS}")
+    pages, pictures = write_board(results, DOCS), [*_saved(board_figures(results))]
+    if not arguments.board:
+        pictures += [*_saved(_figures(results)), *write_pictures(PICTURES)]
+        for name in PAGES:
+            template = TEMPLATE if name == "results.md" else DOCS / name
+            write_whole(DOCS / name, filled(renewed(template.read_text(), results), results).encode())
+        renew_transcripts(DOCS / "answers.md")
+        take_screenshots(PICTURES)
+        pages += PAGES
+    print(f"updated: {', '.join(pages)} and {len(pictures)} figures in {DOCS}")
     return 0
 
 
@@ -84,10 +97,15 @@ def write_board(results: Results, docs: Path) -> list[str]:
     return list(pages)
 
 
-def _pictures(results: Results) -> Iterator[str]:
-    """Write the figures of the pages; those that need data which are not here stay as they are."""
-    made = (figure for maker in (claims_figure, fronts, by_parameter, users) for figure in maker.figures(results))
-    for figure in (*(figure for figure in made if figure.name in FIGURES), *board_figures(results)):
+def _figures(results: Results) -> Iterator[Figure]:
+    """Return the figures of the pages on the paper; those that need data which are not here stay as they are."""
+    for maker in (claims_figure, fronts, by_parameter, users):
+        yield from (figure for figure in maker.figures(results) if figure.name in FIGURES)
+
+
+def _saved(figures: Iterable[Figure]) -> Iterator[str]:
+    """Write small pictures of figures, and return their names."""
+    for figure in figures:
         figure.save(OUT / "figures")
         write_whole(PICTURES / f"{figure.name}.png", small(OUT / "figures" / f"{figure.name}.png"))
         yield figure.name
