@@ -9,13 +9,19 @@ import inspect
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from importlib import import_module, metadata
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder `tests` is not installed
+
 from benchmark.__main__ import _parser
+from reports.page.board import TO_COME
+from reports.page.page import asset, board_parts
+from tests.tools.committed import read_committed
 
 project = "fedbandit-bench"
 release = metadata.version("fedbandit-bench")
@@ -43,6 +49,9 @@ suppress_warnings = [
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 
+METHODS = "../methods.html"
+"""The page on methods, from the page of the board."""
+
 PACKAGES = ("algorithms", "data_pipelines", "benchmark")
 CONTENTS = """
 
@@ -65,6 +74,7 @@ docs/cluster
 :caption: Results
 
 docs/board
+docs/reference/board
 docs/board-1
 docs/methods
 docs/protocol
@@ -143,8 +153,25 @@ def directive(package: str, name: str, member: object) -> str:
     return f".. autofunction:: {package}.{name}"
 
 
+def board_page() -> str:
+    """Return the board of docs/records as a table with filters, and the cards of its tasks and methods, as Markdown."""
+    results = read_committed()
+    come = "" if results.boards else f"\n**{TO_COME}**\n"
+    style = raw(f"<style>.board {{ {asset('page.css')} }}</style>")  # of this part of the page alone
+    script = raw(f"<script type=module>{asset('table.js')}</script>")
+    parts = board_parts(results, METHODS).items()
+    text = "".join(f"\n## {title}\n\n" + raw(f'<div class="board">{html}</div>') for title, html in parts)
+    return "\n".join([come, style, text, script])
+
+
+def raw(html: str) -> str:
+    """Return HTML as a part of a page in Markdown."""
+    return f"`````{{raw}} html\n{html}\n`````\n"
+
+
 GENERATED = {
     root_doc: lambda: CONTENTS,
+    "docs/reference/board": board_page,
     "docs/reference/command_line": command_reference,
     "docs/reference/python": python_reference,
 }
@@ -174,5 +201,6 @@ def copy_home_page(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Connect the functions above to Sphinx."""
     app.connect("source-read", add_generated)
+    app.connect("env-get-outdated", lambda *_: list(GENERATED))  # also if only what they are made from has changed
     app.connect("autodoc-process-docstring", escape_docstring, priority=400)  # before napoleon
     app.connect("build-finished", copy_home_page)

@@ -250,11 +250,11 @@ class Builder:
         from reports.page.page import write_page
 
         try:
-            write_page(self.folder.path / PAGE, self.results, tables, figures)
+            pages = write_page(self.folder.path / PAGE, self.results, tables, figures)
         except Exception as error:
             self._note_failure("the page", error)
             return
-        self.folder.close_part("page", self._inputs_if_complete(), {PAGE: self.inputs})
+        self.folder.close_part("page", self._inputs_if_complete(), {page.name: self.inputs for page in pages})
 
     def _log(self, tables: Sequence[Table], figures: Sequence[Figure]) -> Sequence[str]:
         from reports.write.record import record
@@ -263,8 +263,8 @@ class Builder:
         for name in self.folder.parts["figures"]["files"]:
             files[Path(name).stem].append(self.folder.path / name)
         try:
-            page = self.folder.path / PAGE
-            runs = record(self.results, tables, figures, files, page, is_full=self.is_full)
+            pages = [self.folder.path / name for name in self.folder.parts.get("page", {}).get("files", ())]
+            runs = record(self.results, tables, figures, files, pages, is_full=self.is_full)
         except (OSError, ValueError) as error:  # a read-only store, or an unreachable server
             self._note_failure("the analysis runs in MLflow", error)
             return ()

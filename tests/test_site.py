@@ -1,20 +1,31 @@
 """The documentation builds as a site without a warning, complete, and needs no other host."""
 
+import os
 import re
 import runpy
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from docutils.core import publish_doctree
+from selenium.webdriver import Chrome
+from sphinx.cmd.build import main as build_site
 
 import algorithms
 import benchmark
 import data_pipelines
+from algorithms.registry import built_in_methods
+from benchmark.board.task import task_names
+from tests.benchmark.browser import chromium, looking_at
 from tests.readme import PAGES, ROOT
+from tests.reports.big_board import big_results
+from tests.reports.test_board_page import press, shown_cells
+from tests.reports.test_page_in_browser import SIZES, barriers, requests, set_size
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +57,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     options = ("-q", "-W", "--keep-going", "-c", "docs", "-d", str(folder / "doctrees"))
     command = [sys.executable, "-m", "sphinx", *options, ".", str(folder / "pages")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "FEDBANDIT_DATA": str(folder / "data")}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return folder / "pages"
@@ -107,6 +119,52 @@ def test_search_needs_no_server(site: Path):
     index = (site / "searchindex.js").read_text()
     assert index.startswith("Search.setIndex(")  # a script, which a browser also loads from a file
     assert '"docs/own_method"' in index
+
+
+def test_the_page_of_the_board_has_a_card_for_each_task_and_method(pages: dict[Path, Page], site: Path):
+    board = site / "docs" / "reference" / "board.html"
+    contenders = {f"card-method-{name}" for name, info in built_in_methods().items() if info.role == "contender"}
+    assert contenders | {f"card-{name}" for name in task_names()} <= pages[board].ids
+    assert ("table-board" in pages[board].ids) != ("The board of version 2 is to come" in board.read_text())
+
+
+@pytest.fixture(scope="module")
+def board_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the board on a site with few pages, made from records with the boards of all tasks."""
+    folder = tmp_path_factory.mktemp("board")
+    pages = "README.md,docs/methods.md,docs/board.md,docs/reference/board.md"
+    options = ["-Q", "-c", "docs", "-d", str(folder / "doctrees"), "-D", f"include_patterns={pages}"]
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(action="ignore"):  # those of Sphinx
+        patch.setattr("tests.tools.committed.read_committed", big_results)
+        patch.chdir(ROOT)
+        assert build_site([*options, ".", str(folder / "pages")]) == 0
+    return folder / "pages" / "docs" / "reference" / "board.html"
+
+
+@pytest.fixture(scope="module")
+def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    with chromium(tmp_path_factory.mktemp("profile"), watch_network=True) as browser:
+        yield browser
+
+
+@pytest.mark.parametrize("size", list(SIZES))
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_board_on_the_site_filters_offline_without_barriers(
+    chrome: Chrome, board_page: Path, size: str, scheme: str
+):
+    set_size(chrome, size)
+    chrome.get_log("performance")
+    with looking_at(chrome, board_page.as_uri(), f"site-{size}-{scheme}"):
+        press(chrome, "task", task_names()[-1])
+        press(chrome, "budget", "1")
+        assert set(shown_cells(chrome, "task")) == {task_names()[-1]}
+        assert {urlsplit(address).scheme for address in requests(chrome)} == {"file"}
+        across, window = chrome.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+        assert across <= window
+        rows = "document.querySelector('#table-board .rows')"
+        assert chrome.execute_script(f"return {rows}.scrollWidth <= {rows}.clientWidth")
+        chrome.execute_script("document.querySelectorAll('#table-board tr.off').forEach((row) => row.remove())")
+        assert barriers(chrome, scheme, ".board") == []
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,7 @@ def cell_text(result: BoardResult, entry: MethodRow, budget: float | str) -> str
     verdict, mean = result.verdict(entry.name, budget), result.mean(entry.name, budget)[0]
     score = score_text(mean)
     if (factor := factor_over(result, entry, budget)) is not None:
-        score += f"; {_over_text(factor)}"
+        score += f"; {over_text(factor)}"
     return score if verdict == Verdict.NONE else f"{verdict} ({score})"
 
 
@@ -224,14 +224,15 @@ def factor_over(result: BoardResult, entry: MethodRow, budget: float | str) -> f
     return None if isinstance(budget, str) else result.overruns(entry.name, budget).factor
 
 
-def _over_text(factor: float) -> str:
+def over_text(factor: float) -> str:
+    """Return by what factor a row exceeds a budget, as text."""
     return f"over: {factor:.3g} times"
 
 
 def _overruns_text(overruns: Overruns, seeds: int) -> str:
     if not overruns.seeds:
         return "–"
-    mean = "" if overruns.factor is None else f"; {_over_text(overruns.factor)}"
+    mean = "" if overruns.factor is None else f"; {over_text(overruns.factor)}"
     return f"{len(overruns.seeds)} of {seeds} seeds{mean}"
 
 

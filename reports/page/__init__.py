@@ -1,1 +1,1 @@
-"""`report.html`."""
+"""`report.html`, `board.html` and the page of a recommendation."""

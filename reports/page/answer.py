@@ -25,7 +25,6 @@ from reports.analysis.board import (
     has_verdicts,
     noted_label,
     rank_of,
-    ranked_entries,
     score_text,
 )
 from reports.figures.fronts import has_own_table_only
@@ -38,6 +37,9 @@ from reports.read.results import Results, effects_of, stream_in_name
 HEADINGS = ("no transfers", "at most 10 per client", "at most 100 per client", "unlimited")
 CHOSEN = "Settings were chosen on these seeds, so their means are too optimistic; `fedbandit board` chooses on others."
 BOLD = "The best mean of each column is bold, and so are those with the same digits."
+BOARD_PAGE = "board.html"
+"""The page of the boards, next to the report."""
+
 GENERATED = "These data are generated: no statement on methods."
 
 
@@ -60,7 +62,7 @@ class Group:
     unit: str
     sentence: str
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
-    anchor: str = ""
+    address: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,8 @@ class Answer:
 
 def make_answer(results: Results) -> Answer | None:
     """Return the summary of the boards if there are any, else that of the experiments; None without either."""
-    boards = [board for board in results.boards if board.result.contenders]
-    if boards:
-        return _from_boards(by_protocol(boards) or boards, results)
+    if boards := shown_boards(results):
+        return _from_boards(boards, results)
     main = main_streams(results)
     groups = tuple(group for pair in main if (group := _group(*pair, results)).rows)
     if not groups:
@@ -89,6 +90,14 @@ def make_answer(results: Results) -> Answer | None:
         f"it, from all experiments on these data. {BOLD}"
     )
     return Answer(introduction, HEADINGS, groups, CHOSEN, tuple(rule_sentences(results.runs, shown, results.methods)))
+
+
+def shown_boards(results: Results) -> list[StoredBoard]:
+    """Return the boards by the protocol; without any, of each task the one with scores on the most report seeds."""
+    boards = [board for board in results.boards if board.result.contenders]
+    by_seeds = sorted(boards, key=lambda board: len(board.result.board.seeds))
+    one_per_task = {board.result.board.task.name: board for board in by_seeds}
+    return by_protocol(boards) or [each for each in boards if each is one_per_task[each.result.board.task.name]]
 
 
 def main_streams(results: Results) -> list[tuple[str, str]]:
@@ -135,7 +144,7 @@ def _group(experiment: str, stream: str, results: Results) -> Group:
     unit = f"{goal.label}, {goal.direction}; {number_of_seeds(settings['seeds'])}"
     title = short_names(results).get((experiment, stream), dataset_label(stream))
     sentence = GENERATED if is_generated else effect_sentences(runs, settings, results.methods)
-    return Group(title, results.labels(runs), unit, sentence, rows, f"figure-{experiment}")
+    return Group(title, results.labels(runs), unit, sentence, rows, f"#figure-{experiment}")
 
 
 def _cell(column: pd.DataFrame, algorithm: str, *, can_lead: bool) -> Cell:
@@ -151,23 +160,25 @@ def _from_boards(boards: Sequence[StoredBoard], results: Results) -> Answer:
         result = board.result
         data = result.board
         label = results.label(data.task.stream.name, data.source)
+        leaders = set(result.leaders.values())
         rows = tuple(
             (noted_label(entry), tuple(_board_cell(result, entry, budget) for budget in columns_of(result)))
-            for entry in ranked_entries(result) or result.contenders
+            for entry in result.contenders
+            if entry.name in leaders or not leaders
         )
         labels = ((f"{data.task.stream.name}: {label}",) if label else ()) + board.warning
         unit = f"{len(data.seeds)} report seeds"
         title = data.task.title or data.task.name
-        groups.append(Group(title, labels, unit, board_sentence(result), rows, f"table-{board.experiment}"))
+        groups.append(Group(title, labels, unit, board_sentence(result), rows, f"{BOARD_PAGE}#card-{data.task.name}"))
     introduction = (
         "Each cell is the mean score of a method within a budget, in needed messages per decision, and the verdict "
         "compared with no communication: better, worse, equivalent, identical or undecided. A score of 2 is twice what "
         "random choice earns; in simulations 1 is perfect and 0 is random choice. Every method is tuned alike, on "
-        f"seeds that are not reported. {BOLD}"
+        f"seeds that are not reported. Only methods with the highest mean in a column are shown. {BOLD}"
     )
     first = boards[0].result
     headings = tuple(column_text(first, column) for column in columns_of(first))
-    note = f"Methods are ranked by the last column, the {headings[-1]}; intervals are in the section on the board."
+    note = f"Methods are ranked by the last column, the {headings[-1]}; intervals are on the page of the board."
     return Answer(introduction, headings, tuple(groups), note)
 
 

@@ -20,12 +20,13 @@ from reports.write.table import Table
 
 @dataclass(frozen=True)
 class Card:
-    """A title, the label of the data, and names with values."""
+    """A title, the label of the data, names with values, and the address of a page with more."""
 
     name: str
     title: str
     label: str
     entries: Sequence[tuple[str, str]]
+    address: str = ""
 
     @property
     def anchor(self) -> str:
@@ -143,10 +144,7 @@ def make_sections(results: Results, tables: Sequence[Table], figures: Sequence[F
     """Put figures and tables into the sections that they state; leave out empty ones, except that of missing runs."""
     tabs = front_tabs(results, figures)
     in_tabs = {figure.name for _, figure in tabs}
-    has_table = {table.name for table in tables}
-    others = [figure for figure in figures if figure.name not in in_tabs]
-    # The table of the same name says the same as a picture without an interactive plot, and can be filtered.
-    others = [figure for figure in others if figure.interactive is not None or figure.name not in has_table]
+    others = with_plot_or_alone([figure for figure in figures if figure.name not in in_tabs], tables)
     stated = [*(figure.subject for figure in others), *(table.subject for table in tables)]
     sections = {
         subject: Section(subject.title, subject.introduction, is_folded=subject not in UNFOLDED)
@@ -165,6 +163,12 @@ def make_sections(results: Results, tables: Sequence[Table], figures: Sequence[F
     data = Section("Data", cards=data_cards(results))
     end = [*([data] if data.cards else []), missing, _versions(results), _reproduction(results)]
     return [*filled, *end]
+
+
+def with_plot_or_alone(figures: Sequence[Figure], tables: Sequence[Table]) -> list[Figure]:
+    """Leave out pictures without an interactive plot whose table of the same name, which can be filtered, is shown."""
+    names = {table.name for table in tables}
+    return [figure for figure in figures if figure.interactive is not None or figure.name not in names]
 
 
 def front_tabs(results: Results, figures: Sequence[Figure]) -> list[tuple[str, Figure]]:

@@ -10,8 +10,11 @@ from benchmark.plan.experiment import FOLDER as EXPERIMENTS
 from reports.read.results import Results
 
 CODE = Path(__file__).parents[1]
-ALSO = [CODE.parent / "benchmark" / name for name in ("charts", "results", "statistics")]
-"""Folders of the benchmark that make numbers and pictures of a report."""
+ALSO = [
+    CODE.parent / name
+    for name in ("algorithms/methods", "benchmark/charts", "benchmark/results", "benchmark/statistics")
+]
+"""Folders that make numbers, pictures and cards of methods of a report."""
 
 KINDS = (".py", ".toml", ".html", ".css", ".js")
 PACKAGES = ("fedbandit-bench", "matplotlib", "numpy", "pandas", "plotly", "scipy")

@@ -57,7 +57,7 @@ class Analysis:
     tables: Sequence[Table] = ()
     figures: Sequence["Figure"] = ()
     files: Mapping[str, Sequence[Path]] = field(default_factory=dict)
-    page: Path | None = None
+    pages: Sequence[Path] = ()
 
     def note(self, run_id: str) -> str:
         """Return its description for MLflow; pictures are addressed by the id of the run, among its artifacts."""
@@ -75,7 +75,7 @@ class Analysis:
 
     def write(self, folder: Path) -> str:
         """Put its files into a folder; return a hash of them, of the description and of the metrics."""
-        contents = {self.page.name: self.page.read_bytes()} if self.page is not None and self.page.is_file() else {}
+        contents = {page.name: page.read_bytes() for page in self.pages if page.is_file()}
         for path in (path for figure in self.figures for path in self.files[figure.name]):
             contents[f"figures/{path.name}"] = path.read_bytes()
         for table in self.tables:
@@ -94,14 +94,14 @@ def record(
     tables: Sequence[Table],
     figures: Sequence["Figure"],
     files: Mapping[str, Sequence[Path]],
-    page: Path | None = None,
+    pages: Sequence[Path] = (),
     *,
     is_full: bool = True,
 ) -> list[str]:
     """Update the analysis runs, and return the experiments that have one.
 
-    `files` are the saved files of each figure, by its name. The `page` of a full report is in the experiment
-    `overview`, that of a report on some experiments in the first of them.
+    `files` are the saved files of each figure, by its name. The `pages` of a full report are in the experiment
+    `overview`, those of a report on some experiments in the first of them.
     """
     store, names = Store(results.uri), results.experiments()
     for name in counted(names, "report: writing to MLflow", "experiments"):
@@ -114,15 +114,15 @@ def record(
             [table for table in tables if not table.experiments or name in table.experiments],
             [figure for figure in figures if name in figure.experiments],
             files,
-            page if not is_full and name == names[0] else None,
+            pages if not is_full and name == names[0] else (),
         )
         _update(store, name, analysis)
-    if page is not None and is_full and names:
+    if pages and is_full and names:
         if store.find(OVERVIEW) is None:
             store.experiment_id(OVERVIEW_INFO)
         sentence = "The report on all experiments: open the artifact report.html."
         metrics = {"finished runs": float(len(results.all_runs)), **claim_counts(results.judged)}
-        _update(store, OVERVIEW, Analysis(sentence, results.labels(results.all_runs), metrics, page=page))
+        _update(store, OVERVIEW, Analysis(sentence, results.labels(results.all_runs), metrics, pages=pages))
     return names
 
 

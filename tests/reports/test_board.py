@@ -223,9 +223,14 @@ def test_a_report_has_the_tables_figures_and_page_of_the_board(folder: Path, tmp
     assert (tmp_path / "out" / "tables" / f"{NAME}.tex").read_text() == paper_scores(stored.result, "")
     pictures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
     assert {f"{NAME}_differences.svg", f"{NAME}_scores.png", f"{NAME}_decisions.png"} <= pictures
-    page = whole_page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
-    assert "Board tiny: scores and ranks" in page
+    page, board_page = (
+        whole_page((tmp_path / "out" / name).read_text(encoding="utf-8")) for name in ("report.html", "board.html")
+    )
+    assert '<a href="board.html">' in page
+    assert "Board tiny: scores and ranks" not in page
+    assert "Board tiny: scores and ranks" in board_page
     assert "NOT THE PROTOCOL" in page
+    assert "NOT THE PROTOCOL" in board_page
     drawn = pd.read_csv(tmp_path / "out" / "figures" / f"{NAME}_differences.csv")
     assert set(drawn["verdict"]) <= {"identical", "equivalent", "better", "worse", "undecided"}
     assert build(store_in(folder).uri, out=tmp_path / "out").is_unchanged

@@ -71,7 +71,7 @@ def test_the_answer_comes_first_with_a_sentence_and_the_best_setting_within_each
     assert "changes little" not in text
     rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', answer, re.DOTALL)
     cells = {
-        row.partition("<")[0]: [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<span>(.*?)</span></td>", row)]
+        row.partition("<")[0]: [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r'"cell">(.*?)</span></td>', row)]
         for row in rows
     }
     assert cells["Async-LinUCB"] == ["1,005 γ=∞", "1,005 γ=∞", "1,005 γ=∞", "105 γ=1"]

@@ -65,9 +65,7 @@ def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 @pytest.fixture(scope="module", params=list(SIZES))
 def opened(request: pytest.FixtureRequest, chrome: Chrome, real_page: Path) -> Iterator[Chrome]:
     """The page at one width, with everything unfolded and all plots drawn."""
-    width, height, is_phone = SIZES[request.param]
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone}
-    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    set_size(chrome, request.param)
     chrome.get_log("performance")
     chrome.get_log("browser")
     with looking_at(chrome, real_page.as_uri(), f"report-{request.param}"):
@@ -75,6 +73,12 @@ def opened(request: pytest.FixtureRequest, chrome: Chrome, real_page: Path) -> I
         chrome.folded_height = chrome.execute_script("return document.documentElement.scrollHeight")
         unfold(chrome)
         yield chrome
+
+
+def set_size(chrome: Chrome, name: str) -> None:
+    width, height, is_phone = SIZES[name]
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone}
+    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
 def unfold(chrome: Chrome) -> None:
@@ -135,21 +139,27 @@ def test_the_page_is_complete_without_errors_and_fits(opened: Chrome, real_page:
     assert real_page.stat().st_size < 3_000_000
 
 
+def barriers(chrome: Chrome, scheme: str, part: str = "body") -> list[object]:
+    """Return what axe objects to in a part of the page, in light or dark mode."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+    try:
+        chrome.execute_script(AXE.read_text(encoding="utf-8"))
+        chrome.set_script_timeout(120)
+        found = chrome.execute_async_script(
+            "const done = arguments[arguments.length - 1];"
+            "axe.run(arguments[0], { resultTypes: ['violations'] }).then((result) => done(result.violations.map("
+            "  (each) => [each.id, each.help, each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])))",
+            part,
+        )
+        return list(found)
+    finally:
+        chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_barriers(opened: Chrome, scheme: str):
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
-    try:
-        opened.execute_script(AXE.read_text(encoding="utf-8"))
-        opened.set_script_timeout(120)
-        found = opened.execute_async_script(
-            "const done = arguments[arguments.length - 1];"
-            "axe.run(document, { resultTypes: ['violations'] }).then((result) => done(result.violations.map((each) =>"
-            "  [each.id, each.help, each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])))"
-        )
-        assert found == []
-    finally:
-        opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    assert barriers(opened, scheme) == []
 
 
 def test_labels_of_a_plot_do_not_cover_one_another(opened: Chrome):

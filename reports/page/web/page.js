@@ -11,7 +11,7 @@ async function unpack() {
   for (const [name, html] of Object.entries(JSON.parse(folded))) document.querySelector(`[data-packed="${CSS.escape(name)}"]`).innerHTML = html;
   boxes = [...document.querySelectorAll("[data-plot]")];
   document.querySelectorAll("[data-packed] .table table").forEach(prepareTable);
-  document.querySelectorAll("[data-budget]").forEach(prepareBudget);
+  document.querySelectorAll(".budget").forEach(prepareBudget);
   reveal();
   if (boxes.length) await runUnpacked("plotly");
   boxes.forEach((box) => near.observe(box));
@@ -200,101 +200,6 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest('a[href^="#"]');
   if (link && link.hash === location.hash) reveal();
 });
-
-// Cells that start with a number sort as numbers; – goes last.
-function value(cell) {
-  const text = cell.textContent.trim();
-  if (text.startsWith("∞")) return Infinity;
-  const match = text.replaceAll(",", "").replace("−", "-").match(/^-?\d+(\.\d+)?(e-?\d+)?/);
-  return match ? Number(match[0]) : text === "–" || text === "" ? null : text.toLowerCase();
-}
-
-function compare(one, other) {
-  if (one === null || other === null) return (one === null) - (other === null);
-  if (typeof one === typeof other) return one < other ? -1 : one > other ? 1 : 0;
-  return typeof one === "number" ? -1 : 1;
-}
-
-function sortable(table) {
-  const body = table.tBodies[0];
-  [...table.tHead.rows[0].cells].forEach((head, column) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = head.textContent;
-    head.textContent = "";
-    head.append(button);
-    head.setAttribute("aria-sort", "none");
-    button.addEventListener("click", () => {
-      const up = head.getAttribute("aria-sort") !== "ascending";
-      for (const cell of table.tHead.rows[0].cells) cell.setAttribute("aria-sort", "none");
-      head.setAttribute("aria-sort", up ? "ascending" : "descending");
-      const rows = [...body.rows].map((row) => [value(row.cells[column]), row]);
-      rows.sort(([one], [other]) => (one === null || other === null ? compare(one, other) : up ? compare(one, other) : compare(other, one)));
-      body.append(...rows.map(([, row]) => row));
-      table.dispatchEvent(new Event("change"));
-    });
-  });
-}
-
-// Long tables show their first rows, and a button for the others.
-const FIRST = 30;
-function shortened(table) {
-  const body = table.tBodies[0];
-  if (body.rows.length <= FIRST + 5) return;
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "all";
-  let isWhole = false;
-  const show = () => {
-    const rows = [...body.rows].filter((row) => !row.classList.contains("off"));
-    [...body.rows].forEach((row) => row.classList.remove("beyond"));
-    if (!isWhole) rows.slice(FIRST).forEach((row) => row.classList.add("beyond"));
-    button.hidden = rows.length <= FIRST;
-    button.textContent = isWhole ? `Show the first ${FIRST} of ${rows.length} rows` : `Show all ${rows.length} rows`;
-    button.setAttribute("aria-expanded", String(isWhole));
-  };
-  button.addEventListener("click", () => { isWhole = !isWhole; show(); });
-  table.addEventListener("change", show);
-  table.parentElement.after(button);
-  show();
-}
-
-// Each verdict is a filter. At first, rows of what was not run are hidden.
-const NOT_RUN = "not checkable here";
-function filtered(table) {
-  const rows = [...table.tBodies[0].rows].map((row) => [row, [...row.querySelectorAll("[data-verdict]")].map((cell) => cell.dataset.verdict)]);
-  const found = new Set(rows.flatMap(([, verdicts]) => verdicts));
-  if (found.size < 2) return;
-  const chips = document.createElement("div");
-  chips.className = "chips";
-  chips.setAttribute("role", "group");
-  chips.setAttribute("aria-label", "Show verdicts");
-  const wasRun = ([, verdicts]) => !verdicts.length || verdicts.some((verdict) => verdict !== NOT_RUN);
-  const add = (text, test) => {
-    const chip = document.createElement("button");
-    chip.type = "button";
-    chip.textContent = text;
-    chip.addEventListener("click", () => {
-      for (const other of chips.children) other.setAttribute("aria-pressed", String(other === chip));
-      for (const row of rows) row[0].classList.toggle("off", !test(row));
-      table.dispatchEvent(new Event("change"));
-    });
-    chips.append(chip);
-    return chip;
-  };
-  const first = add(found.has(NOT_RUN) ? "all that was run" : "all", wasRun);
-  const order = [...found].sort((one, other) => (one === NOT_RUN) - (other === NOT_RUN));
-  for (const verdict of order) add(verdict, ([, verdicts]) => verdicts.includes(verdict));
-  table.parentElement.before(chips);
-  first.click();
-}
-
-function prepareTable(table) {
-  sortable(table);
-  shortened(table);
-  filtered(table);
-}
-document.querySelectorAll(".table table").forEach(prepareTable);
 
 // The contents show where the reader is, and unfold the entries of that section.
 const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
