@@ -151,7 +151,7 @@ def can_show(result: BoardResult) -> str:
         parts.append(f"no communication, tuned, earns {score_text(result.mean(NO_COMMUNICATION)[0])}")
     if not math.isnan(facts.exploration):
         change = f"{facts.exploration:+.3f}".replace("-", "−")
-        parts.append(f"with it, exploring (α above 0) changes the score by {change}, on one seed")
+        parts.append(f"without communication, exploring (α above 0) changes the score by {change}, on one seed")
     return f"What it can show: {'; '.join(parts)}."
 
 

@@ -79,7 +79,7 @@ def table_pages(results: Results) -> dict[str, str]:
         name, own = task_of(board.result), (board.experiment,)
         parts = [
             f"# Tables of the board: {name}",
-            f"All numbers behind the [board](../board.md#{name}) on this task.",
+            f"All numbers behind the [board](../board.md#{name}) on this task. {board.result.board.task.description}",
             *(f"![{each.title}](../pictures/{each.name}.png)\n\n{each.caption}" for each in _of(pictures, own)),
             *(each.markdown().replace("### ", "## ", 1).strip() for each in tables if each.experiments == own),
         ]
@@ -152,7 +152,7 @@ def task_section(board: StoredBoard, results: Results) -> str:
         f"### {task.name}",
         *([f"**{label}**"] if label else []),
         f"![All methods on {task.name}](pictures/{board.experiment}_ranking.png)",
-        _wrapped(f"{task.description} {can_show(result)}".strip()),
+        _wrapped(f"{task.title}. {can_show(result)}".strip()),
         _wrapped(found(result)),
         method_table(result),
         f"[All tables of this task]({TABLES.format(task.name)})\n",
