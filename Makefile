@@ -100,7 +100,7 @@ tables: $(READY) ## Build only the tables (CSV, Markdown, LaTeX)
 figures: $(READY) ## Build only the figures (PNG, SVG)
 	$(BIN)/fedbandit report --only figures
 
-records: $(DEVELOPER) ## Write docs/records, the table of run records behind docs/results.md, from the runs in MLflow
+records: $(DEVELOPER) ## Write docs/records, the run records behind docs/results.md and docs/board.md, from the runs in MLflow
 	$(BIN)/python -m tests.tools.committed
 
 docs: $(DEVELOPER) ## Update the figures, screenshots and tables in docs/ from docs/records
