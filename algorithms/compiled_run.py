@@ -28,7 +28,11 @@ class Events(NamedTuple):
 
 
 class CompiledRun(ABC):
-    """One run of a built-in algorithm over one stream."""
+    """One run of a built-in algorithm over one stream.
+
+    A run whose clients meet in phases, between two calls of its kernel, has a function `hold_phase(number)` for one of
+    them, so that `make bench` can report their time apart from that of the steps.
+    """
 
     def __init__(self, problem: Stream) -> None:
         self.problem = problem

@@ -95,7 +95,7 @@ class Limits:
     """The limits that `make bench` checks; a measurement without a limit is left out.
 
     Attributes:
-        floor_multiple: the maximum time per step, as a multiple of the floor.
+        floor_multiple: the maximum time per step, as a multiple of the floor; phases (`CompiledRun`) are left out.
         median_multiple: the maximum of the median of these multiples over the front of the method.
         growth: the maximum time per step with 100,000 clients, as a multiple of that with 1,000.
         memory: the maximum memory with a million clients, in GiB.

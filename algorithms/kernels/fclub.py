@@ -123,7 +123,7 @@ class FCLUBRun(CompiledRun):
     def _advance(self, start: int, stop: int) -> int:
         while start < stop:
             if (start + 2).bit_count() == 1:
-                self._hold_phase(start)
+                self.hold_phase(start)
             next_phase = (1 << (start + 2).bit_length()) - 2
             end = min(next_phase, stop)
             self._make_room(2 * (end - start))
@@ -137,7 +137,7 @@ class FCLUBRun(CompiledRun):
         clusters = self.state.clusters
         self.state = self.state._replace(clusters=clusters._replace(versions=with_room(clusters.versions, versions)))
 
-    def _hold_phase(self, step: int) -> None:
+    def hold_phase(self, step: int) -> None:
         """Let all known clients upload their own data; if their clusters change, let them download."""
         clusters = self.state.clusters
         known = np.flatnonzero(clusters.cluster >= 0)

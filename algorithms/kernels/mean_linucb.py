@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from algorithms.compiled_run import CompiledRun, Events
 from algorithms.exchange.acting_client import Exchanges, new_exchanges, transfer_counts, use_download
 from algorithms.exchange.pending import Pending, condense, new_pending, record, write_model
-from algorithms.exchange.read_ahead import read_arms_ahead, read_own_data_ahead
+from algorithms.exchange.read_ahead import prefetch, read_arms_ahead, read_own_data_ahead
 from algorithms.hyperparameters import Confidence, confidence_of
 from algorithms.methods.mean_linucb import MeanLinUCB
 from algorithms.numerics.elimination import System, eliminate, new_system, place_arms, score, substitute_back
@@ -21,6 +21,9 @@ from algorithms.numerics.ties import pick_compiled
 from algorithms.numerics.tolerances import TRIGGER
 from algorithms.stream import Stream, trace_of
 from algorithms.trace import Trace
+
+IN_CACHE = 2048
+"""So many nodes of the tree, those near its root, are read so often that they need not be read ahead."""
 
 
 class State(NamedTuple):
@@ -99,6 +102,7 @@ def _run(start: int, stop: int, state: State) -> int:
         if t + 1 < stop:
             read_arms_ahead(events.items, events.pools[t + 1])
             read_own_data_ahead(own, events.clients[t + 1])
+            _read_sums_ahead(state, events.clients[t + 1])
         log_det = score(system, dimension, state.confidence)
         choice = pick_compiled(system.scores, pool.size, state.seed, t)
         if choice < 0:
@@ -114,6 +118,17 @@ def _run(start: int, stop: int, state: State) -> int:
             _upload(state, client)
             _download(state, client)
     return stop
+
+
+@compiled
+def _read_sums_ahead(state: State, client: int) -> None:
+    """Start to read the sums above a client's estimate; those near the root are in the processor's cache."""
+    prefetch(state.pulls, client)
+    node = client + state.sums.shape[0] // 2
+    while node >= IN_CACHE:
+        prefetch(state.sums, node)
+        prefetch(state.sums, node ^ 1)
+        node //= 2
 
 
 @compiled

@@ -90,12 +90,12 @@ class PrivateFedLinUCBRun(CompiledRun):
             if reached < end:
                 return reached
             if end % self._period == 0:
-                self._synchronise(end // self._period)
+                self.hold_phase(end // self._period)
             start = end
         return stop
 
-    def _synchronise(self, number: int) -> None:
-        """Set P[j] and R[j], the total, and with it Λ."""
+    def hold_phase(self, number: int) -> None:
+        """Synchronise: set P[j] and R[j], the total, and with it Λ."""
         level = (number & -number).bit_length() - 1
         self._sums[level] = self._batch + self._sums[:level].sum(axis=0)
         self._batch[:] = 0

@@ -104,5 +104,5 @@ class AsyncLinUCBAM(FederatedMethod):
     def limits(self) -> Limits:
         """Return the limits that `make bench` checks."""
         if self.warm_start:
-            return Limits(floor_multiple=2.5, memory=8.0)
-        return Limits(floor_multiple=2.3, median_multiple=2.1, memory=8.0)
+            return Limits(floor_multiple=2.5, growth=1.5, memory=8.0)
+        return Limits(floor_multiple=2.3, median_multiple=2.1, growth=1.5, memory=8.0)

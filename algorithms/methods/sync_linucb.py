@@ -32,7 +32,7 @@ class Synchronising(FederatedMethod, abstract=True):
 
     def limits(self) -> Limits:
         """Return the limits that `make bench` checks."""
-        return Limits(floor_multiple=0.9)
+        return Limits(floor_multiple=0.9, growth=1.5)
 
 
 @dataclass(frozen=True, kw_only=True)

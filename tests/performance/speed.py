@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from algorithms import AsyncLinUCB
 from algorithms.literal import literal
 from algorithms.method import Method, MethodInfo
 from algorithms.numerics.elimination import System, eliminate, new_system
@@ -27,6 +28,7 @@ SIMULATION = {"alpha": "theory", "ridge": 0.1, "sigma": 0.1, "delta": 0.1}
 REPEATS = 5
 """How often each measurement is repeated, unless the user asks for another number."""
 PREFIX = 600
+MAX_LITERAL_SECONDS = 60.0
 
 
 def lastfm_shaped() -> EventStream:
@@ -108,6 +110,8 @@ class SpeedRow:
     floor: float
     max_multiple: float
     max_median: float | None
+    phases: float | None
+    """The time in phases per step, which is not part of `microseconds`; None for a method without phases."""
     speed_up: float | None
     """How many times faster than the literal method; None if that was measured at another threshold."""
 
@@ -129,11 +133,11 @@ def measure_methods(stream: EventStream, repeats: int = REPEATS) -> Iterator[Spe
     prefix = replace(stream, **by_step)
     measured = [algorithm for algorithm in methods() if algorithm.limits().floor_multiple is not None]
     speed_ups = _speed_ups(measured, prefix, repeats)  # also compiles
-    pairs: dict[Method, list[list[float]]] = {algorithm: [] for algorithm in measured}
+    measurements: dict[Method, list[tuple[float, float, float]]] = {algorithm: [] for algorithm in measured}
     for algorithm in counted(measured * repeats, "measuring methods", "replays"):
-        pairs[algorithm].append(best_of(1, partial(replay, algorithm, stream), run_floor))
-    for algorithm, times in pairs.items():
-        seconds, floor_seconds = (min(each) * 1e6 / stream.steps for each in zip(*times, strict=True))
+        measurements[algorithm].append((*seconds_of(algorithm, stream), *best_of(1, run_floor)))
+    for algorithm, times in measurements.items():
+        seconds, phases, floor_seconds = (min(each) * 1e6 / stream.steps for each in zip(*times, strict=True))
         limits = algorithm.limits()
         yield SpeedRow(
             label(algorithm),
@@ -142,8 +146,34 @@ def measure_methods(stream: EventStream, repeats: int = REPEATS) -> Iterator[Spe
             floor_seconds,
             limits.floor_multiple or 0.0,
             limits.median_multiple,
+            phases or None,
             speed_ups.get(algorithm),
         )
+
+
+def seconds_of(method: Method, stream: EventStream) -> tuple[float, float]:
+    """Run a compiled method; return the CPU seconds of its steps and those of its phases."""
+    start, in_phases = time.process_time(), 0.0
+    run: Any = method.start(stream, 0)
+    hold_phase = getattr(run, "hold_phase", None)
+
+    def timed(number: int) -> None:
+        nonlocal in_phases
+        before = time.process_time()
+        hold_phase(number)
+        in_phases += time.process_time() - before
+
+    if hold_phase is not None:
+        run.hold_phase = timed
+    run.advance()
+    run.trace()
+    return time.process_time() - start - in_phases, in_phases
+
+
+def measure_literal(stream: EventStream) -> tuple[str, float]:
+    """Return the name of a literal method and its CPU seconds; larger thresholds cause fewer messages."""
+    method = AsyncLinUCB(gamma=2.0)
+    return label(method), best_of(1, partial(replay, literal(method), stream, 0))[0]
 
 
 def medians(rows: Iterable[SpeedRow]) -> Iterator[tuple[str, float, float]]:

@@ -5,20 +5,41 @@ import re
 import numpy as np
 import pytest
 
-from algorithms import AsyncLinUCB
+from algorithms import FCLUB, AsyncLinUCB, PrivateFedLinUCB
+from algorithms.method import Method
+from algorithms.registry import built_in_methods
+from benchmark.execution.compilation import kernel_of
 from data_pipelines import simulate
 from tests.performance import bench, speed
-from tests.performance.first_compilation import compile_methods
+from tests.performance.first_compilation import compile_all, is_of_paper
 from tests.performance.floor import floor
 from tests.performance.scale import million_client_stream, run_at_scale
 
 pytestmark = pytest.mark.slow
 
 
-def test_each_of_the_papers_methods_is_compiled_once() -> None:
-    seconds = compile_methods()
-    assert sorted(seconds) == ["async-linucb", "async-linucb-am", "sync-linucb"]
-    assert all(value > 0 for value in seconds.values())
+def test_the_kernels_of_all_methods_are_compiled_those_of_the_paper_first() -> None:
+    kernels = [*compile_all()]
+    assert kernels[:4] == ["async-linucb", "async-linucb-am", "async-linucb-am-warm_start", "sync-linucb"]
+    assert [is_of_paper(kernel) for kernel in kernels] == [True] * 4 + [False] * (len(kernels) - 4)
+    assert {*kernels} == {
+        kernel_of(example) for info in built_in_methods().values() for example in info.method.examples()
+    }
+
+
+@pytest.mark.parametrize("method", [FCLUB(gamma=2), PrivateFedLinUCB(period=50, epsilon=4)])
+def test_phases_are_measured_apart_from_the_steps(method: Method) -> None:
+    stream = simulate(seed=0, steps=500, clients=10, arms=5, dimension=4)
+    steps, phases = speed.seconds_of(method, stream)
+    assert steps > 0
+    assert phases > 0
+    assert speed.seconds_of(AsyncLinUCB(gamma=2), stream)[1] == 0
+
+
+def test_every_method_that_is_ranked_has_a_limit_for_its_steps() -> None:
+    limits = [method.limits().floor_multiple for method in speed.methods() if method.role == "contender"]
+    assert all(limit is not None and limit <= 3 for limit in limits)
+    assert all((method.limits().growth or 0) <= 1.5 for method in speed.methods())
 
 
 def test_the_floor_learns() -> None:
@@ -46,11 +67,13 @@ def test_bench_measures_every_method_and_reports_exceeded_limits(
     assert len(re.findall(r"^\S+ (?:global|local), median +[\d.]+ +2\.1", table, re.MULTILINE)) == 2
     assert "2.00      1.3  MISSED" in table
     assert "of this machine's dgemm" in table
+    assert re.search(r"literal async-linucb γ=2 on this stream: [\d.]+ s of CPU time; at most 60 s\n", table)
+    assert re.search(r"^fclub γ=1 +[\d.]+ +[\d.]+ +3\.0 +[\d.]+", table, re.MULTILINE)
 
 
 def test_the_median_of_each_form_of_a_method_has_its_own_limit() -> None:
     rows = [
-        speed.SpeedRow(f"{form} γ={number}", form, multiple, 1.0, 2.3, limit, None)
+        speed.SpeedRow(f"{form} γ={number}", form, multiple, 1.0, 2.3, limit, None, None)
         for form, limit in (("a", 2.1), ("b", 2.1), ("c", None))
         for number, multiple in enumerate((1.0, 2.0 if form == "a" else 2.2, 2.25))
     ]
