@@ -67,7 +67,11 @@ class Scripted:
             Scripted(transfers=Transfers(uploads=[0], empty_uploads=[1])),
             "empty_uploads must be some of uploads, got client 1",
         ),
-        (object(), "method must be a built-in method, or an object with the functions choose and learn, or client and server, got "),
+        (
+            object(),
+            "method must be a built-in method, or an object with the functions choose and learn, or client and server, "
+            "got ",
+        ),
     ],
 )
 def test_invalid_return_values_of_a_learner_give_one_line(stream: EventStream, learner: object, message: str) -> None:
