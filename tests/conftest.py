@@ -1,4 +1,4 @@
-"""Tests see nothing of the user's files; and profiles of Hypothesis.
+"""Tests see nothing of the user's files, and share workers, a browser and a server; and profiles of Hypothesis.
 
 HYPOTHESIS_PROFILE names the profile to use: `ci` repeats the same examples; `search` looks for new ones; `interpreted`
 is short.
@@ -8,12 +8,22 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.isolation import NOTES, isolate, left_here, opened
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
+
+    from benchmark.ui.server import Server
+    from tests.benchmark.tiny_sweeps import Command
+    from tests.workers import SharedWorkers
 
 settings.register_profile(
     "ci", max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
@@ -52,3 +62,90 @@ def _nothing_of_the_user(pytestconfig: pytest.Config) -> Iterator[None]:
     yield
     assert opened() == [], "a test opened files of the user"
     assert left_here(pytestconfig.stash[FOLDER]) == [], "a test left files in the working directory"
+
+
+@pytest.fixture(scope="session")
+def workers() -> "Iterator[SharedWorkers]":
+    """Two worker processes, which start once."""
+    from tests.workers import SharedWorkers
+
+    with SharedWorkers(2) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def same_workers(workers: "SharedWorkers") -> Iterator[None]:
+    """Whatever would start worker processes uses those that are there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmark.execution.local.LocalExecutor", lambda jobs=None: nullcontext(workers))
+        yield
+
+
+@pytest.fixture
+def fedbandit_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], same_workers: None
+) -> "Command":
+    """The command as `tiny_sweeps.fedbandit`, but in this process and its workers: no process is started."""
+    from benchmark.__main__ import main
+    from tests.benchmark.tiny_sweeps import unloaded
+
+    def run(folder: Path, *arguments: str, **variables: str) -> "CompletedProcess[str]":
+        monkeypatch.chdir(folder)
+        for name in ("MLFLOW_TRACKING_URI", "FEDBANDIT_DEBUG"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        capsys.readouterr()
+        with unloaded(folder):
+            code = main(arguments)
+        texts = capsys.readouterr()
+        return CompletedProcess(arguments, code, texts.out, texts.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Chrome]":
+    """A Chromium, which starts once."""
+    from tests.benchmark.browser import chromium
+
+    with chromium(tmp_path_factory.mktemp("profile"), watch_network=True) as chrome:
+        yield chrome
+
+
+@pytest.fixture(scope="module")
+def chrome(browser: "Chrome") -> "Iterator[Chrome]":
+    """The Chromium with one window of the usual size."""
+    yield browser
+    first, *others = browser.window_handles
+    for other in others:
+        browser.switch_to.window(other)
+        browser.close()
+    browser.switch_to.window(first)
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.fixture(scope="session")
+def shown_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a sweep and its pages, which `server` serves."""
+    from benchmark.ui.server import prepare_pages
+    from tests.benchmark.sweeps import make_store
+
+    folder = tmp_path_factory.mktemp("shown")
+    prepare_pages(make_store(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(shown_store: Path) -> "Iterator[Server]":
+    """The server of `fedbandit ui`, started with settings for another server, which must not weaken its protection."""
+    from benchmark.ui.server import running_server
+    from tests.benchmark.test_cluster import free_port
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE", "true")
+        patch.setenv("MLFLOW_SERVER_ALLOWED_HOSTS", "*")
+        patch.setenv("MLFLOW_SERVER_CORS_ALLOWED_ORIGINS", "*")
+        store, log = f"sqlite:///{shown_store / 'mlflow.db'}", shown_store / "server.log"
+        with running_server(store, free_port(), log) as server:
+            yield server

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.benchmark.tiny_sweeps import RUNS, fedbandit, statuses, write_tiny
+from tests.benchmark.tiny_sweeps import RUNS, Command, statuses, write_tiny
 from tests.readme import DOCS, FENCED, PAGES, README, ROOT, blocks, commands, example_file
 from tests.tools.committed import read_committed
 from tests.tools.first_table import ALONE, HOW_OFTEN, METHODS, ONE_MODEL, TWO_MODELS, sentences
@@ -23,43 +23,43 @@ WRAPPED = (
 WITH_INTERVAL = re.compile(r"\d[\d.,]* \[[^\]]+; [^\]]+\]")
 
 
-def test_the_algorithm_runs_with_the_others_and_is_listed_with_them(tmp_path: Path):
+def test_the_algorithm_runs_with_the_others_and_is_listed_with_them(tmp_path: Path, fedbandit_here: Command):
     (tmp_path / "gossip.py").write_text(example_file("gossip.py"))
     (run,) = commands("run fig_a --method", DOCS / "own_method.md")
-    done = fedbandit(tmp_path, *run, "--seeds", "1")
+    done = fedbandit_here(tmp_path, *run, "--seeds", "1")
     assert done.returncode == 0, done.stderr
     assert statuses(tmp_path) == {"FINISHED": 8 + 6 + 1 + 2}  # γ, D, random choice, and two periods
     (report,) = commands("report fig_a", DOCS / "own_method.md")
-    assert fedbandit(tmp_path, *report).returncode == 0
+    assert fedbandit_here(tmp_path, *report).returncode == 0
     listed = (tmp_path / "reports" / "output" / "fig_a" / "tables" / "settings_fig_a_simulated-uniform.md").read_text()
     assert re.search(r"\| Gossip \(gossip\) \| period=50 \|\s+\| 1 \|", listed)  # one seed
     assert "Async-LinUCB" in listed
 
 
-def test_the_clients_and_the_server_are_measured_on_a_quick_board(tmp_path: Path):
+def test_the_clients_and_the_server_are_measured_on_a_quick_board(tmp_path: Path, fedbandit_here: Command):
     (tmp_path / "own_fedlinucb.py").write_text(example_file("own_fedlinucb.py"))
     (board,) = commands("board simulated-uniform --quick --method own_fedlinucb", DOCS / "own_method.md")
-    done = fedbandit(tmp_path, *board, "--dry-run")
+    done = fedbandit_here(tmp_path, *board, "--dry-run")
     assert done.returncode == 0, done.stderr
     name = board[board.index("--method") + 1]
-    done = fedbandit(tmp_path, "run", write_tiny(tmp_path), "--method", f"{name}[gamma=2]", "--seeds", "1")
+    done = fedbandit_here(tmp_path, "run", write_tiny(tmp_path), "--method", f"{name}[gamma=2]", "--seeds", "1")
     assert done.returncode == 0, done.stderr
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1}
 
 
-def test_the_experiment_runs_and_has_a_report(tmp_path: Path):
+def test_the_experiment_runs_and_has_a_report(tmp_path: Path, fedbandit_here: Command):
     (tmp_path / "patience.toml").write_text(example_file("patience.toml"))
     (run,) = commands("run patience.toml", DOCS / "experiments.md")
-    done = fedbandit(tmp_path, *run)
+    done = fedbandit_here(tmp_path, *run)
     assert done.returncode == 0, done.stderr
     assert statuses(tmp_path) == {"FINISHED": 2 * 2 * (7 + 5)}
     (report,) = commands("report patience", DOCS / "experiments.md")
-    assert fedbandit(tmp_path, *report).returncode == 0
+    assert fedbandit_here(tmp_path, *report).returncode == 0
     assert (tmp_path / "reports" / "output" / "patience" / "report.html").stat().st_size > 1_000_000
 
 
 def test_own_tables_are_imported_run_and_compared_within_a_budget(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, fedbandit_here: Command, capsys: pytest.CaptureFixture[str]
 ):
     page = DOCS / "own_data.md"
     clicks = "".join(f"{n % 5},{n},{n + 1}\n" for n in range(60))
@@ -67,25 +67,24 @@ def test_own_tables_are_imported_run_and_compared_within_a_budget(
     titles = "".join(f"{n},word{n % 7} other{n % 11} more{n}\n" for n in range(60))
     (tmp_path / "items.csv").write_text("sku,title\n" + titles)
     (arguments,) = commands("data import", page)
-    done = fedbandit(tmp_path, *arguments)
+    done = fedbandit_here(tmp_path, *arguments)
     assert done.returncode == 0, done.stderr
     assert "next     fedbandit recommend shop" in done.stdout
-    assert "shop" in fedbandit(tmp_path, "list").stdout
+    assert "shop" in fedbandit_here(tmp_path, "list").stdout
     (tmp_path / "shop.toml").write_text(example_file("shop.toml"))
     compare, confirm = commands("run shop.toml", page)
-    done = fedbandit(tmp_path, *compare)
+    done = fedbandit_here(tmp_path, *compare)
     assert done.returncode == 0, done.stderr
     assert statuses(tmp_path) == {"FINISHED": 3 * (9 + 9 + 7)}
     (report,) = commands("report shop", page)
-    assert fedbandit(tmp_path, *report, "--only", "figures").returncode == 0
-    monkeypatch.chdir(tmp_path)
+    assert fedbandit_here(tmp_path, *report, "--only", "figures").returncode == 0
     (example,) = (code for code in blocks("python", page) if "read_csv" in code)
     exec(compile(example, "own_data.md", "exec"), {})
     header, *rows = capsys.readouterr().out.splitlines()
     assert header.split() == ["algorithm", "threshold", "normalised_reward", "communication"]
     assert len(rows) == 3
     assert all(float(row.split()[-1]) <= 50 for row in rows)
-    done = fedbandit(tmp_path, *confirm)
+    done = fedbandit_here(tmp_path, *confirm)
     assert done.returncode == 0, done.stderr
     assert statuses(tmp_path) == {"FINISHED": 3 * (9 + 9 + 7) + 10}
 

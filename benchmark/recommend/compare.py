@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from benchmark import session
-from benchmark.execution.local import LocalExecutor
 from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.method_names import is_in_this_session
@@ -55,6 +54,8 @@ def compare(
         experiment: the name of the experiment in the store; `compare-` and the name of the stream by default.
         observer: receives the progress.
     """
+    from benchmark.execution.local import LocalExecutor
+
     limit = as_budget(budget)
     numbers = seed_list(seeds)
     candidates = settings_of(methods, points=points)

@@ -1,23 +1,10 @@
-"""Worker processes for all sweeps of a test process, and the command in this process."""
+"""Files of a user."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
-from benchmark.__main__ import main
-from benchmark.execution.local import LocalExecutor
-from tests.benchmark.tiny_sweeps import write_tiny
-
-Command = Callable[..., "CompletedProcess[str]"]
-
-
-@pytest.fixture(scope="session")
-def workers() -> Iterator[LocalExecutor]:
-    """Two worker processes, which start once."""
-    with LocalExecutor(2) as executor:
-        yield executor
+from tests.benchmark.tiny_sweeps import RUNS, fedbandit, write_tiny
 
 
 def write_purchases(folder: Path) -> Path:
@@ -37,19 +24,15 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def fedbandit_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The command as `tiny_sweeps.fedbandit`, but in this process, which saves the time to start one."""
-
-    def run(folder: Path, *arguments: str, **variables: str) -> "CompletedProcess[str]":
-        monkeypatch.chdir(folder)
-        for name in ("MLFLOW_TRACKING_URI", "FEDBANDIT_DEBUG"):
-            monkeypatch.delenv(name, raising=False)
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        capsys.readouterr()
-        code = main(arguments)
-        texts = capsys.readouterr()
-        return CompletedProcess(arguments, code, texts.out, texts.err)
-
-    return run
+@pytest.fixture(scope="session")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the tiny experiment was run with two jobs, by the command in a process of its own."""
+    folder = tmp_path_factory.mktemp("swept")
+    done = fedbandit(folder, "run", write_tiny(folder), "--jobs", "2")
+    assert done.returncode == 0, done.stderr
+    assert f"{RUNS} of {RUNS} runs done, 0 failed, 0 skipped" in done.stderr
+    assert "simulated-uniform: regret, lower is better (2 seeds)" in done.stdout
+    assert max(map(len, done.stdout.splitlines()[:-3])) <= 80  # the last lines have paths
+    assert "fedbandit ui" in done.stdout
+    assert "Traceback" not in done.stderr
+    return folder

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmark.conftest import Command
+from tests.benchmark.tiny_sweeps import Command
 
 ADDRESS = "tcp://127.0.0.1:9"
 

@@ -18,6 +18,7 @@ from benchmark.records import provenance as code
 from benchmark.records.provenance import SOURCE, OtherCodeError, provenance, with_same_code
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_dying_workers import outcomes_of
+from tests.benchmark.tiny_sweeps import unloaded
 
 pytestmark = pytest.mark.slow
 
@@ -44,11 +45,8 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, first=0, arm=0)
     (tmp_path / "mine" / "offset.txt").write_text("0")
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if name.partition(".")[0] in ("mine", "arms_of_own"):
-            del sys.modules[name]
+    with unloaded(tmp_path):
+        yield tmp_path
 
 
 def write(folder: Path, *, first: int, arm: int) -> None:

@@ -1,4 +1,4 @@
-"""A real Dask scheduler and two workers on loopback; a real MLflow server, killed and restarted."""
+"""Real Dask workers on loopback; a real MLflow server, killed and restarted."""
 
 import os
 import shutil
@@ -6,29 +6,27 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 import requests
-from distributed import Client
+from distributed import Client, LocalCluster
 
-from benchmark.execution.local import LocalExecutor
 from benchmark.plan.run_key import ENGINE_VERSION
 from benchmark.records.provenance import OUR_PACKAGES
 from benchmark.records.reader import finished_runs
 from benchmark.records.store import Store
 from tests.benchmark.tiny_sweeps import (
     RUNS,
-    command,
+    Command,
     environment,
-    fedbandit,
     results,
     rows,
     statuses,
-    sweep,
     write_tiny,
 )
 
@@ -111,22 +109,45 @@ def stale_code(folder: Path) -> str:
     return str(folder)
 
 
-def run_on_dask(folder: Path, address: str, *arguments: str, until_metrics: int) -> "subprocess.Popen[str]":
-    """Start a sweep on a cluster, and return once it is in the middle of its records."""
-    process = subprocess.Popen(
-        command(*arguments, "--executor", "dask", "--scheduler", address),
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+@contextmanager
+def scheduler(workers: int = 0) -> Iterator[str]:
+    """A scheduler in this process, with workers in its threads."""
+    cluster = LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address="127.0.0.1:0"
     )
-    while process.poll() is None and rows(folder, "select count(*) from metrics")[0][0] < until_metrics:
-        time.sleep(0.01)
-    return process
+    with cluster:
+        yield cluster.scheduler_address
 
 
-def test_a_dask_cluster_gives_the_same_results_even_if_a_worker_is_killed_and_one_has_other_code(tmp_path: Path):
+@contextmanager
+def in_the_middle(act: Callable[[], object], is_reached: Callable[[], bool]) -> Iterator[None]:
+    """Do something in another thread as soon as the block has reached something, which it must before it ends."""
+    has_ended, done = threading.Event(), []
+
+    def wait() -> None:
+        while not is_reached():
+            if has_ended.wait(0.01):
+                return
+        act()
+        done.append(not has_ended.is_set())
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
+    assert done == [True], "the sweep was not in the middle"
+
+
+def has_metrics(folder: Path, count: int) -> bool:
+    return bool(rows(folder, "select count(*) from metrics")[0][0] >= count)
+
+
+def test_a_dask_cluster_gives_the_same_results_even_if_a_worker_is_killed_and_one_has_other_code(
+    tmp_path: Path, fedbandit_here: Command
+):
     here, there = tmp_path / "local", tmp_path / "dask"
     for folder in (here, there):
         folder.mkdir()
@@ -134,25 +155,21 @@ def test_a_dask_cluster_gives_the_same_results_even_if_a_worker_is_killed_and_on
         (folder / "own.py").write_text(OWN)
         (folder / "helper.py").write_text(HELPER)
     arguments = ("run", "tiny.toml", "--method", "own:Last")
-    assert fedbandit(here, *arguments).returncode == 0
-    address = f"tcp://127.0.0.1:{free_port()}"
+    assert fedbandit_here(here, *arguments).returncode == 0
     with (
-        background(tmp_path, "dask", "scheduler", "--host", address, "--no-dashboard"),
+        scheduler() as address,
         worker(tmp_path / "first", address) as first,
         worker(tmp_path / "second", address),
         worker(tmp_path / "third", address, PYTHONPATH=stale_code(tmp_path / "stale")),
     ):
         with Client(address, set_as_default=False) as client:
             client.wait_for_workers(3, timeout=200)
-        process = run_on_dask(there, address, *arguments, until_metrics=200)
-        first.kill()
-        was_in_the_middle = process.poll() is None
-        _, errors = process.communicate(timeout=200)
-        assert process.returncode == 0, errors
-    assert was_in_the_middle
-    assert errors.count("is not used") == 1
+        with in_the_middle(first.kill, lambda: has_metrics(there, 200)):
+            done = fedbandit_here(there, *arguments, "--executor", "dask", "--scheduler", address)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("is not used") == 1
     refusal = f"is not used: its engine version is 999, expected {ENGINE_VERSION}, its source hash is"
-    assert refusal in " ".join(errors.split())
+    assert refusal in " ".join(done.stderr.split())
     assert statuses(there) == {"FINISHED": RUNS + 2}
     assert results(there) == results(here)
     engines = rows(there, "select distinct value from tags where key = 'fedbandit.engine_version'")
@@ -160,27 +177,24 @@ def test_a_dask_cluster_gives_the_same_results_even_if_a_worker_is_killed_and_on
 
 
 def test_a_dead_dask_scheduler_gives_a_one_line_error_and_the_sweep_can_be_resumed(
-    tmp_path: Path, workers: LocalExecutor
+    tmp_path: Path, fedbandit_here: Command
 ):
     write_tiny(tmp_path, steps=20_000)
     address = f"tcp://127.0.0.1:{free_port()}"
     with (
         background(tmp_path, "dask", "scheduler", "--host", address, "--no-dashboard") as scheduler,
         worker(tmp_path / "first", address),
+        in_the_middle(scheduler.kill, lambda: has_metrics(tmp_path, 400)),
     ):
-        process = run_on_dask(tmp_path, address, "run", "tiny.toml", until_metrics=400)
-        scheduler.kill()
-        was_in_the_middle = process.poll() is None
-        _, errors = process.communicate(timeout=120)
-    assert was_in_the_middle
-    assert process.returncode == 2
-    assert "lost the connection to the Dask scheduler" in errors.splitlines()[-1]
-    assert errors.splitlines()[-1].endswith("finished runs are saved; run the same command again to continue")
-    assert "Traceback" not in errors
+        done = fedbandit_here(tmp_path, "run", "tiny.toml", "--executor", "dask", "--scheduler", address)
+    assert done.returncode == 2
+    assert "lost the connection to the Dask scheduler" in done.stderr.splitlines()[-1]
+    assert done.stderr.endswith("finished runs are saved; run the same command again to continue\n")
+    assert "Traceback" not in done.stderr
     assert "RUNNING" not in statuses(tmp_path)
     before = results(tmp_path)
     assert before
-    sweep(tmp_path, workers, "tiny.toml")
+    assert fedbandit_here(tmp_path, "run", "tiny.toml").returncode == 0
     after = results(tmp_path)
     assert len(after) == RUNS
     assert before.items() <= after.items()
@@ -205,36 +219,32 @@ def wait_for(address: str) -> None:
     raise AssertionError("the MLflow server does not start")
 
 
-def test_a_sweep_survives_a_restart_of_the_tracking_server(tmp_path: Path, server_command: tuple[str, tuple[str, ...]]):
+def test_a_sweep_survives_a_restart_of_the_tracking_server(
+    tmp_path: Path, server_command: tuple[str, tuple[str, ...]], fedbandit_here: Command
+):
     address, arguments = server_command
     write_tiny(tmp_path)
-    with background(tmp_path, *arguments) as server:
+    store, before = Store(address), set[str]()
+    with ExitStack() as stack:
+        server = stack.enter_context(background(tmp_path, *arguments))
         wait_for(address)
-        process = subprocess.Popen(
-            command("run", "tiny.toml", "--jobs", "1"),
-            cwd=tmp_path,
-            env=environment(MLFLOW_TRACKING_URI=address),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        store = Store(address)
-        while process.poll() is None and len(finished_runs(store, ["tiny"])) < 3:
-            time.sleep(0.1)
-        before = {run.key for run in finished_runs(store, ["tiny"])}
-        server.kill()
-        was_in_the_middle = process.poll() is None
-    with background(tmp_path, *arguments):
-        wait_for(address)
-        output, errors = process.communicate(timeout=200)
-        assert process.returncode == 0, errors
-        assert f"{address}/#/experiments/" in output
+
+        def is_reached() -> bool:
+            before.update(run.key for run in finished_runs(store, ["tiny"]))
+            return len(before) > 2
+
+        def restart() -> None:
+            server.kill()
+            stack.enter_context(background(tmp_path, *arguments))
+
+        with in_the_middle(restart, is_reached):
+            done = fedbandit_here(tmp_path, "run", "tiny.toml", MLFLOW_TRACKING_URI=address)
+        assert done.returncode == 0, done.stderr
+        assert f"{address}/#/experiments/" in done.stdout
         after = [run.key for run in finished_runs(store, ["tiny"])]
         assert len(after) == len(set(after)) == RUNS
         assert before <= set(after)
         run_id = finished_runs(store, ["tiny"])[0].run_id
         names = {each.path for each in store.client.list_artifacts(run_id)}
         assert names == {"clients.parquet", "curve.parquet"}
-        again = fedbandit(tmp_path, "run", "tiny.toml", MLFLOW_TRACKING_URI=address)
-        assert "Nothing to do" in again.stdout
-    assert was_in_the_middle
+        assert "Nothing to do" in fedbandit_here(tmp_path, "run", "tiny.toml", MLFLOW_TRACKING_URI=address).stdout

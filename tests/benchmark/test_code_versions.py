@@ -1,7 +1,6 @@
 """Runs by different code of a method never share a mean: the newest code is shown, and the others are counted."""
 
 import importlib
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -24,6 +23,7 @@ from reports.read.results import read_results
 from reports.tables import missing
 from tests.benchmark.recorded import result_of, store_in, tiny
 from tests.benchmark.test_session import Unused
+from tests.benchmark.tiny_sweeps import unloaded
 
 NAME = "edited:Edited"
 LABEL = "Edited (edited)"
@@ -77,9 +77,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
     user.edit("", "beside_edited.py")
     user.edit(CLASS)
     importlib.invalidate_caches()
-    yield user
-    for name in ("edited", "beside_edited"):
-        sys.modules.pop(name, None)
+    with unloaded(tmp_path):
+        yield user
 
 
 @pytest.fixture

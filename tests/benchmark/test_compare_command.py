@@ -7,8 +7,7 @@ import pytest
 
 from benchmark.__main__ import main
 from data_pipelines.prepare.prepared import read_manifest
-from tests.benchmark.conftest import Command
-from tests.benchmark.tiny_sweeps import rows
+from tests.benchmark.tiny_sweeps import Command, rows
 
 
 def test_compare_imports_a_file_records_its_runs_and_answers_in_80_columns(shop: Path, fedbandit_here: Command):

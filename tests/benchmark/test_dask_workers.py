@@ -3,8 +3,8 @@
 import importlib
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from benchmark.plan.own_modules import own_source
 from benchmark.plan.runs import Run
 from benchmark.records.provenance import provenance
 from data_pipelines.stream_spec import SimulatedSpec
-from tests.benchmark.test_cluster import background, free_port, stale_code, worker
+from tests.benchmark.test_cluster import scheduler, stale_code, worker
 from tests.benchmark.test_dying_workers import outcomes_of
 
 pytestmark = pytest.mark.slow
@@ -67,13 +67,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]
     return made
 
 
-@contextmanager
-def scheduler(folder: Path) -> Iterator[str]:
-    address = f"tcp://127.0.0.1:{free_port()}"
-    with background(folder, "dask", "scheduler", "--host", address, "--no-dashboard"):
-        yield address
-
-
 def sweep(executor: DaskExecutor, methods: dict[str, Any]) -> dict[str, RunResult]:
     stream = SimulatedSpec(**SMALL)
     runs = [
@@ -93,7 +86,7 @@ def test_only_workers_with_the_same_code_get_runs_and_without_any_the_sweep_stop
     lines: list[str] = []
     (tmp_path / "none").mkdir()
     (tmp_path / "none" / "benchmark.py").write_text("raise ModuleNotFoundError(\"No module named 'benchmark'\")\n")
-    with scheduler(tmp_path) as address, ExitStack() as stack:
+    with scheduler() as address, ExitStack() as stack:
         good = stack.enter_context(worker(tmp_path / "good", address))
         executor = DaskExecutor(address, lines.append, patience=200)
         stack.callback(executor.close)
@@ -130,14 +123,14 @@ def test_only_workers_with_the_same_code_get_runs_and_without_any_the_sweep_stop
         assert "No module named 'benchmark'" in text
         assert "its engine version is 999" in text
         assert "finished runs are saved; run the same command again to continue" in text
-    with scheduler(tmp_path) as address, pytest.raises(OSError, match=r"for 0\.1 seconds \(there are no workers\)"):
+    with scheduler() as address, pytest.raises(OSError, match=r"for 0\.1 seconds \(there are no workers\)"):
         DaskExecutor(address, patience=0.1)
 
 
 def test_other_runs_finish_on_a_replacement_worker_if_one_run_kills_its_dask_worker(
     tmp_path: Path, own: Callable[[str], Any]
 ):
-    with scheduler(tmp_path) as address, worker(tmp_path / "restarted", address, "--nworkers", "1"):
+    with scheduler() as address, worker(tmp_path / "restarted", address, "--nworkers", "1"):
         executor = DaskExecutor(address, patience=200)
         try:
             innocent = {f"random {number}": RandomChoice() for number in range(4)}

@@ -23,7 +23,7 @@ from reports.read.results import SWEEPS, read_results
 from reports.tables import missing
 from reports.write.table import Table
 from tests.benchmark.test_list import install
-from tests.benchmark.tiny_sweeps import fedbandit, rows, write_tiny
+from tests.benchmark.tiny_sweeps import Command, fedbandit, rows, write_tiny
 from tests.reports.made_up import made_up, run
 from tests.reports.whole_page import unpacked
 
@@ -93,7 +93,9 @@ def parameter(folder: Path, name: str) -> set[str]:
     return {value for (value,) in rows(folder, query + "and a.key = 'algorithm' and a.value = 'patient'")}
 
 
-def test_a_method_of_another_package_has_its_own_symbol_and_style_everywhere(folder: Path, sweep_output: str):
+def test_a_method_of_another_package_has_its_own_symbol_and_style_everywhere(
+    folder: Path, sweep_output: str, fedbandit_here: Command
+):
     assert re.search(r"[\d.,]+ κ=\d", sweep_output)
     assert parameter(folder, "pace") == parameter(folder, "threshold") == {"1", "2", "4"}
     look = style(29)
@@ -107,7 +109,7 @@ def test_a_method_of_another_package_has_its_own_symbol_and_style_everywhere(fol
     assert "log10 of communication" in view[0]
 
     # The report is made where the package is not installed: everything comes from the records.
-    done = fedbandit(folder, "report", "pace")
+    done = fedbandit_here(folder, "report", "pace")
     assert done.returncode == 0, done.stderr
     report = folder / "reports/output/pace"
     results = read_results(f"sqlite:///{folder / 'mlflow.db'}")

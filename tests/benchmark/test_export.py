@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from benchmark.results.stored import results
-from tests.benchmark.conftest import Command
-from tests.benchmark.tiny_sweeps import RUNS, rows, sweep, write_tiny
+from tests.benchmark.tiny_sweeps import RUNS, Command, rows, sweep, write_tiny
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from benchmark.plan.method_names import find_method
 from benchmark.plan.runs import Run
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_dying_workers import outcomes_of
-from tests.benchmark.tiny_sweeps import environment, fedbandit, rows, statuses, write_tiny
+from tests.benchmark.tiny_sweeps import environment, fedbandit, rows, statuses, unloaded, write_tiny
 
 LEARNER = """
 class CLASS:
@@ -42,11 +42,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A user's folder as the working directory; modules imported from it are unloaded afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(import_order._user_folder, "folder", None)
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
-            del sys.modules[name]
+    with unloaded(tmp_path):
+        yield tmp_path
 
 
 def test_files_named_like_our_packages_do_not_affect_a_class_next_to_them(tmp_path: Path):

@@ -21,9 +21,8 @@ from benchmark.records.reader import read
 from benchmark.records.store import Store
 from benchmark.records.tracking import StoreError, make_client, single_writer_lock
 from data_pipelines.stream_spec import SimulatedSpec
-from tests.benchmark.conftest import Command
 from tests.benchmark.test_run_command import in_a_mount, needs_mounts
-from tests.benchmark.tiny_sweeps import empty_database, environment, results, write_tiny
+from tests.benchmark.tiny_sweeps import Command, empty_database, environment, results, write_tiny
 
 KILLED_WHILE_CREATING = """
 import os, signal

@@ -10,8 +10,7 @@ from benchmark.plan.experiment import load_experiment
 from benchmark.plan.method_names import parse_filter
 from benchmark.plan.plan import Plan, RunOptions, make_plan
 from benchmark.protocol import load_protocol
-from tests.benchmark.conftest import Command
-from tests.benchmark.tiny_sweeps import empty_database
+from tests.benchmark.tiny_sweeps import Command, empty_database
 
 STREAMS = "streams = [{ simulated = 'uniform', steps = 40, clients = 5, arms = 3, dimension = 2ONLY }]"
 MORE = "{ simulated = 'non-uniform', steps = 40, clients = 5, arms = 3, dimension = 2"

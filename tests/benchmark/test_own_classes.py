@@ -2,7 +2,6 @@
 
 import hashlib
 import importlib
-import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -23,9 +22,8 @@ from benchmark.records.reader import read
 from benchmark.records.store import Store
 from data_pipelines import simulate
 from data_pipelines.stream_spec import SimulatedSpec
-from tests.benchmark.conftest import Command
 from tests.benchmark.test_dying_workers import Fragile, failures
-from tests.benchmark.tiny_sweeps import RUNS, statuses, write_tiny
+from tests.benchmark.tiny_sweeps import RUNS, Command, statuses, unloaded, write_tiny
 from tests.benchmark.tiny_sweeps import sweep as sweep_tiny
 
 SMALL = {"steps": 50, "clients": 3, "arms": 3, "dimension": 2}
@@ -45,11 +43,8 @@ LEADS_OUT = "\ndef never_called():\n    from .... import nothing\n"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A user's folder, on the path, whose modules are forgotten afterwards."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+    with unloaded(tmp_path):
+        yield tmp_path
 
 
 def write(folder: Path, modules: dict[str, str]) -> None:

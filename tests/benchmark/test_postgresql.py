@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from mlflow.entities import Run as MlflowRun
+from selenium.webdriver import Chrome
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmark.records.reader import finished_runs
@@ -14,13 +15,13 @@ from benchmark.records.store import Store
 from benchmark.results.stored import archive_runs
 from benchmark.ui.pages import update_pages
 from benchmark.ui.server import find_experiment, landing_link
-from tests.benchmark.browser import chromium, looking_at
+from tests.benchmark.browser import looking_at
 from tests.benchmark.postgresql import postgresql
 from tests.benchmark.recorded import SETTINGS, record_all, tiny
 from tests.benchmark.test_cluster import background, free_port, wait_for
 from tests.benchmark.test_stored_texts import ESCAPED, HOSTILE, record_failure
 from tests.benchmark.test_ui import PATIENCE, PLOTS, text_of
-from tests.benchmark.tiny_sweeps import RUNS, fedbandit, write_tiny
+from tests.benchmark.tiny_sweeps import RUNS, Command, write_tiny
 from tests.readme import DOCS
 
 pytestmark = pytest.mark.slow
@@ -58,21 +59,23 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_sweep_on_postgresql_is_read_back_and_reused(server: str, server_folder: Path, tmp_path: Path):
+def test_a_sweep_on_postgresql_is_read_back_and_reused(
+    server: str, server_folder: Path, tmp_path: Path, fedbandit_here: Command
+):
     write_tiny(tmp_path, steps=50, seeds=1)
-    done = fedbandit(tmp_path, "run", "tiny.toml", "--jobs", "1", MLFLOW_TRACKING_URI=server)
+    done = fedbandit_here(tmp_path, "run", "tiny.toml", "--jobs", "1", MLFLOW_TRACKING_URI=server)
     assert done.returncode == 0, done.stderr
     store = Store(server)
     runs = finished_runs(store, ["tiny"])
     assert len(runs) == RUNS // 2
     assert all(run.metrics["communication"] >= 0 for run in runs)
-    again = fedbandit(tmp_path, "run", "tiny.toml", MLFLOW_TRACKING_URI=server)
+    again = fedbandit_here(tmp_path, "run", "tiny.toml", MLFLOW_TRACKING_URI=server)
     assert "Nothing to do" in again.stdout, again.stderr
     # Another experiment reuses the runs, except one whose files were deleted on the server.
     shutil.rmtree(next(server_folder.joinpath("files").glob(f"**/{runs[0].run_id}")))
     shutil.copy(tmp_path / "tiny.toml", tmp_path / "other.toml")
     assert store.outcome_of(runs[0].run_id) is None
-    other = fedbandit(tmp_path, "run", "other.toml", "tiny.toml", "--jobs", "1", MLFLOW_TRACKING_URI=server)
+    other = fedbandit_here(tmp_path, "run", "other.toml", "tiny.toml", "--jobs", "1", MLFLOW_TRACKING_URI=server)
     assert other.returncode == 0, other.stderr
     reused = finished_runs(store, ["other"])
     assert {run.key for run in reused} == {run.key for run in runs}
@@ -112,18 +115,15 @@ def test_settings_are_written_to_a_server_and_only_rewritten_when_they_change(
     assert "Default" in pages.experiment_ids()  # others may use it
 
 
-def test_the_pages_of_a_server_on_postgresql_show_overview_and_chart(
-    server: str, pages: Store, tmp_path_factory: pytest.TempPathFactory
-):
-    with chromium(tmp_path_factory.mktemp("profile")) as chrome:
-        overview, experiment = find_experiment(server, None), find_experiment(server, "pages")
-        assert overview.name == "overview"
-        with looking_at(chrome, landing_link(overview, server), "postgresql-overview"):
-            WebDriverWait(chrome, PATIENCE).until(lambda page: "Tiny (pages)" in text_of(page))
-        with looking_at(chrome, landing_link(experiment, server), "postgresql-chart"):
-            plots = WebDriverWait(chrome, PATIENCE).until(lambda page: page.execute_script(PLOTS))
-            assert [(plot["x"], plot["y"]) for plot in plots] == [("log10 of communication", "regret")]
-            assert len(plots[0]["points"]) == SETTINGS
+def test_the_pages_of_a_server_on_postgresql_show_overview_and_chart(server: str, pages: Store, chrome: Chrome):
+    overview, experiment = find_experiment(server, None), find_experiment(server, "pages")
+    assert overview.name == "overview"
+    with looking_at(chrome, landing_link(overview, server), "postgresql-overview"):
+        WebDriverWait(chrome, PATIENCE).until(lambda page: "Tiny (pages)" in text_of(page))
+    with looking_at(chrome, landing_link(experiment, server), "postgresql-chart"):
+        plots = WebDriverWait(chrome, PATIENCE).until(lambda page: page.execute_script(PLOTS))
+        assert [(plot["x"], plot["y"]) for plot in plots] == [("log10 of communication", "regret")]
+        assert len(plots[0]["points"]) == SETTINGS
 
 
 def test_an_error_with_nul_is_stored_in_postgresql(server: str, here: Path):

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from selenium.webdriver import Chrome
 
+from benchmark.board.board import run_table
 from benchmark.commands.recommend import configure
 from benchmark.recommend import recommend as recommend_module
 from benchmark.recommend.data import leak_notices
@@ -21,16 +23,17 @@ from benchmark.recommend.recommendation import Recommendation, score_text
 from data_pipelines.prepare.imported import import_table
 from data_pipelines.stream_spec import simulated_spec
 from reports.page.recommendation import front_points, recommendation_page, reference_levels, write_recommendation
-from tests.benchmark.browser import chromium, looking_at
-from tests.benchmark.conftest import Command, write_purchases
+from tests.benchmark.browser import looking_at
+from tests.benchmark.conftest import write_purchases
 from tests.benchmark.statistics.shipped import CHOOSING_SEEDS
+from tests.benchmark.tiny_sweeps import Command
 from tests.reports.whole_page import without_packed
 
 SMALL = simulated_spec("uniform", steps=300, clients=10, arms=5, dimension=4)
 
 
 @pytest.fixture(scope="module")
-def answer() -> Recommendation:
+def answer(same_workers: None) -> Recommendation:
     return recommend(SMALL, "10/client", jobs=2, configurations=6)
 
 
@@ -130,7 +133,7 @@ def with_a_lucky_setting(answer: Recommendation) -> Recommendation:
     outcomes = {run: outcome for run, outcome in result.outcomes.items() if run[0] != lucky}
     first = result.outcomes[lucky, 10_000]
     outcomes[lucky, 10_000] = replace(first, metrics={**first.metrics, "regret": 0.0, "needed_per_decision": 0.0})
-    return replace(answer, result=replace(result, outcomes=outcomes))
+    return replace(answer, result=replace(result, outcomes=outcomes, runs=run_table(result.board, outcomes)))
 
 
 def test_only_settings_that_were_tried_on_all_choosing_seeds_can_be_the_best_on_the_page(answer: Recommendation):
@@ -158,7 +161,7 @@ return [...document.querySelectorAll("#front .annotation-text-g")].map(label => 
 
 
 @pytest.mark.slow
-def test_the_chart_has_a_labelled_line_for_each_reference(answer: Recommendation, tmp_path: Path):
+def test_the_chart_has_a_labelled_line_for_each_reference(answer: Recommendation, tmp_path: Path, chrome: Chrome):
     page = tmp_path / "page.html"
     best = max(point["score"] for point in front_points(answer))
     names = [*answer.result.lines]
@@ -169,24 +172,25 @@ def test_the_chart_has_a_labelled_line_for_each_reference(answer: Recommendation
     far, *near = reference_levels(answer, front_points(answer))
     assert [far["is_far"], *(reference["is_far"] for reference in near)] == [True, *(False for _ in near)]
     assert "one with an\narrow is above the chart" in page.read_text()
-    with chromium(tmp_path / "profile") as chrome:
-        for width in (1280, 390):
-            size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 1000}
-            chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-            with looking_at(chrome, page.as_uri(), f"recommendation-references-{width}"):
-                levels, labels, (low, high) = chrome.execute_script(LEVELS)
-                assert levels == pytest.approx([reference["score"] for reference in near])
-                assert low < min(levels) < best < max(levels) < high < 2 * best
-                assert labels[0] == f"↑ {far['label']}: 90.0"
-                assert labels[1] == f"{near[0]['label']}: {1.3 * best:.3}"
-                boxes = chrome.execute_script(LABEL_BOXES)
-                assert len(boxes) == len(labels) == len(scores)
-                assert all(upper[1] <= lower[0] + 3 for upper, lower in itertools.pairwise(boxes))
-                assert max(right for _, _, right in boxes) <= width
+    for width in (1280, 390):
+        size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 1000}
+        chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        with looking_at(chrome, page.as_uri(), f"recommendation-references-{width}"):
+            levels, labels, (low, high) = chrome.execute_script(LEVELS)
+            assert levels == pytest.approx([reference["score"] for reference in near])
+            assert low < min(levels) < best < max(levels) < high < 2 * best
+            assert labels[0] == f"↑ {far['label']}: 90.0"
+            assert labels[1] == f"{near[0]['label']}: {1.3 * best:.3}"
+            boxes = chrome.execute_script(LABEL_BOXES)
+            assert len(boxes) == len(labels) == len(scores)
+            assert all(upper[1] <= lower[0] + 3 for upper, lower in itertools.pairwise(boxes))
+            assert max(right for _, _, right in boxes) <= width
 
 
 @pytest.mark.slow
-def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(answer: Recommendation, tmp_path: Path):
+def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(
+    answer: Recommendation, tmp_path: Path, chrome: Chrome
+):
     page = tmp_path / "page.html"
     answer = with_a_lucky_setting(answer)
     write_recommendation(page, answer)
@@ -194,18 +198,17 @@ def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(
     complete = [point for point in points if point["is_complete"]]
     cheapest = max((point for point in complete if point["cost"] == 0), key=lambda point: point["score"])
     own = answer.line(answer.best, answer.limit)
-    with chromium(tmp_path / "profile") as chrome:
-        for width in (1280, 390):
-            size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 1000}
-            chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-            with looking_at(chrome, page.as_uri(), f"recommendation-{width}"):
-                widths = "return [document.documentElement.scrollWidth, front.querySelector('svg').clientWidth]"
-                assert max(chrome.execute_script(widths)) <= width
-                assert chrome.execute_script("return limit.textContent") == "10"
-                text = chrome.execute_script("return choice.textContent")
-                assert text.startswith(f"Best within it: {own.name}, {own.setting}: {score_text(own)} on the seeds")
-                chrome.execute_script("budget.value = 0; budget.dispatchEvent(new Event('input'))")
-                assert cheapest["setting"] in chrome.execute_script("return choice.textContent")
+    for width in (1280, 390):
+        size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 1000}
+        chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        with looking_at(chrome, page.as_uri(), f"recommendation-{width}"):
+            widths = "return [document.documentElement.scrollWidth, front.querySelector('svg').clientWidth]"
+            assert max(chrome.execute_script(widths)) <= width
+            assert chrome.execute_script("return limit.textContent") == "10"
+            text = chrome.execute_script("return choice.textContent")
+            assert text.startswith(f"Best within it: {own.name}, {own.setting}: {score_text(own)} on the seeds")
+            chrome.execute_script("budget.value = 0; budget.dispatchEvent(new Event('input'))")
+            assert cheapest["setting"] in chrome.execute_script("return choice.textContent")
 
 
 def test_a_leak_in_the_features_is_named_in_the_answer_and_on_the_page(
@@ -257,7 +260,7 @@ def test_the_command_answers_from_a_file_in_80_columns_and_resumes(shop: Path, f
     assert "runs done" not in again.stderr  # nothing is repeated
 
 
-def test_a_file_is_read_with_the_options_that_messages_name(shop: Path, fedbandit_here: Command):
+def test_a_file_is_read_with_the_options_that_messages_name_and_compared_by_budget(shop: Path, fedbandit_here: Command):
     text = (shop / "purchases.csv").read_text()
     (shop / "bad.csv").write_text(f"{text}{',' * text.partition(chr(10))[0].count(',')}\n")
     command = ("recommend", "bad.csv", "--jobs", "2", "--configurations", "4")
@@ -267,6 +270,8 @@ def test_a_file_is_read_with_the_options_that_messages_name(shop: Path, fedbandi
     note = "1 bad row left out: customer must be an id."
     assert f"\n{note}\n" in done.stdout
     assert f"<p>{note}</p>" in (shop / "recommendations" / "bad.html").read_text()
+    for text in ("no communication", "2 per client", "10 per client", "100 per client", "unlimited"):
+        assert text in done.stdout
 
 
 def words_with_every_option(parser: argparse.ArgumentParser) -> list[str]:
@@ -289,11 +294,3 @@ def test_the_command_to_repeat_a_recommendation_has_every_option_that_was_given(
     assert {"--configurations", "--skip-bad-rows", "--words-column", "--out"} < {*words}
     (repeat,) = (line for line in fedbandit_here(tmp_path, *words).stdout.splitlines() if line.startswith("repeat "))
     assert shlex.split(repeat)[1:] == ["fedbandit", *words]
-
-
-def test_without_a_budget_there_is_a_table_over_budgets(shop: Path, fedbandit_here: Command):
-    done = fedbandit_here(shop, "recommend", "purchases.csv", "--jobs", "2", "--configurations", "4")
-    assert done.returncode == 0, done.stderr
-    for text in ("no communication", "2 per client", "10 per client", "100 per client", "unlimited"):
-        assert text in done.stdout
-    assert max(len(line) for line in done.stdout.splitlines() if not line.startswith("repeat ")) <= 80

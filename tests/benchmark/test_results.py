@@ -18,6 +18,8 @@ from data_pipelines import EventStream
 from tests.benchmark.tiny_sweeps import environment, write_tiny
 from tests.records import run_record
 
+pytestmark = pytest.mark.usefixtures("same_workers")
+
 METHODS = ["async-linucb[gamma=[2,inf]]", SyncLinUCB(threshold=1.0)]
 
 
@@ -26,7 +28,7 @@ def tiny(seed: int) -> EventStream:
 
 
 @pytest.fixture(scope="module")
-def compared() -> Results:
+def compared(same_workers: None) -> Results:
     """Three settings on three seeds, two processes."""
     return compare(METHODS, tiny, seeds=3, jobs=2)
 

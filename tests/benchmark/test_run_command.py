@@ -13,12 +13,11 @@ from benchmark.execution.local import LocalExecutor
 from benchmark.plan.method_names import parse_filter
 from benchmark.records.reader import finished_runs, read, read_aggregates, read_sweeps
 from benchmark.records.store import Store
-from tests.benchmark.conftest import Command
 from tests.benchmark.tiny_sweeps import (
     RUNS,
+    Command,
     command,
     environment,
-    fedbandit,
     results,
     rows,
     statuses,
@@ -55,20 +54,6 @@ def may_mount() -> bool:
 
 
 needs_mounts = pytest.mark.skipif(not may_mount(), reason="NOT RUN: this machine does not let us mount a file system")
-
-
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the tiny experiment was run with two jobs."""
-    folder = tmp_path_factory.mktemp("swept")
-    done = fedbandit(folder, "run", write_tiny(folder), "--jobs", "2")
-    assert done.returncode == 0, done.stderr
-    assert f"{RUNS} of {RUNS} runs done, 0 failed, 0 skipped" in done.stderr
-    assert "simulated-uniform: regret, lower is better (2 seeds)" in done.stdout
-    assert max(map(len, done.stdout.splitlines()[:-3])) <= 80  # the last lines have paths
-    assert "fedbandit ui" in done.stdout
-    assert "Traceback" not in done.stderr
-    return folder
 
 
 def test_every_run_is_recorded_once(swept: Path):
@@ -154,10 +139,10 @@ def test_a_dry_run_in_an_empty_folder_leaves_it_empty(tmp_path: Path, fedbandit_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_run_is_recorded_and_the_others_continue(tmp_path: Path):
+def test_a_failed_run_is_recorded_and_the_others_continue(tmp_path: Path, fedbandit_here: Command):
     (tmp_path / "own.py").write_text(OWN)
     algorithm = "own:First[fail_at=[-1,7]]"
-    done = fedbandit(tmp_path, "run", write_tiny(tmp_path), "--seeds", "1", "--method", algorithm, "--jobs", "1")
+    done = fedbandit_here(tmp_path, "run", write_tiny(tmp_path), "--seeds", "1", "--method", algorithm)
     assert done.returncode == 1
     line = 1 + OWN.splitlines().index('            raise RuntimeError("as requested")')
     error = f"RuntimeError: as requested (own.py, line {line})"
@@ -202,7 +187,9 @@ def test_a_full_disk_gives_a_one_line_error_and_the_sweep_can_be_resumed(tmp_pat
     """On a real file system of a few megabytes, mounted for this process only."""
     write_tiny(tmp_path)
     size = (tmp_path / "mlflow.db").stat().st_size + 400_000
-    done = in_a_mount(tmp_path, f"size={size}", "cp mlflow.db tiny.toml mount; cd mount", "run", "tiny.toml")
+    done = in_a_mount(
+        tmp_path, f"size={size}", "cp mlflow.db tiny.toml mount; cd mount", "run", "tiny.toml", "--jobs", "1"
+    )
     assert done.returncode == 2, done.stderr
     assert "no space left" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -256,7 +243,12 @@ def test_exceeding_the_file_size_limit_gives_a_one_line_error_and_leaves_the_sto
 
     small = environment(PYTHONDONTWRITEBYTECODE="1")
     done = subprocess.run(
-        command("run", "tiny.toml"), cwd=tmp_path, env=small, capture_output=True, text=True, preexec_fn=limit
+        command("run", "tiny.toml", "--jobs", "1"),
+        cwd=tmp_path,
+        env=small,
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
     )
     assert done.returncode == 2, done.stderr
     assert "no space left" in done.stderr.splitlines()[-1]

@@ -15,8 +15,7 @@ from benchmark.records.artifacts import FILES
 from benchmark.records.reader import finished_runs
 from benchmark.records.store import MAX_DETAILS, MAX_TAG, Store
 from data_pipelines.support.messages import one_line
-from tests.benchmark.conftest import Command
-from tests.benchmark.tiny_sweeps import RUNS, artifact_folder, fedbandit, results, rows, statuses, write_tiny
+from tests.benchmark.tiny_sweeps import RUNS, Command, artifact_folder, results, rows, statuses, write_tiny
 
 pytestmark = pytest.mark.slow
 
@@ -85,14 +84,6 @@ def test_an_error_of_five_megabytes_is_shortened(here: Path):
     (artifact_uri,) = rows(here, f"select artifact_uri from runs where run_uuid = '{run_id}'")[0]
     assert (artifact_folder(here, artifact_uri) / "error.txt").stat().st_size < MAX_DETAILS + 100
     assert len(one_line("x" * 5_000_000)) < 2100
-
-
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("swept")
-    done = fedbandit(folder, "run", write_tiny(folder), "--jobs", "1")
-    assert done.returncode == 0, done.stderr
-    return folder
 
 
 def files_of(folder: Path) -> list[Path]:

@@ -2,17 +2,11 @@
 
 import json
 import math
-import os
 import shutil
-import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import requests
 from mlflow import MlflowClient
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
@@ -27,11 +21,10 @@ from benchmark.ui.server import (
     Server,
     find_experiment,
     landing_link,
-    prepare_pages,
-    running_server,
 )
-from tests.benchmark.browser import chromium, looking_at
-from tests.benchmark.sweeps import EXPERIMENT, RUNS, make_store
+from tests.benchmark.browser import looking_at
+from tests.benchmark.sweeps import EXPERIMENT, RUNS
+from tests.benchmark.test_cluster import free_port
 from tests.benchmark.tiny_sweeps import empty_database
 
 pytestmark = pytest.mark.slow
@@ -46,44 +39,17 @@ return [...document.querySelectorAll('.js-plotly-plot')].map(plot => ({
 PICTURES = "return [...document.images].map(image => [image.src, image.naturalWidth])"
 
 
-def any_free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-    return port
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("store")
-
-
-@pytest.fixture(scope="module")
-def store(folder: Path) -> str:
-    """A store without pages, which `fedbandit ui` writes."""
-    store = make_store(folder)
-    prepare_pages(store)
-    return store
-
-
-@pytest.fixture(scope="module")
-def server(store: str, folder: Path) -> Iterator[Server]:
-    with running_server(store, any_free_port(), folder / "server.log") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    with chromium(tmp_path_factory.mktemp("profile")) as chrome:
-        yield chrome
+@pytest.fixture
+def store(shown_store: Path) -> str:
+    return f"sqlite:///{shown_store / 'mlflow.db'}"
 
 
 @pytest.fixture
-def here(folder: Path, store: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder with the store as the working directory, without MLFLOW_TRACKING_URI."""
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(shown_store)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return folder
+    return shown_store
 
 
 def text_of(chrome: Chrome) -> str:
@@ -180,26 +146,6 @@ def test_without_a_name_the_overview_is_opened_and_an_experiment_without_setting
     assert json.loads(find_experiment(other_store, "fig_a").tags[TAG_PREFIX + VIEW_KEY])["name"] == "All runs"
 
 
-def test_the_command_prints_the_link_and_ctrl_c_leaves_no_process(here: Path) -> None:
-    command = [sys.executable, "-m", "benchmark", "ui", "--port", str(any_free_port())]
-    root = str(Path(__file__).parents[2])
-    with subprocess.Popen(
-        command, cwd=here, env=os.environ | {"PYTHONPATH": root}, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            link = process.stdout.readline().strip()
-            address = link.partition("/#/")[0]
-            assert "/runs?viewStateShareKey=fedbandit-communication&compareRunsMode=TABLE&workflowType=machine" in link
-            assert requests.get(f"{address}/health", timeout=60).ok
-            process.send_signal(signal.SIGINT)
-            assert process.wait(120) == 0
-        finally:
-            process.kill()
-    with pytest.raises(requests.ConnectionError):
-        requests.get(f"{address}/health", timeout=60)
-
-
 def test_for_a_team_server_only_its_address_is_printed(
     server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,7 +178,7 @@ def test_without_a_store_the_error_suggests_fedbandit_run_and_no_store_is_create
 def test_an_unreachable_server_gives_a_one_line_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://{LOOPBACK}:{any_free_port()}")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://{LOOPBACK}:{free_port()}")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
     assert main(["ui"]) == 2
     error = capsys.readouterr().err

@@ -8,6 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import load_experiment
 from benchmark.plan.plan import RunOptions, make_plan
 from benchmark.records.store import Store
+from benchmark.records.tracking import make_client
 
 TINY = """
 title = "Tiny"
@@ -36,6 +39,7 @@ gammas = [1, inf]
 """
 RUNS = 16
 """With two seeds."""
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 TIMES = ("microseconds_per_step", "kernel_seconds", "cpu_seconds")
 
 
@@ -44,8 +48,7 @@ def empty_database() -> Path:
     """An empty store as MLflow makes it, which takes it seconds."""
     folder = Path(tempfile.mkdtemp(prefix="fedbandit-test-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    code = "from benchmark.records.tracking import make_client; make_client('sqlite:///mlflow.db')"
-    subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment(), check=True)
+    make_client(f"sqlite:///{folder / 'mlflow.db'}")
     return folder / "mlflow.db"
 
 
@@ -69,6 +72,20 @@ def fedbandit(folder: Path, *arguments: str, **extra: str) -> "subprocess.Comple
     return subprocess.run(
         command(*arguments), cwd=folder, env=environment(**extra), capture_output=True, text=True, timeout=300
     )
+
+
+@contextmanager
+def unloaded(folder: Path) -> Iterator[None]:
+    """Unload what the block imports from a folder, so that later imports find it as it is then, or not at all."""
+    before = set(sys.modules)
+    try:
+        yield
+    finally:
+        for name in set(sys.modules) - before:
+            module = sys.modules[name]
+            places = (getattr(module, "__file__", None), *getattr(module, "__path__", ()))
+            if any(str(place).startswith(str(folder)) for place in places):
+                del sys.modules[name]
 
 
 def sweep(

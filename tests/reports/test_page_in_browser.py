@@ -19,7 +19,7 @@ from reports.figures import by_parameter, fronts, over_time, users
 from reports.page.page import write_page
 from reports.read.results import read_results
 from reports.tables import bounds, claims, missing, settings
-from tests.benchmark.browser import chromium, looking_at
+from tests.benchmark.browser import looking_at
 from tests.reports.hand_made import HandMade
 from tests.reports.made_up import crowded, made_up, many_settings, run
 
@@ -54,12 +54,6 @@ def many_variants() -> list[RunRecord]:
         for settings in many_settings(8)
         for gamma in (2.0, 3.0)
     ]
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    with chromium(tmp_path_factory.mktemp("profile"), watch_network=True) as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module", params=list(SIZES))

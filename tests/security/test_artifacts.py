@@ -1,7 +1,6 @@
 """Another user of this machine with `curl`: the pages give no access to other files of the owner."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,8 @@ import requests
 from mlflow import MlflowClient
 
 from benchmark.ui.app import is_served
-from benchmark.ui.server import Server, running_server
-from tests.benchmark.sweeps import EXPERIMENT, make_store
-from tests.benchmark.test_ui import any_free_port
+from benchmark.ui.server import Server
+from tests.benchmark.sweeps import EXPERIMENT
 
 pytestmark = pytest.mark.slow
 
@@ -31,19 +29,8 @@ def private(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("store")
-
-
-@pytest.fixture(scope="module")
-def client(folder: Path) -> MlflowClient:
-    return MlflowClient(make_store(folder))
-
-
-@pytest.fixture(scope="module")
-def server(folder: Path, client: MlflowClient) -> Iterator[Server]:
-    with running_server(f"sqlite:///{folder / 'mlflow.db'}", any_free_port(), folder / "server.log") as server:
-        yield server
+def client(shown_store: Path) -> MlflowClient:
+    return MlflowClient(f"sqlite:///{shown_store / 'mlflow.db'}")
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +103,10 @@ def test_clients_cannot_choose_the_artifact_location(server: Server, private: Pa
     )
 
 
-def test_clients_cannot_write_or_delete_artifacts(server: Server, folder: Path, own_run: str, planted_runs: list[str]):
-    before = sorted(folder.joinpath("mlartifacts").rglob("*"))
+def test_clients_cannot_write_or_delete_artifacts(
+    server: Server, shown_store: Path, own_run: str, planted_runs: list[str]
+):
+    before = sorted(shown_store.joinpath("mlartifacts").rglob("*"))
     for run in (own_run, *planted_runs):
         upload = f"{server.address}/ajax-api/2.0/mlflow/upload-artifact?run_uuid={run}&path=evil.txt"
         assert requests.post(upload, data=b"evil", timeout=20).status_code == 403
@@ -125,7 +114,7 @@ def test_clients_cannot_write_or_delete_artifacts(server: Server, folder: Path, 
         url = f"{server.address}{prefix}/mlflow-artifacts/artifacts/1/evil.txt"
         for method in ("PUT", "DELETE", "GET"):
             assert requests.request(method, url, data=b"evil", timeout=20).status_code == 403
-    assert sorted(folder.joinpath("mlartifacts").rglob("*")) == before
+    assert sorted(shown_store.joinpath("mlartifacts").rglob("*")) == before
 
 
 def test_artifacts_in_other_locations_are_not_served(server: Server, planted_runs: list[str], private: Path):
@@ -145,7 +134,7 @@ def test_artifacts_in_other_locations_are_not_served(server: Server, planted_run
 
 
 def test_a_link_among_the_artifacts_is_not_followed_to_other_folders(
-    server: Server, client: MlflowClient, own_run: str, private: Path, folder: Path
+    server: Server, client: MlflowClient, own_run: str, private: Path
 ):
     artifacts = Path(client.get_run(own_run).info.artifact_uri.removeprefix("file://"))
     (artifacts / "link").symlink_to(private)

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from benchmark.__main__ import main
-from benchmark.ui.server import LOOPBACK, Server, allowed_hosts, is_loopback, running_server
-from tests.benchmark.sweeps import make_store
-from tests.benchmark.test_ui import any_free_port
+from benchmark.ui.server import LOOPBACK, Server, allowed_hosts, is_loopback
+from tests.benchmark.test_cluster import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -31,24 +30,6 @@ FOREIGN += (
 )
 PATHS = ("/", "/ajax-api/2.0/mlflow/experiments/search?max_results=1", "/get-artifact?path=x&run_uuid=y", "/graphql")
 SEARCH = PATHS[1]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("hosts")
-    make_store(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def server(folder: Path) -> Iterator[Server]:
-    with pytest.MonkeyPatch.context() as patch:
-        # Settings for another server must not weaken the protection of ours.
-        patch.setenv("MLFLOW_SERVER_DISABLE_SECURITY_MIDDLEWARE", "true")
-        patch.setenv("MLFLOW_SERVER_ALLOWED_HOSTS", "*")
-        patch.setenv("MLFLOW_SERVER_CORS_ALLOWED_ORIGINS", "*")
-        with running_server(f"sqlite:///{folder / 'mlflow.db'}", any_free_port(), folder / "server.log") as server:
-            yield server
 
 
 def port_of(server: Server) -> int:
@@ -108,7 +89,7 @@ def test_telemetry_is_off_in_the_server(server: Server):
 @contextmanager
 def ui(folder: Path, *options: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
     """Run `fedbandit ui` as a user does; yield the link that it prints, and the process."""
-    command = [sys.executable, "-m", "benchmark", "ui", "--no-browser", "--port", str(any_free_port()), *options]
+    command = [sys.executable, "-m", "benchmark", "ui", "--no-browser", "--port", str(free_port()), *options]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     environment.pop("MLFLOW_TRACKING_URI", None)
     process = subprocess.Popen(
@@ -122,8 +103,9 @@ def ui(folder: Path, *options: str) -> Iterator[tuple[str, "subprocess.Popen[str
         process.wait(60)
 
 
-def test_with_a_public_host_it_warns_explains_passwords_and_accepts_only_its_own_names(folder: Path):
-    with ui(folder, "--host", "0.0.0.0") as (link, process):
+def test_with_a_public_host_it_warns_explains_passwords_and_accepts_only_its_own_names_until_ctrl_c(shown_store: Path):
+    with ui(shown_store, "--host", "0.0.0.0") as (link, process):
+        assert "/runs?viewStateShareKey=fedbandit-communication&compareRunsMode=TABLE&workflowType=machine" in link
         port = int(link.partition("/#/")[0].rpartition(":")[2])
         with socket.socket() as probe:
             probe.settimeout(5)
@@ -133,6 +115,9 @@ def test_with_a_public_host_it_warns_explains_passwords_and_accepts_only_its_own
         for host in ("10.attacker.example", "192.168.evil.com", "evil.example", "0.0.0.0", "10.255.255.254"):
             assert status(port, SEARCH, host) == 403
             assert status(port, SEARCH, f"{host}:{port}") == 403
+    assert process.returncode == 0
+    with pytest.raises(ConnectionRefusedError):
+        status(port, SEARCH, LOOPBACK)
     _, errors = process.communicate()
     assert errors.startswith("warning: --host 0.0.0.0: anyone who can reach this machine can read, change and delete")
     for word in ("mlflow[auth]", "basic-auth", "MLFLOW_FLASK_SERVER_SECRET_KEY", "MLFLOW_AUTH_ADMIN_PASSWORD"):

@@ -9,10 +9,8 @@ import requests
 
 from benchmark.records.store import stored_error
 from data_pipelines.support.secrets import shown_address, without_secrets, without_user
-from tests.benchmark.conftest import Command
-from tests.benchmark.test_cluster import background, wait_for
-from tests.benchmark.test_ui import any_free_port
-from tests.benchmark.tiny_sweeps import fedbandit, rows, write_tiny
+from tests.benchmark.test_cluster import background, free_port, wait_for
+from tests.benchmark.tiny_sweeps import Command, rows, write_tiny
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +32,7 @@ class Leaking:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """A real server, and the folder with its database and artifacts."""
     folder = tmp_path_factory.mktemp("server")
-    address = f"http://127.0.0.1:{(port := any_free_port())}"
+    address = f"http://127.0.0.1:{(port := free_port())}"
     store = ("--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}", "--workers", "1")
     artifacts = ("--artifacts-destination", str(folder / "artifacts"))
     with background(folder, "mlflow", "server", "--port", str(port), *store, *artifacts):
@@ -56,18 +54,20 @@ def files_with_secrets(folder: Path) -> list[str]:
     return [str(path) for path in files if any(secret.encode() in path.read_bytes() for secret in SECRETS)]
 
 
-def test_a_sweep_on_a_server_with_a_password_does_not_store_it(server: tuple[str, Path], tmp_path: Path):
+def test_a_sweep_on_a_server_with_a_password_does_not_store_it(
+    server: tuple[str, Path], tmp_path: Path, fedbandit_here: Command
+):
     address, server_folder = server
     write_tiny(tmp_path, steps=50, seeds=1)
     (tmp_path / "leaking.py").write_text(LEAKING)
     secret = {"MLFLOW_TRACKING_USERNAME": USER, "MLFLOW_TRACKING_PASSWORD": PASSWORD, "MLFLOW_TRACKING_TOKEN": TOKEN}
     secret["MLFLOW_TRACKING_URI"] = with_password(address)
-    sweep = fedbandit(tmp_path, "run", "tiny.toml", "--method", "leaking:Leaking", "--jobs", "1", **secret)
+    sweep = fedbandit_here(tmp_path, "run", "tiny.toml", "--method", "leaking:Leaking", "--jobs", "1", **secret)
     assert sweep.returncode == 1, sweep.stderr  # the runs of the leaking class fail
     assert "FAILED tiny: leaking:Leaking" in sweep.stdout
-    page = fedbandit(tmp_path, "ui", "tiny", "--no-browser", **secret)
+    page = fedbandit_here(tmp_path, "ui", "tiny", "--no-browser", **secret)
     assert page.stdout.startswith(f"{address}/#/experiments/"), page.stderr
-    listing = fedbandit(tmp_path, "list", **secret)
+    listing = fedbandit_here(tmp_path, "list", **secret)
     assert listing.returncode == 0
     for done in (sweep, page, listing):
         assert leaks(done.stdout + done.stderr) == []
@@ -87,7 +87,7 @@ def test_the_error_for_an_unreachable_server_does_not_contain_its_password(
     tmp_path: Path, fedbandit_here: Command, arguments: tuple[str, ...], scheme: str
 ):
     write_tiny(tmp_path)
-    uri = f"{scheme}://{USER}:{PASSWORD}@127.0.0.1:{any_free_port()}/path"
+    uri = f"{scheme}://{USER}:{PASSWORD}@127.0.0.1:{free_port()}/path"
     done = fedbandit_here(tmp_path, *arguments, MLFLOW_TRACKING_URI=uri, MLFLOW_TRACKING_TOKEN=TOKEN)
     assert done.returncode == 2
     assert leaks(done.stdout + done.stderr) == []
@@ -95,8 +95,8 @@ def test_the_error_for_an_unreachable_server_does_not_contain_its_password(
     assert done.stderr.count("\n") == 1
 
 
-def test_a_mirror_and_a_proxy_are_shown_without_their_passwords(tmp_path: Path):
-    port = any_free_port()
+def test_a_mirror_and_a_proxy_are_shown_without_their_passwords(tmp_path: Path, fedbandit_here: Command):
+    port = free_port()
     secret = {
         "FEDBANDIT_MIRROR": f"https://{USER}:{PASSWORD}@127.0.0.1:{port}/files?token={TOKEN}",
         "HTTPS_PROXY": f"http://{USER}:{PASSWORD}@127.0.0.1:{port}",
@@ -105,7 +105,7 @@ def test_a_mirror_and_a_proxy_are_shown_without_their_passwords(tmp_path: Path):
         "PIP_INDEX_URL": f"https://{USER}:{PASSWORD}@127.0.0.1:{port}/simple",
         "PIP_RETRIES": "0",
     }
-    done = fedbandit(tmp_path, "data", "lastfm", **secret)
+    done = fedbandit_here(tmp_path, "data", "lastfm", **secret)
     assert done.returncode == 1
     assert "lastfm is MISSING" in done.stderr
     assert f"https://127.0.0.1:{port}/files" in done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmark.tiny_sweeps import environment, fedbandit, rows, write_tiny
+from tests.benchmark.tiny_sweeps import environment, rows, write_tiny
 
 pytestmark = pytest.mark.slow
 
@@ -22,9 +22,12 @@ class Reporting:
 """
 
 
-def test_telemetry_is_disabled_when_mlflow_is_imported(tmp_path: Path):
+def test_telemetry_is_disabled_when_mlflow_is_imported_and_in_workers(tmp_path: Path):
+    write_tiny(tmp_path, steps=50, seeds=1)
+    (tmp_path / "reporting.py").write_text(REPORTING)
     code = (
-        "from benchmark.records.tracking import make_client; make_client('sqlite:///mlflow.db')\n"
+        "from benchmark.__main__ import main\n"
+        "main(['run', 'tiny.toml', '--method', 'reporting:Reporting', '--jobs', '1'])\n"
         "from mlflow.telemetry.client import get_telemetry_client\n"
         "from mlflow.telemetry.utils import is_telemetry_disabled\n"
         "assert is_telemetry_disabled() and get_telemetry_client() is None"
@@ -32,12 +35,5 @@ def test_telemetry_is_disabled_when_mlflow_is_imported(tmp_path: Path):
     enabled = environment(MLFLOW_DISABLE_TELEMETRY="false", DO_NOT_TRACK="false")
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=enabled, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_telemetry_is_disabled_in_workers(tmp_path: Path):
-    write_tiny(tmp_path, steps=50, seeds=1)
-    (tmp_path / "reporting.py").write_text(REPORTING)
-    options = ("--method", "reporting:Reporting", "--jobs", "1")
-    fedbandit(tmp_path, "run", "tiny.toml", *options, MLFLOW_DISABLE_TELEMETRY="false", DO_NOT_TRACK="false")
     errors = {value for (value,) in rows(tmp_path, "select value from tags where key = 'fedbandit.error'")}
     assert errors == {"RuntimeError: telemetry off: true true (reporting.py, line 7)"}

@@ -15,8 +15,7 @@ from benchmark.commands.board import board_lines, find_tasks, seeds_of, summary_
 from benchmark.execution.local import LocalExecutor
 from benchmark.protocol import load_protocol
 from tests.benchmark.board.tiny_boards import play, small_protocol, tiny_task
-from tests.benchmark.conftest import Command
-from tests.benchmark.tiny_sweeps import empty_database
+from tests.benchmark.tiny_sweeps import Command, empty_database
 
 
 @pytest.fixture
@@ -64,27 +63,6 @@ def test_a_task_whose_data_are_missing_is_skipped_and_said(folder: Path, fedband
     assert done.stdout == ""
 
 
-def test_the_table_of_a_board_fits_80_columns_and_has_verdicts(tmp_path: Path, workers: LocalExecutor):
-    result = play(tmp_path, workers, "sync-linucb")
-    lines = board_lines(result)
-    assert max(map(len, lines)) <= 80
-    assert any(line.startswith("Sync-LinUCB") and "=" in line for line in lines)
-    assert any(re.match(r"rank: (As|S)ync-LinUCB 1", line) for line in lines)
-    assert "at most 0.3 messages per decision (9 per client)" in lines
-    assert re.match(r"tiny: (As|S)ync-LinUCB 1", summary_lines([result])[1])
-
-
-def test_a_method_without_a_configuration_within_a_budget_and_one_over_it_are_marked(
-    tmp_path: Path, workers: LocalExecutor
-):
-    own = "tests.benchmark.epsilon_greedy:EpsilonGreedy"
-    lines = board_lines(play(tmp_path, workers, "sync-linucb", own))
-    text = "\n".join(lines)
-    assert max(map(len, lines)) <= 80
-    assert re.search(r"EpsilonGreedy\n  \(tests.be…, declared .*none: alone", text)
-    assert "alone: no configuration within the budget" in text
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -113,14 +91,12 @@ def test_a_try_uses_the_first_of_its_own_seeds():
     assert seeds_of(argparse.Namespace(**{**options, "seeds": "3,5"}), load_protocol()) == (3, 5)
 
 
-def test_a_retired_task_is_played_by_its_whole_name_and_says_why_it_is_not_ranked(
-    tmp_path: Path, workers: LocalExecutor
-):
+def test_a_retired_task_is_played_by_its_whole_name_and_says_why_it_is_not_ranked(workers: LocalExecutor):
     assert [task.name for task in find_tasks(["lastfm-matched"])] == ["lastfm-matched"]
     assert [task.name for task in find_tasks(["lastfm-*"])] == ["lastfm-once"]
     assert not {task.name for task in find_tasks([])} & {*load_protocol().retired}
     protocol = small_protocol(retired={"tiny": "it is too small"})
-    result = play(tmp_path, workers, "sync-linucb", protocol=protocol)
+    result = play(None, workers, "sync-linucb", protocol=protocol)
     assert "retired in version 2, not ranked: it is too small" in board_lines(result)
     assert summary_lines([result])[1:] == ["tiny: retired, not ranked"]
     assert result.ranks == {}

@@ -17,8 +17,9 @@ from benchmark.commands.board import board_lines, summary_lines
 from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import RunResult
 from benchmark.observer import Observer
+from benchmark.plan.method_names import parse_filter
 from benchmark.plan.runs import Run
-from benchmark.records.reader import finished_runs, read
+from benchmark.records.reader import finished_runs
 from benchmark.records.tags import PROTOCOL, TASK
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY
 from benchmark.statistics.verdicts import Verdict
@@ -49,6 +50,12 @@ class Counting(Observer):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.fixture
+def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the reference lines, boards have only the baseline, so that there are few runs to record."""
+    monkeypatch.setattr("benchmark.board.board.reference_filters", lambda outline: [parse_filter("random")])
+
+
 def test_a_board_is_played_recorded_and_compared(
     tmp_path: Path, workers: LocalExecutor, monkeypatch: pytest.MonkeyPatch
 ):
@@ -72,6 +79,7 @@ def test_a_board_is_played_recorded_and_compared(
     assert {*result.facts_lines()} <= {*lines}
     assert any(line.startswith("Sync-LinUCB") and "=" in line for line in lines)
     assert any(re.match(r"rank: (As|S)ync-LinUCB 1", line) for line in lines)
+    assert "at most 0.3 messages per decision (9 per client)" in lines
     assert re.match(r"tiny: (As|S)ync-LinUCB 1", summary_lines([result])[1])
     store, task, protocol = store_in(tmp_path), tiny_task(), small_protocol()
     records = finished_runs(store, [experiment_name(task, protocol)])
@@ -94,14 +102,15 @@ def test_a_board_is_played_recorded_and_compared(
     assert once_more.played == []
 
 
-def test_a_row_with_fixed_values_changes_no_verdict_on_tuned_methods(tmp_path: Path, workers: LocalExecutor):
-    tuned = play(tmp_path, workers, "sync-linucb").comparisons
+def test_a_row_with_fixed_values_changes_no_verdict_on_tuned_methods(workers: LocalExecutor):
+    tuned = play(None, workers, "sync-linucb").comparisons
     fixed = f"{REFERENCE}[alpha=0.3]"
-    both = play(tmp_path, workers, "sync-linucb", fixed).comparisons
+    both = play(None, workers, "sync-linucb", fixed).comparisons
     assert both[both["first"] != fixed].equals(tuned)
     assert REFERENCE in set(both.loc[both["first"] == fixed, "second"])
 
 
+@pytest.mark.usefixtures("one_rule")
 def test_a_try_does_not_replace_the_report(tmp_path: Path, workers: LocalExecutor):
     reported = play(tmp_path, workers, REFERENCE, max_configurations=1, seeds=range(20, 30))
     play(tmp_path, workers, REFERENCE, max_configurations=1)
@@ -110,6 +119,7 @@ def test_a_try_does_not_replace_the_report(tmp_path: Path, workers: LocalExecuto
     assert from_json(document, {})[0].seeds == reported.board.seeds
 
 
+@pytest.mark.usefixtures("one_rule")
 def test_an_interrupted_board_plays_only_what_is_missing(tmp_path: Path, workers: LocalExecutor):
     before, after = Counting(interrupt_after=5), Counting()
     stopped = play(tmp_path, workers, REFERENCE, observer=before)
@@ -122,26 +132,32 @@ def test_an_interrupted_board_plays_only_what_is_missing(tmp_path: Path, workers
     assert {*before.played} | {*after.played} == {outcome.key for outcome in result.outcomes.values()}
 
 
-def test_an_own_class_takes_part_and_its_communication_is_declared(tmp_path: Path, workers: LocalExecutor):
-    result = play(tmp_path, workers, REFERENCE, OWN)
+def test_an_own_class_takes_part_and_its_communication_is_declared(workers: LocalExecutor):
+    result = play(None, workers, REFERENCE, OWN)
     own = next(entry for entry in result.contenders if entry.name == OWN)
     assert OWN in result.ranks[PRIMARY]
     assert "communication declared by the method, not measured" in result.notes(own)
     assert result.choice(OWN, 0.0) is None  # it cannot do without communication
     assert result.mean(OWN, 0.0) == result.mean(NO_COMMUNICATION, 0.0)  # so it is scored as this
     assert result.choice(OWN, float("inf")) is not None
+    lines = board_lines(result)
+    assert max(map(len, lines)) <= 80
+    assert re.search(r"EpsilonGreedy\n  \(tests.be…, declared .*none: alone", "\n".join(lines))
+    assert "alone: no configuration within the budget" in "\n".join(lines)
 
 
-def test_failed_runs_are_named_in_their_row_and_do_not_stop_the_others(tmp_path: Path, workers: LocalExecutor):
+def test_failed_runs_are_named_in_their_row_and_do_not_stop_the_others(workers: LocalExecutor):
     name = "tests.benchmark.failing:First[fail_at=50]"
-    result = play(tmp_path, workers, REFERENCE, name)
+    result = play(None, workers, REFERENCE, name)
     assert "RuntimeError" in result.problems[name]
     assert name not in result.ranks[PRIMARY]
     assert result.mean(REFERENCE)[0] > 0
-    failed = [record for record in read(store_in(tmp_path).uri) if record.status == "FAILED"]
-    assert len(failed) == 1  # of the first pass; a configuration that failed is not played again
+    assert (
+        sum(bool(outcome.error) for outcome in result.outcomes.values()) == 1
+    )  # of the first pass; a configuration that failed is not played again
 
 
+@pytest.mark.usefixtures("one_rule")
 def test_a_board_uses_one_code_of_each_method_and_counts_runs_by_other_code(tmp_path: Path, workers: LocalExecutor):
     first = play(tmp_path, workers, OWN, REFERENCE)
     store = store_in(tmp_path)

@@ -47,16 +47,18 @@ def store_in(folder: Path) -> Store:
 
 
 def play(
-    folder: Path,
+    folder: Path | None,
     executor: Executor,
     *methods: str,
     task: Task | None = None,
     observer: Observer = silent,
     **options: Any,
 ) -> BoardResult:
-    """Play a board of a folder's store, with at most four configurations per method."""
+    """Play a board, with at most four configurations per method, and record it in a folder, or nowhere: in a third of
+    the time."""
     filters = [parse_filter(text) for text in methods]
     options = {"max_configurations": 4, **options}
     protocol = options.pop("protocol", None) or small_protocol()
     board = plan_board(task or tiny_task(), filters, protocol, **options)
-    return playing.play(board, store_in(folder), executor, observer, with_facts=True)
+    store = store_in(folder) if folder is not None else None
+    return playing.play(board, store, executor, observer, with_facts=store is not None)
