@@ -32,6 +32,9 @@ from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepa
 from data_pipelines.stream_spec import StreamSpec
 from data_pipelines.support.messages import did_you_mean, unknown_name
 
+OwnValues = Sequence[tuple[str, Mapping[str, Any]]]
+"""Classes that are not built in, by their names, each with its values; one class may occur with several."""
+
 SEED = re.compile(r"[0-9]{1,18}")
 
 
@@ -127,7 +130,7 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     notices, fallbacks = [*_left_out_by_filters(experiments, options)], dict[str, None]()
     for experiment in experiments:
         profile = experiment.profile(options.profile)
-        own = {each.name: _own_values(each, experiment, options, notices) for each in options.methods if each.is_own}
+        own = [(each.name, _own_values(each, experiment, options, notices)) for each in options.methods if each.is_own]
         notices += _without_values(experiment, options, own)
         for entry, part in experiment.parts(profile):
             entries = list(_entries(experiment, part, options.methods, own))
@@ -149,7 +152,7 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
         *(f"SKIPPED: {method} on {stream}: {reason}" for (stream, method), reason in skipped.items()),
     ]
     infos = tuple(experiment.info for experiment in experiments if experiment.name in used)
-    return Plan(infos, options.profile, tuple(runs.values()), missing, skipped, tuple(notices))
+    return Plan(infos, options.profile, tuple(runs.values()), missing, skipped, tuple(dict.fromkeys(notices)))
 
 
 def _settings(
@@ -247,10 +250,10 @@ def _left_out_by_filters(experiments: Sequence[Experiment], options: RunOptions)
             yield f"LEFT OUT (no method {' or '.join(sorted(named))}): {', '.join(names)}"
 
 
-def _without_values(experiment: Experiment, options: RunOptions, own: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _without_values(experiment: Experiment, options: RunOptions, own: OwnValues) -> Iterator[str]:
     """Yield a sentence on each method that has no values on streams: if it is named, or if it is not run at all."""
     streams: dict[str, list[str]] = {}
-    methods = {entry.name for entry in experiment.algorithms} | {*own}
+    methods = {entry.name for entry in experiment.algorithms} | {name for name, _ in own}
     named = {algorithm.name for algorithm in options.methods} & methods if options.methods else methods
     run_somewhere: set[str] = set()
     for entry, part in experiment.parts(experiment.profile(options.profile)):
@@ -271,7 +274,7 @@ def _entries(
     experiment: Experiment,
     profile: Profile,
     filters: Sequence[MethodFilter],
-    own: Mapping[str, Mapping[str, Any]],
+    own: OwnValues,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each method of the experiment with its values, after the filters.
 
@@ -285,7 +288,7 @@ def _entries(
                 values = {name: _snapped(name, numbers, entry, profile) for name, numbers in algorithm.values.items()}
                 for parameters in expanded({**entry.parameters, **values}, profile, entry.front):
                     yield entry.name, parameters
-    for name, own_values in own.items():
+    for name, own_values in own:
         for parameters in expanded(own_values, profile, method_info(name).front):
             yield name, parameters
 

@@ -101,6 +101,13 @@ def test_a_users_own_class_runs_alongside_the_others():
     own = [run for run in runs if ":" in run.info.name]
     assert len(own) == 1
     assert own[0].parameters == {"epsilon": 0.2, "period": 10}
+
+
+def test_a_users_own_class_runs_with_all_values_that_are_given_for_it():
+    names = [f"tests.benchmark.epsilon_greedy:EpsilonGreedy[{value}]" for value in ("epsilon=0.2", "period=[10,20]")]
+    runs = plan("fig_a", algorithms=(*names,), seeds=(0,)).runs
+    own = [(run.parameters["epsilon"], run.parameters["period"]) for run in runs if ":" in run.info.name]
+    assert sorted(own) == [(0.05, 10), (0.05, 20), (0.2, 10)]
     assert len(runs) == 16
 
 
