@@ -261,8 +261,8 @@ def method_card(info: MethodInfo, documentation: str = "") -> Card:
     entries += [("reference", info.reference)] if info.reference else []
     if info.ends:
         first, last = (number_text(value).replace("inf", "∞") for value in info.ends)
-        entries.append(("front", f"{info.symbol} from {first} to {last}"))
-    entries += [("variants on the board", "; ".join(info.variants))] if info.variants else []
+        entries.append(("front parameter", f"{info.symbol} from {first} to {last}"))
+    entries += [("variants", "; ".join(info.variants))] if info.variants else []
     address = f"{documentation}#{_heading_anchor(info.label)}" if documentation and about else ""
     return Card(f"method-{info.name}", info.label, "", entries, address)
 

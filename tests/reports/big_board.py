@@ -5,7 +5,7 @@ from functools import cache
 
 from benchmark.board.task import experiment_name, load_task, task_names
 from reports.figures import board as board_figures
-from reports.figures import decisions
+from reports.figures import decisions, ranking
 from reports.read.boards import StoredBoard
 from reports.read.results import Results
 from reports.tables import board as board_tables
@@ -25,7 +25,8 @@ def big_results() -> Results:
 
 def tables_and_figures(results: Results) -> tuple[list[Table], list[Figure]]:
     """Return those of the boards, as a report has them."""
-    return board_tables.tables(results), [*board_figures.figures(results), *decisions.figures(results)]
+    modules = (board_figures, ranking, decisions)
+    return board_tables.tables(results), [figure for module in modules for figure in module.figures(results)]
 
 
 def _with_task(stored: StoredBoard, name: str) -> StoredBoard:

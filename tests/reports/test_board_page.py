@@ -82,7 +82,9 @@ def test_each_task_and_each_method_has_a_card(results: Results):
     assert entries[PLAYED]["decisions per client"] == "median 24; half of the clients have 12 to 51"
     methods_played = {entry.method for entry in results.boards[0].result.contenders}
     assert {card.name for card in methods.cards} == {f"method-{name}" for name in methods_played}
-    assert all(dict(card.entries).keys() >= {"kind", "what it does", "sends", "front"} for card in methods.cards)
+    assert all(
+        dict(card.entries).keys() >= {"kind", "what it does", "sends", "front parameter"} for card in methods.cards
+    )
 
 
 def test_without_boards_there_are_the_cards_of_the_protocol(results: Results):

@@ -42,7 +42,9 @@ function layoutFor(name) {
   layout.hoverlabel = { ...layout.hoverlabel, bgcolor: colour("--panel"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: 13 } };
   layout.modebar = { bgcolor: "rgba(0,0,0,0)", color: colour("--soft"), activecolor: colour("--ink") };
   layout.dragmode = touch.matches || small ? false : "zoom"; // a finger scrolls the page
-  layout.height = small ? 440 : 500;
+  const rows = (layout.yaxis && layout.yaxis.tickvals || []).length; // names on the axis, one below the other
+  layout.height = Math.max(small ? 440 : 500, 17 * rows + 160);
+  if (small && rows > 12) layout.yaxis.tickfont = { size: 9 };
   if (hasTop) layout.margin = { ...layout.margin, t: layout.title ? 76 : 56 };
   if (small) {
     layout.margin = { ...layout.margin, l: 48, r: 8 };
