@@ -95,6 +95,8 @@ def pack(V: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def unpack(values: NDArray[np.float64], dimension: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return {V, b} from the values of a message."""
+    if values.size != (size := numbers_in_statistics(dimension)):
+        raise ValueError(f"values must have {size} numbers for {dimension} features, got {values.size}")
     triangle = _upper_triangle(dimension)
     V = np.zeros((dimension, dimension))
     V[triangle] = V.T[triangle] = values[:-dimension]

@@ -47,6 +47,17 @@ def test_the_clients_and_the_server_are_measured_on_a_quick_board(tmp_path: Path
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2 + 1}
 
 
+def test_the_clients_and_the_server_are_compared_with_a_built_in_method(tmp_path: Path, fedbandit_here: Command):
+    (tmp_path / "own_fedlinucb.py").write_text(example_file("own_fedlinucb.py"))
+    rows = "".join(f"{n % 7},{n % 30},{n}\n" for n in range(90))
+    (tmp_path / "clicks.csv").write_text("user,item,time\n" + rows)
+    (compare,) = commands("compare async-linucb own_fedlinucb", DOCS / "own_method.md")
+    compare[compare.index("lastfm")] = "clicks.csv"
+    done = fedbandit_here(tmp_path, *compare, "--seeds", "1", "--points", "2")
+    assert done.returncode == 0, done.stderr
+    assert "OwnFedLinUCB" in done.stdout
+
+
 def test_the_experiment_runs_and_has_a_report(tmp_path: Path, fedbandit_here: Command):
     (tmp_path / "patience.toml").write_text(example_file("patience.toml"))
     (run,) = commands("run patience.toml", DOCS / "experiments.md")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from algorithms import AsyncLinUCB, Message
+from algorithms import AsyncLinUCB, Message, pack, unpack
 from algorithms.registry import built_in_methods
 from benchmark.board.entries import make_entry
 from benchmark.execution.local import LocalExecutor
@@ -123,6 +123,14 @@ def test_a_bad_message_fails_its_run_with_one_line(bad: str):
     with pytest.raises(ValueError, match=re.escape(LINES[bad])) as error:
         replay(Federated(bad), simulate(seed=0, **SMALL), 0)
     assert "\n" not in str(error.value)
+
+
+def test_statistics_are_packed_as_the_upper_triangle_and_a_wrong_number_of_values_is_refused():
+    V, b = np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([5.0, 6.0])
+    assert pack(V, b).tolist() == [4, 1, 3, 5, 6]
+    assert all(np.array_equal(*pair) for pair in zip(unpack(pack(V, b), 2), (V, b), strict=True))
+    with pytest.raises(ValueError, match=r"^values must have 5 numbers for 2 features, got 4$"):
+        unpack(np.ones(4), 2)
 
 
 def test_a_run_that_fails_leaves_the_others_alone(tmp_path: Path, workers: LocalExecutor):

@@ -101,6 +101,7 @@ def test_a_users_own_class_runs_alongside_the_others():
     own = [run for run in runs if ":" in run.info.name]
     assert len(own) == 1
     assert own[0].parameters == {"epsilon": 0.2, "period": 10}
+    assert len(runs) == 16
 
 
 def test_a_users_own_class_runs_with_all_values_that_are_given_for_it():
@@ -108,7 +109,6 @@ def test_a_users_own_class_runs_with_all_values_that_are_given_for_it():
     runs = plan("fig_a", algorithms=(*names,), seeds=(0,)).runs
     own = [(run.parameters["epsilon"], run.parameters["period"]) for run in runs if ":" in run.info.name]
     assert sorted(own) == [(0.05, 10), (0.05, 20), (0.2, 10)]
-    assert len(runs) == 16
 
 
 def test_seeds_are_a_number_a_list_or_a_range():
