@@ -194,8 +194,8 @@ def pays(result: BoardResult) -> bool:
 
 
 def has_first(kind: str) -> Callable[[BoardResult], bool]:
-    """Return a function that tells whether a method of a kind is first."""
-    return lambda result: any(entry.kind == kind for entry in firsts(result))
+    """Return a function that tells whether a method of a kind is first, and better than no communication."""
+    return lambda result: any(entry.kind == kind for entry in firsts(result) if entry in better(result))
 
 
 EXPECTED = (
