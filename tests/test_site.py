@@ -6,7 +6,6 @@ import runpy
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -21,7 +20,7 @@ import benchmark
 import data_pipelines
 from algorithms.registry import built_in_methods
 from benchmark.board.task import task_names
-from tests.benchmark.browser import chromium, looking_at
+from tests.benchmark.browser import looking_at
 from tests.readme import PAGES, ROOT
 from tests.reports.big_board import big_results
 from tests.reports.test_board_page import press, shown_cells
@@ -139,12 +138,6 @@ def board_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(ROOT)
         assert build_site([*options, ".", str(folder / "pages")]) == 0
     return folder / "pages" / "docs" / "reference" / "board.html"
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    with chromium(tmp_path_factory.mktemp("profile"), watch_network=True) as browser:
-        yield browser
 
 
 @pytest.mark.parametrize("size", list(SIZES))

@@ -14,7 +14,7 @@ from benchmark.statistics.comparison import PRIMARY
 from reports.page.board import HEADINGS, KINDS, NUMBERS, BoardTable, board_table, card_sections, detail_sections
 from reports.page.page import board_page, page, write_page
 from reports.read.results import Results
-from tests.benchmark.browser import chromium, looking_at
+from tests.benchmark.browser import looking_at
 from tests.reports.big_board import PLAYED, big_results, tables_and_figures
 from tests.reports.test_page_in_browser import SIZES, barriers, requests, set_size, wait_until
 from tests.reports.whole_page import whole_page
@@ -123,12 +123,6 @@ def test_the_page_refers_to_no_other_file_but_the_report(results: Results):
     anchors = re.findall(r' id="([^"]*)"', html)
     assert len(set(anchors)) == len(anchors)
     assert {each[1:] for each in addresses if each.startswith("#")} <= set(anchors)
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    with chromium(tmp_path_factory.mktemp("profile"), watch_network=True) as browser:
-        yield browser
 
 
 @pytest.fixture(params=list(SIZES))
