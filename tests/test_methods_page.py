@@ -29,6 +29,7 @@ def test_a_contender_says_what_it_does_sends_and_where_it_is_ours(info: MethodIn
     assert about.sends
     if "ours" in info.label:
         assert about.deviations
+        assert "ours" in (info.method.__doc__ or "")
 
 
 @pytest.mark.parametrize("info", CONTENDERS, ids=lambda info: info.name)

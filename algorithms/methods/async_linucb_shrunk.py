@@ -12,7 +12,7 @@ from algorithms.method import GAMMA, About, FederatedMethod, Front, Kind, Limits
 
 @dataclass(frozen=True, kw_only=True)
 class AsyncLinUCBShrunk(FederatedMethod):
-    """Interpolate between learning alone and sharing everything.
+    """Interpolate between learning alone and sharing everything: RR-OFUL in a federated form, which is ours.
 
     A client regresses its own observations with the shared estimate as the centre instead of zero. `pull` is ρ, the
     ridge of this regression: the larger it is, the closer the client stays to the shared estimate. The data for the

@@ -17,7 +17,8 @@ class AsyncLinUCBThenAlone(FederatedMethod):
     """Async-LinUCB until a client has made `share_for` (τ) observations; from then on it neither sends nor receives.
 
     `keep`: whether it continues with all its own observations only, or with its current model. `gamma`, `alpha`,
-    `ridge`, `sigma` and `delta` are as in Async-LinUCB.
+    `ridge`, `sigma` and `delta` are as in Async-LinUCB. The idea is that of H-LinUCB; when a client leaves and what it
+    keeps is ours.
     """
 
     name: ClassVar[str] = "async-linucb-then-alone"

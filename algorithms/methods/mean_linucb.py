@@ -15,7 +15,8 @@ class MeanLinUCB(FederatedMethod):
 
     A client whose own data have grown by the factor `gamma` (γ) sends its estimate and downloads the mean of all
     clients' latest estimates. It decides with its own data and with ridge regression towards that mean; `pull` (ρ) is
-    the ridge, and `alpha` is α of the confidence bound.
+    the ridge, and `alpha` is α of the confidence bound. The published AVG-OFUL sees all clients' data; when estimates
+    are sent, and that only they are, is ours.
     """
 
     name: ClassVar[str] = "mean-linucb"
