@@ -23,9 +23,11 @@ from algorithms.numerics.elimination import (
     sum_up_in_blocks,
     sum_up_plainly,
 )
+from algorithms.numerics.elimination_blocked import processor_has_vectors
 from algorithms.numerics.jit import entry_point
 from benchmark import EventStream
 from benchmark.execution.replay import replay
+from data_pipelines import simulate
 from tests.algorithms.inspection import assert_same_trace, python_callable
 from tests.readme import ROOT
 
@@ -133,38 +135,31 @@ def test_arms_that_are_equal_stay_tied() -> None:
         assert_same_trace(replay(algorithm, stream, 1), replay(literal(algorithm), stream, 1))
 
 
-CHILD = """
-import json
-from algorithms import AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB
-from algorithms.numerics.elimination_blocked import processor_has_vectors
-from benchmark.execution.replay import replay
-from data_pipelines import simulate
-from tests.algorithms.test_elimination_blocked import KINDS, assert_blocked_equals_plain
-sizes = [(1, 1), (2, 200), (3, 5), (4, 4), (5, 11), (13, 25), (25, 25), (32, 64), (63, 199), (64, 1)]
-for kind in KINDS:
-    for seed, size in enumerate(sizes):
-        assert_blocked_equals_plain(kind, seed, *size)
-stream = simulate(seed=4, steps=400, clients=9, arms=11, dimension=13)
-results = []
-for algorithm in (AsyncLinUCB(gamma=1.3), AsyncLinUCBAM(gamma=1.3), SyncLinUCB(threshold=0.5)):
-    trace = replay(algorithm, stream, 2)
-    results.append([trace.choices.tolist(), trace.uploads.tolist(), trace.downloads.tolist()])
-print(json.dumps([processor_has_vectors(), results]))
-"""
+CHILD = "from tests.algorithms.test_elimination_blocked import seen_here; print(seen_here())"
 HASWELL = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma"}
 GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 
 
+def seen_here() -> str:
+    """Check the elimination on this processor; return as JSON whether it has vectors, and what a method chooses."""
+    sizes = [(1, 1), (2, 200), (3, 5), (4, 4), (5, 11), (13, 25), (25, 25), (32, 64), (63, 199), (64, 1)]
+    for kind in KINDS:
+        for seed, size in enumerate(sizes):
+            assert_blocked_equals_plain(kind, seed, *size)
+    trace = replay(AsyncLinUCB(gamma=1.3), simulate(seed=4, steps=400, clients=9, arms=11, dimension=13), 2)
+    chosen = [trace.choices.tolist(), trace.uploads.tolist(), trace.downloads.tolist()]
+    return json.dumps([processor_has_vectors(), chosen])
+
+
 def test_another_processor_gets_its_own_code_and_makes_the_same_choices() -> None:
     """All processes use one cache on disk, which must not return the code of one processor to the other."""
-    command = [sys.executable, "-c", CHILD]
-    outputs = []
-    for processor in ({}, HASWELL, GENERIC):
-        done = subprocess.run(command, cwd=ROOT, env=os.environ | processor, capture_output=True, text=True)
+    here, others = json.loads(seen_here()), []
+    for processor in (HASWELL, GENERIC):
+        command, environment = [sys.executable, "-c", CHILD], os.environ | processor
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        outputs.append(json.loads(done.stdout))
-    assert [has_vectors for has_vectors, _ in outputs[1:]] == [True, False]
-    assert outputs[0][1] == outputs[1][1] == outputs[2][1]
+        others.append(json.loads(done.stdout))
+    assert others == [[True, here[1]], [False, here[1]]]
 
 
 @given(SEEDS, st.integers(1, 64), st.integers(1, 200))

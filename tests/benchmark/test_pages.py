@@ -23,7 +23,7 @@ from benchmark.records.tags import PARENT
 from benchmark.results.stored import archive_runs, select_runs
 from benchmark.statistics.intervals import mean_interval
 from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY
-from benchmark.ui.pages import are_current, update_pages
+from benchmark.ui.pages import are_current, picture, update_pages
 from tests.benchmark.recorded import SETTINGS, planned, record_all, result_of, store_in, tiny
 
 
@@ -32,6 +32,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.chdir(tmp_path)
     store = store_in(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", store.uri)
+    monkeypatch.setattr("benchmark.ui.pages.picture", lambda *_: b"not drawn, which saves time")
     return store
 
 
@@ -41,7 +42,10 @@ def shown(store: Store, kind: str = "setting", experiment: str = "tiny") -> list
     return sorted(runs, key=lambda run: str(run.info.run_name))
 
 
-def test_every_setting_is_one_run_with_means_and_its_seeds_nested_below_it(store: Store, tmp_path: Path):
+def test_every_setting_is_one_run_with_means_and_its_seeds_nested_below_it(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("benchmark.ui.pages.picture", picture)
     ids = record_all(store, tiny(tmp_path), (0, 1, 2))
     assert update_pages(store, ["tiny"]) == SETTINGS
     settings = shown(store)

@@ -52,6 +52,7 @@ def test_bench_measures_every_method_and_reports_exceeded_limits(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny = simulate(seed=0, steps=300, clients=10, table=50)
+    monkeypatch.setattr(bench, "measure_compilation", lambda: {"async-linucb": 2.0, "a slow method": 11.0})
     monkeypatch.setattr(speed, "use_one_core", lambda: None)
     monkeypatch.setattr(speed, "lastfm_shaped", lambda: tiny)
     monkeypatch.setattr(speed, "measure_growth", lambda repeats: iter([speed.GrowthRow("a method", 1.0, 2.0, 1.3)]))
