@@ -24,6 +24,7 @@ from pathlib import Path
 from tests.fuzz.attempts import Report
 from tests.fuzz.target import Target
 from tests.fuzz.targets import TARGETS
+from tests.readme import ROOT
 
 FAILURE_FOLDER = Path("fuzz-failures")
 HEADER = ("target", "inputs", "accepted", "refused", "failed", "slowest", "peak memory")
@@ -53,7 +54,7 @@ class Job:
         command = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.attempts", *arguments]
         log = self.path.with_suffix(".log")
         with log.open("wb") as file:
-            code = subprocess.run(command, stdout=file, stderr=file, stdin=subprocess.DEVNULL).returncode
+            code = subprocess.run(command, cwd=ROOT, stdout=file, stderr=file, stdin=subprocess.DEVNULL).returncode
         if self.path.is_file():
             self.report = Report(**json.loads(self.path.read_text()))
         if self.report.inputs < self.inputs:

@@ -2,8 +2,6 @@
 
 import gzip
 import io
-import subprocess
-import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -19,10 +17,10 @@ from benchmark.plan.plan import parse_seeds
 from data_pipelines.fetch.archive import Archive
 from data_pipelines.own_data.table import read_header
 from tests.fuzz import attempts
+from tests.fuzz.__main__ import main
 from tests.fuzz.attempts import Report, attempt, attempt_many, input_of
 from tests.fuzz.target import Target, require
 from tests.fuzz.targets import BY_NAME, TARGETS
-from tests.readme import ROOT
 
 SHORT = 120
 MANY = list(range(1, 2000))
@@ -65,14 +63,13 @@ def test_crashes_hangs_and_wrong_acceptance_are_counted(
     assert bytes.fromhex(report.failures[0][2]) == b"input"
 
 
-def test_the_command_prints_a_table_and_fails_for_an_unknown_target():
-    command = [sys.executable, "-m", "tests.fuzz", "--inputs", "200", "--only", "tables of numbers"]
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
-    assert process.returncode == 0, process.stderr
-    assert "| target " in process.stdout
-    assert "| all " in process.stdout
-    process = subprocess.run([*command, "--only", "no such target"], cwd=ROOT, capture_output=True, timeout=60)
-    assert process.returncode == 2
+def test_the_command_prints_a_table_and_fails_for_an_unknown_target(capsys: pytest.CaptureFixture[str]):
+    assert main(["--inputs", "200", "--only", "tables of numbers"]) == 0
+    table = capsys.readouterr().out
+    assert "| target " in table
+    assert "| all " in table
+    with pytest.raises(SystemExit, match="2"):
+        main(["--only", "no such target"])
 
 
 def parquet(*columns: tuple[str, list[object]]) -> bytes:
