@@ -2,16 +2,12 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from algorithms import AsyncLinUCB, AsyncLinUCBAM, SyncLinUCB
 from algorithms.method import Method
 from algorithms.trace import Trace
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
 from tests.algorithms.inspection import assert_same_trace
-
-pytestmark = pytest.mark.slow
 
 ALGORITHMS = [
     AsyncLinUCB(gamma=1.5, alpha="theory"),

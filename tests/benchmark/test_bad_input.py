@@ -99,7 +99,10 @@ def files_in(folder: Path) -> set[Path]:
         ("data show lastfm", "lastfm is not prepared; run: fedbandit data lastfm"),
     ],
 )
-def test_bad_input_is_one_line_and_writes_nothing(shop: Path, fedbandit_here: Command, command: str, message: str):
+def test_bad_input_is_one_line_and_writes_nothing(
+    shop: Path, fedbandit_here: Command, command: str, message: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("benchmark.execution.dask_cluster.SECONDS_TO_CONNECT", 0.5)
     (shop / "empty.csv").write_text("")
     (shop / "bad.csv").write_text("user,item\n1,2\n,3\n")
     (shop / "binary.csv").write_bytes(bytes(range(256)) * 10)

@@ -20,8 +20,6 @@ from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_dying_workers import outcomes_of
 from tests.benchmark.tiny_sweeps import unloaded
 
-pytestmark = pytest.mark.slow
-
 STREAM = SimulatedSpec(steps=20, clients=3, arms=3, dimension=2)
 OWN = """
 from pathlib import Path

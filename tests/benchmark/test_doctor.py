@@ -48,7 +48,10 @@ def test_a_full_disk_fails_and_sets_the_exit_code(monkeypatch: pytest.MonkeyPatc
     assert "FAIL  disk (results)" in capsys.readouterr().out
 
 
-def test_an_unreachable_cluster_fails_and_the_advice_names_a_section_of_the_documentation():
+def test_an_unreachable_cluster_fails_and_the_advice_names_a_section_of_the_documentation(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("benchmark.execution.dask_cluster.SECONDS_TO_CONNECT", 0.5)
     check = checks("tcp://127.0.0.1:9")["cluster"]
     assert check.state == "fail"
     assert "no Dask scheduler responds" in check.result

@@ -17,8 +17,6 @@ from benchmark.records.store import MAX_DETAILS, MAX_TAG, Store
 from data_pipelines.support.messages import one_line
 from tests.benchmark.tiny_sweeps import RUNS, Command, artifact_folder, results, rows, statuses, write_tiny
 
-pytestmark = pytest.mark.slow
-
 HOSTILE = "NUL \0, surrogate \ud800, bell \a, escape \x1b[31m, C1 \x9b, no \uffff, tab\t, é 界 🙂\nsecond line"
 ESCAPED = (
     "NUL \\x00, surrogate \\ud800, bell \\x07, escape \\x1b[31m, C1 \\x9b, no \\uffff, tab\t, é 界 🙂\nsecond line"

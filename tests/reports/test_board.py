@@ -47,10 +47,9 @@ NAME = experiment_name(tiny_task(), small_protocol())
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, workers: LocalExecutor) -> Path:
     folder = tmp_path_factory.mktemp("board")
-    with LocalExecutor(2) as executor:
-        play(folder, executor, "sync-linucb", FIXED, max_configurations=8)
+    play(folder, workers, "sync-linucb", FIXED, max_configurations=8)
     return folder
 
 
