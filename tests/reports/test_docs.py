@@ -11,7 +11,7 @@ import pytest
 from reports.analysis.users import EXPERIMENT
 from reports.read.results import Results
 from reports.tables import bounds, claims, settings, user_groups
-from tests.tools.committed import ABOUT, BOARD_MEANS, BOARD_RUNS, BOARDS, GROUPS, RUNS, read_committed, update, write
+from tests.tools.committed import ABOUT, BOARD_CHOOSING, BOARD_RUNS, BOARDS, GROUPS, RUNS, read_committed, update, write
 from tests.tools.prose import BLOCK, filled, typed_numbers, typed_verdicts, wrong_paragraphs
 from tests.tools.renew import DOCS, PICTURES, TEMPLATE, renewed
 
@@ -74,7 +74,7 @@ def test_an_update_replaces_runs_of_earlier_versions_of_a_method_and_keeps_the_o
 
 def test_the_records_have_no_row_of_a_data_set_and_no_path(results: Results, tmp_path: Path):
     write(results, tmp_path)
-    files = [RUNS, GROUPS, ABOUT, BOARDS, BOARD_RUNS, BOARD_MEANS]
+    files = [RUNS, GROUPS, ABOUT, BOARDS, BOARD_RUNS, BOARD_CHOOSING]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)
     runs, groups = (pq.read_table(tmp_path / name).to_pandas() for name in (RUNS, GROUPS))
     assert len(runs) == len(results.runs)

@@ -21,7 +21,7 @@ from tests.reports.made_up_boards import made_up_board, made_up_outcomes, made_u
 from tests.reports.test_clipped_text import clipped, entries
 from tests.tools.board_findings import EXPECTED, expectations, found, in_short, sharing_sentence
 from tests.tools.board_page import TO_COME, board_page, figures, table_pages
-from tests.tools.committed import BOARD_MEANS, BOARD_RUNS, BOARDS, read_committed, update, write
+from tests.tools.committed import BOARD_CHOOSING, BOARD_RUNS, BOARDS, read_committed, update, write
 from tests.tools.prose import words
 from tests.tools.renew import DOCS, write_board
 
@@ -204,7 +204,7 @@ def test_the_full_board_has_a_short_page_and_small_records(tmp_path: Path):
     assert picture.name == "board_overview"
     assert clipped(picture) == []
     write(results_of(made_up_stored(PLAYED)), tmp_path)
-    size = sum((tmp_path / name).stat().st_size for name in (BOARDS, BOARD_RUNS, BOARD_MEANS))
+    size = sum((tmp_path / name).stat().st_size for name in (BOARDS, BOARD_RUNS, BOARD_CHOOSING))
     assert len(results.boards) * size < MAX_BYTES
 
 

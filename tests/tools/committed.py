@@ -2,8 +2,7 @@
 
 `make records` writes them from the runs in MLflow: one row per run with its record and metrics, the totals of the
 activity groups, the documents of the boards, and what is known about the data. Of the runs of a board that choose, only
-means are kept: for each configuration and each pass of successive halving. There is no row of any data set and no
-identifier of a user.
+score and communication are kept. There is no row of any data set and no identifier of a user.
 
 Examples:
   python -m tests.tools.committed           write the records of all runs in MLflow
@@ -48,7 +47,7 @@ RUNS, GROUPS, ABOUT = "runs.parquet", "groups.parquet", "about.json"
 BOARDS = "boards.parquet"
 BOARD_RUNS = "board_runs.parquet"
 """The runs on report seeds."""
-BOARD_MEANS = "board_means.parquet"
+BOARD_CHOOSING = "board_choosing.parquet"
 """The means of each configuration on the seeds for choosing, one row per pass."""
 OF_ONE_MACHINE = "machine"
 OF_GROUPS = ["run_id", "group", "least", "users", "interactions", "uploads", "reward"]
@@ -74,7 +73,7 @@ def update(results: Results, folder: Path = RECORDS) -> None:
     with TemporaryDirectory() as name:
         new = Path(name)
         write(results, new)
-        for file in (BOARDS, BOARD_RUNS, BOARD_MEANS):
+        for file in (BOARDS, BOARD_RUNS, BOARD_CHOOSING):
             _update_boards(folder / file, new / file)
         runs, new_runs = (pd.read_parquet(each / RUNS) for each in (folder, new))
         runs = runs.loc[_is_current(runs, new_runs)]
@@ -169,29 +168,20 @@ def read_committed(folder: Path = RECORDS) -> Results:
 
 @dataclass(frozen=True)
 class CommittedBoard(StoredBoard):
-    """A board in the records: `means` are its results on the seeds for choosing, as `choosing_means` returns them."""
+    """A board in the records: `choosing` are its scores on the seeds for choosing, as `choosing_runs` returns them."""
 
-    means: pd.DataFrame
+    choosing: pd.DataFrame
 
     @cached_property
     def result(self) -> BoardResult:
-        """The board, evaluated: every run that chose has the mean of its pass."""
+        """The board, evaluated."""
         board, outcomes = from_json(self.document, self.records)
-        seeds = [(number, seed) for number, each in enumerate(board.protocol.halving()) for seed in each.seeds]
-        runs = self.means.merge(pd.DataFrame(seeds, columns=["pass", "seed"]), on="pass")
-        is_known = pd.MultiIndex.from_frame(runs[["configuration", "seed"]]).isin([*outcomes])
-        return evaluate(board, outcomes, runs.loc[~is_known, COLUMNS])
+        return evaluate(board, outcomes, self.choosing[COLUMNS])
 
 
-def choosing_means(result: BoardResult) -> pd.DataFrame:
-    """Return the mean score and communication of each configuration over the choosing seeds of each pass.
-
-    Runs without a score are left out. The first pass of the protocol has one seed, so its means are the runs.
-    """
-    passes = {seed: number for number, each in enumerate(result.board.protocol.halving()) for seed in each.seeds}
-    runs = result.runs.assign(**{"pass": result.runs["seed"].map(passes)}).dropna()
-    means = runs.groupby(["configuration", "pass"], sort=False)[["score", "communication"]].mean()
-    return means.reset_index().astype({"pass": int})
+def choosing_runs(result: BoardResult) -> pd.DataFrame:
+    """Return the score and the communication of each run on a seed for choosing; runs without a score are left out."""
+    return result.runs[result.runs["seed"].isin(result.board.protocol.seeds.choosing.seeds)].dropna()
 
 
 def _document(board: StoredBoard) -> str:
@@ -207,7 +197,7 @@ def _document(board: StoredBoard) -> str:
 
 
 def _write_boards(results: Results, folder: Path) -> None:
-    """Write the documents and tables of users of the boards, their runs, and the means by which they chose."""
+    """Write the documents and tables of users of the boards, their report runs, and the scores by which they chose."""
     runs = [
         _row(board.records[outcome.key])
         for board in results.boards
@@ -215,9 +205,9 @@ def _write_boards(results: Results, folder: Path) -> None:
         if seed in board.result.board.seeds and outcome.key in board.records
     ]
     _write_table(folder / BOARD_RUNS, pd.DataFrame(runs, columns=_columns()))
-    means = [choosing_means(board.result).assign(experiment=board.experiment) for board in results.boards]
-    columns = ["experiment", "configuration", "pass", "score", "communication"]
-    _write_table(folder / BOARD_MEANS, pd.concat([pd.DataFrame(columns=columns), *means])[columns])
+    choosing = [choosing_runs(board.result).assign(experiment=board.experiment) for board in results.boards]
+    columns = ["experiment", *COLUMNS]
+    _write_table(folder / BOARD_CHOOSING, pd.concat([pd.DataFrame(columns=columns), *choosing])[columns])
     documents = [
         {
             "experiment": board.experiment,
@@ -234,13 +224,13 @@ def _read_boards(folder: Path) -> tuple[tuple[StoredBoard, ...], pd.DataFrame]:
     if not (folder / BOARDS).is_file():
         return (), run_frame([])
     records = [_record(row) for row in pd.read_parquet(folder / BOARD_RUNS).to_dict("records")]
-    means = pd.read_parquet(folder / BOARD_MEANS)
+    choosing = pd.read_parquet(folder / BOARD_CHOOSING)
     boards = tuple(
         CommittedBoard(
             row.experiment,
             row.document,
             {each.key: each for each in records if each.experiment == row.experiment},
-            means[means["experiment"] == row.experiment],
+            choosing[choosing["experiment"] == row.experiment],
         )
         for row in pd.read_parquet(folder / BOARDS).itertuples(index=False)
     )
