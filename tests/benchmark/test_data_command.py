@@ -32,6 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for proxy in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(proxy, raising=False)
     monkeypatch.setattr("socket.getaddrinfo", _no_network)
+    monkeypatch.setattr("benchmark.commands.data._compile_in_background", lambda: None)  # see test_compilation.py
     return tmp_path / "data"
 
 

@@ -167,8 +167,8 @@ def test_results_leave_out_other_data_and_choosing_seeds(monkeypatch: pytest.Mon
     [
         ([], tiny, 1, "methods must have at least one method"),
         (["async-linucb"], "lastfmm", 1, "unknown data set 'lastfmm' (did you mean lastfm"),
-        (["async"], tiny, 1, "unknown method 'async' (did you mean async-linucb"),
-        ([3], tiny, 1, "a method must be a name, or a class or an object with the methods choose and learn"),
+        (["async-lincub"], tiny, 1, "unknown method 'async-lincub' (did you mean async-linucb"),
+        ([3], tiny, 1, "a method must be a name, or a class or an object with the functions choose and learn"),
         ([First(), First()], tiny, 1, "methods must be distinct, got"),
         (["random"], tiny, 0, "seeds must be a number from 1 or a list of seeds, got 0"),
         (["random"], tiny, [10_000], "report seeds must be outside"),
