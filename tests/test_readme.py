@@ -129,7 +129,7 @@ def test_the_first_table_of_the_readme_is_from_the_table_of_figure_d_and_compare
         {row[1] for row in rows if row[0].startswith(model)} for model in ("one model", "a shared and a local")
     ]
     assert thresholds == [{"1", "9,001"}] * 2
-    _, _, figure_d = (DOCS / "results.md").read_text().partition("<!-- renewed: fig_d -->")
+    _, _, figure_d = (DOCS / "tables" / "thresholds.md").read_text().partition("<!-- renewed: fig_d -->")
     expected = [
         f"| Async-LinUCB{'-AM' if 'local model' in text else ''} | {gamma} | 10 | {reward} | {messages} ["
         for text, gamma, messages, reward in rows

@@ -186,18 +186,19 @@ def _signed(value: float) -> str:
 
 
 def card_sections(boards: Sequence[StoredBoard], results: Results, documentation: str = "") -> list[Section]:
-    """Return the sections with the cards of tasks and of methods; without boards, all that the protocol has.
+    """Return the sections with the cards of tasks and of methods.
 
+    These are all that the protocol has in the documentation and without boards, otherwise those that were played.
     `documentation` is the address of the page on methods, if it can be linked to.
     """
+    has_all = bool(documentation) or not boards
     of_tasks = {board.result.board.task.name: board for board in boards}
-    tasks = {name: board.result.board.task for name, board in of_tasks.items()} or {
-        name: load_task(name) for name in task_names()
-    }
+    tasks = {name: load_task(name) for name in task_names()} if has_all else {}
+    tasks |= {name: board.result.board.task for name, board in of_tasks.items()}
     task_cards = [task_card(task, of_tasks.get(name), results) for name, task in tasks.items()]
     played = {entry.method for board in boards for entry in board.result.board.entries if entry.is_contender}
     infos = [
-        info for name, info in built_in_methods().items() if info.role == "contender" and (name in played or not boards)
+        info for name, info in built_in_methods().items() if info.role == "contender" and (name in played or has_all)
     ]
     infos += [results.methods.info(name) for name in sorted(played - {info.name for info in infos})]
     infos = sorted(infos, key=lambda info: info.label.lower())
@@ -226,8 +227,9 @@ def task_card(task: Task, board: StoredBoard | None, results: Results) -> Card:
             for entry in data.entries
             if entry.name in board.result.problems
         ]
-    elif isinstance(spec, SimulatedSpec):
-        entries += _sizes(spec.steps, spec.clients)
+    else:
+        entries += _sizes(spec.steps, spec.clients) if isinstance(spec, SimulatedSpec) else []
+        entries += [("results", "to come")]
     licence = "not applicable (generated from seeds)"
     if not isinstance(spec, SimulatedSpec):
         declared = data_sets().get(spec.dataset)
