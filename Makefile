@@ -10,7 +10,7 @@ COMMIT ?= main~10
 INTERPRETED := tests/algorithms/test_equivalence.py tests/algorithms/test_invariants.py \
 	tests/algorithms/test_ties.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Some images set it to 1. Then every process compiles all modules it imports, which triples the time to start.
+# Some images set it to 1. Then every process compiles all modules it imports, and starts much slower.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
@@ -45,7 +45,7 @@ install: $(READY) ## Install what users need into .venv
 test: lint ## Do all checks of `make lint`, then run all tests (about 8 minutes)
 	$(BIN)/pytest -n auto --dist worksteal
 
-test-quick: $(DEVELOPER) ## Run the tests without those that start servers, browsers or many processes (about 2 minutes)
+test-quick: $(DEVELOPER) ## Run the tests without those that start servers, browsers or processes (about 2 minutes)
 	$(BIN)/pytest -n auto --dist worksteal -m 'not slow'
 
 # In an environment of its own: the tests use the versions of constraints.txt.

@@ -208,6 +208,7 @@ def test_a_data_set_without_an_archive_or_stand_in_is_missing_with_its_option(ca
     assert "Options: (1) put the wheel at " in error
 
 
+@pytest.mark.slow
 def test_a_fallback_is_prepared_instead_of_a_stand_in_if_the_first_is_not_available(
     folder: Path, tmp_path: Path, monkeypatch, capsys
 ):

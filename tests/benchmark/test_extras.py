@@ -61,6 +61,7 @@ def test_a_light_install_still_records_the_version_of_mlflow():
     assert provenance()["fedbandit.version.mlflow"] == real_version("mlflow")
 
 
+@pytest.mark.slow
 def test_a_sweep_needs_neither_dask_nor_the_server(tmp_path: Path):
     write_tiny(tmp_path, steps=50)
     arguments = ["run", "tiny.toml", "--method", "sync-linucb", "--seeds", "1", "--jobs", "1"]

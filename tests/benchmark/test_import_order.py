@@ -46,6 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield tmp_path
 
 
+@pytest.mark.slow
 def test_files_named_like_our_packages_do_not_affect_a_class_next_to_them(tmp_path: Path):
     (tmp_path / "gossip.py").write_text("from helper_of_gossip import FIRST\n" + learner("Gossip", "FIRST"))
     (tmp_path / "helper_of_gossip.py").write_text("FIRST = 0\n")

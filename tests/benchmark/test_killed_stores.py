@@ -171,6 +171,7 @@ def test_an_interrupted_creation_leaves_nothing_and_starts_again(
     assert {file.name for file in tmp_path.iterdir()} - LOGS == {"mlflow.db", "mlflow.db.lock"}
 
 
+@pytest.mark.slow
 def test_a_killed_creation_is_not_used_and_its_files_are_removed_by_the_next(tmp_path: Path):
     killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_CREATING], cwd=tmp_path, env=environment())
     assert killed.returncode == -9

@@ -113,6 +113,7 @@ def test_a_failing_method_is_reported_and_the_others_are_kept():
     assert "FAILED" in repr(outcome)
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_can_compare_its_own_class(tmp_path: Path):
     script = """
 from algorithms import Transfers

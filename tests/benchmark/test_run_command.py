@@ -183,6 +183,7 @@ def test_a_database_of_another_mlflow_version_gives_a_one_line_error_and_is_not_
 
 
 @needs_mounts
+@pytest.mark.slow
 def test_a_full_disk_gives_a_one_line_error_and_the_sweep_can_be_resumed(tmp_path: Path, workers: LocalExecutor):
     """On a real file system of a few megabytes, mounted for this process only."""
     write_tiny(tmp_path)
@@ -200,6 +201,7 @@ def test_a_full_disk_gives_a_one_line_error_and_the_sweep_can_be_resumed(tmp_pat
 
 
 @needs_mounts
+@pytest.mark.slow
 def test_a_read_only_file_system_gives_a_one_line_error_and_leaves_the_store_intact(
     tmp_path: Path, workers: LocalExecutor
 ):
@@ -230,6 +232,7 @@ def in_a_mount(folder: Path, options: str, prepare: str, *arguments: str) -> "su
     return done
 
 
+@pytest.mark.slow
 def test_exceeding_the_file_size_limit_gives_a_one_line_error_and_leaves_the_store_intact(
     tmp_path: Path, workers: LocalExecutor
 ):

@@ -204,6 +204,7 @@ def test_a_second_sweep_on_the_same_store_is_refused(tmp_path: Path):
     assert statuses(tmp_path) == {}
 
 
+@pytest.mark.slow
 def test_no_result_is_lost_if_a_worker_is_killed(tmp_path: Path):
     class Killer(Notes):
         def run_done(self, run: Run, result: RunResult, seconds: float, *, is_reused: bool) -> None:
