@@ -18,6 +18,7 @@ ONCE = {
 OF_OTHER_VALUES = {
     "benchmark/board/result.py": "scores of a method within a budget",
     "reports/analysis/claims.py": "numbers of a claim",
+    "reports/analysis/decisions.py": "scores by the decision number of a client",
     "reports/analysis/directions.py": "differences and trends by seed",
 }
 """Modules that compute a mean with its interval, but not of the runs of a setting."""
