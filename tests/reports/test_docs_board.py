@@ -1,5 +1,6 @@
 """docs/board.md, docs/tables, and the records that they are made from, with boards of made-up outcomes."""
 
+import hashlib
 import math
 import re
 from dataclasses import replace
@@ -191,6 +192,30 @@ def test_an_update_adds_boards_and_replaces_those_of_the_same_task(tmp_path: Pat
     boards = {board.result.board.task.name: board.result for board in again.boards}
     assert {*boards} == {*TASKS[:2]}
     assert boards[TASKS[0]].comparisons.equals(made_up_stored(TASKS[0], METHODS).result.comparisons)
+
+
+@pytest.mark.parametrize("task", ["lastfm-once", "simulated-clusters"])
+def test_a_board_that_was_played_in_parts_is_equal_to_one_that_was_played_at_once(task: str, tmp_path: Path):
+    whole = made_up_stored(task, METHODS)
+    write(results_of(made_up_stored(task, METHODS[:3])), tmp_path)
+    update(results_of(made_up_stored(task, ("async-linucb", *METHODS[3:]))), tmp_path)
+    (joined,) = read_committed(tmp_path).boards
+    assert {entry.name for entry in joined.result.board.entries} == {entry.name for entry in whole.result.board.entries}
+    assert {*joined.result.chosen} == {*whole.result.chosen}
+    assert joined.result.ranks == whole.result.ranks
+    boards = [score_rows(board.result).sort_values("method", ignore_index=True) for board in (joined, whole)]
+    pd.testing.assert_frame_equal(*boards)
+
+
+def test_a_board_of_other_data_replaces_the_earlier_one(tmp_path: Path):
+    first, other = made_up_stored(TASKS[0], METHODS[:3]), made_up_stored(TASKS[0], ("async-linucb", *METHODS[3:]))
+    write(results_of(first), tmp_path)
+    keys = {key: hashlib.sha256(key.encode()).hexdigest() for key in other.records}
+    document = re.sub("[0-9a-f]{64}", lambda match: keys.get(match[0], match[0]), other.document)
+    records = {keys[key]: replace(record, key=keys[key]) for key, record in other.records.items()}
+    update(results_of(replace(other, document=document, records=records)), tmp_path)
+    (board,) = read_committed(tmp_path).boards
+    assert {entry.name for entry in board.result.board.entries} == {entry.name for entry in other.result.board.entries}
 
 
 def test_the_full_board_has_a_short_page_and_small_records(tmp_path: Path):

@@ -7,8 +7,8 @@ score and communication are kept. There is no row of any data set and no identif
 Examples:
   python -m tests.tools.committed           write the records of all runs in MLflow
   python -m tests.tools.committed --update  add the runs in MLflow to the records; they replace equal runs, and those
-                                            of the same methods in an earlier version; a board replaces an earlier one
-                                            of its task
+                                            of the same methods in an earlier version; the rows of a board join those of
+                                            an earlier one of its task, or replace them if any run has another key
 """
 
 import argparse
@@ -70,11 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def update(results: Results, folder: Path = RECORDS) -> None:
     """Add the records of a report to those in the folder."""
+    results = _with_earlier_boards(results, folder)
     with TemporaryDirectory() as name:
         new = Path(name)
         write(results, new)
         for file in (BOARDS, BOARD_RUNS, BOARD_CHOOSING):
-            _update_boards(folder / file, new / file)
+            write_whole(folder / file, (new / file).read_bytes())
         runs, new_runs = (pd.read_parquet(each / RUNS) for each in (folder, new))
         runs = runs.loc[_is_current(runs, new_runs)]
         groups, new_groups = (pd.read_parquet(each / GROUPS) for each in (folder, new))
@@ -85,13 +86,49 @@ def update(results: Results, folder: Path = RECORDS) -> None:
     _write_about(folder, {name: {**about[name], **new_about[name]} for name in about})
 
 
-def _update_boards(file: Path, new_file: Path) -> None:
-    """Add the rows of new boards to a file; they replace those of the same boards."""
-    new = pd.read_parquet(new_file)
-    if file.is_file():
-        rows = pd.read_parquet(file)
-        new = pd.concat([rows[~rows["experiment"].isin(new["experiment"])], new], ignore_index=True)
-    _write_table(file, new)
+def _with_earlier_boards(results: Results, folder: Path) -> Results:
+    """Add the boards in a folder to those of a report: a board may be played in parts, in one store each."""
+    earlier, _ = _read_boards(folder)
+    boards: dict[str, StoredBoard] = {board.experiment: board for board in earlier}
+    users = _read_users(folder)
+    for board in results.boards:
+        rows, first = user_rows(board, results), boards.get(board.experiment)
+        if isinstance(first, CommittedBoard) and _are_parts(first, board):
+            board = _joined(first, board)
+            others = users[board.experiment]
+            if len(others) and len(rows):
+                others = others[~others["method"].isin(rows["method"])]
+            rows = pd.concat([others, rows])
+        boards[board.experiment], users[board.experiment] = board, rows.reset_index(drop=True)
+    results.board_users.update(users)
+    return replace(results, boards=tuple(boards.values()))
+
+
+def _are_parts(first: StoredBoard, second: StoredBoard) -> bool:
+    """Whether two boards have the same task, protocol and seeds, and their common runs the same keys."""
+    contents = [json.loads(_document(board)) for board in (first, second)]
+    names = ("fingerprint", "seeds", "squared_norm")
+    keys, others = ({(name, seed): key for name, seed, key, _ in content["runs"]} for content in contents)
+    common = keys.keys() & others.keys()
+    is_same_task = all(contents[0][name] == contents[1][name] for name in names)
+    return is_same_task and bool(common) and all(keys[run] == others[run] for run in common)
+
+
+def _joined(first: "CommittedBoard", second: StoredBoard) -> "CommittedBoard":
+    """Return the board with the rows and the runs of both."""
+    content, added = (json.loads(_document(board)) for board in (first, second))
+    rows = {row["name"]: row for row in (*content["entries"], *added["entries"])}
+    runs = {(run[0], run[1]): run for run in (*content["runs"], *added["runs"])}
+    content["entries"] = sorted(rows.values(), key=lambda row: row["role"] != "contender")
+    content["runs"] = [*runs.values()]
+    content["facts"]["scores"] |= added["facts"]["scores"]
+    choosing = pd.concat([first.choosing[COLUMNS], choosing_runs(second.result)[COLUMNS]])
+    return CommittedBoard(
+        first.experiment,
+        json.dumps(content, separators=(",", ":")),
+        {**first.records, **second.records},
+        choosing.drop_duplicates(["configuration", "seed"], ignore_index=True),
+    )
 
 
 def _is_current(rows: pd.DataFrame, new_rows: pd.DataFrame) -> list[bool]:
