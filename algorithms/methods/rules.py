@@ -4,9 +4,9 @@ A rule is a class here, a branch of the kernel in `kernels/rules.py` where its s
 others, and a class `Literal…` in `literal/rules.py`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from algorithms import hyperparameters as check
 from algorithms.method import BuiltInMethod, Role
@@ -31,7 +31,11 @@ COSINE_FACTOR = 5.0**0.5 / 2.0
 
 
 class Rule(BuiltInMethod, abstract=True):
-    """A reference without a model; `rule` is its number in the kernel."""
+    """A reference without a model; `rule` is its number in the kernel.
+
+    `shows` says in words what a rule shows that can be deployed as it is; it is empty for rules that exploit how the
+    pools are drawn, or that need what only the benchmark knows.
+    """
 
     reference: ClassVar[str] = "ours"
     role: ClassVar[Role] = "reference"
@@ -40,6 +44,7 @@ class Rule(BuiltInMethod, abstract=True):
     compile_seconds: ClassVar[int | None] = 2
     kernel: ClassVar[str] = "rules"
     rule: ClassVar[int]
+    shows: ClassVar[str] = ""
 
     def start(self, stream: Stream, seed: int) -> "RuleRun":
         """Prepare a run over a stream; raise ValueError with one line if the rule makes no sense on it."""
@@ -78,9 +83,15 @@ class MostPopular(Rule):
 
     name: ClassVar[str] = "most-popular"
     label: ClassVar[str] = "Most popular so far"
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"taken by this client": {"per_client": True}}
     style: ClassVar[int | None] = 6
     rule: ClassVar[int] = MOST_POPULAR
     per_client: bool = False
+
+    @property
+    def shows(self) -> str:  # type: ignore[override]
+        """Bestsellers, or the items that a client took most often."""
+        return "what each client took before" if self.per_client else "bestsellers"
 
     def __post_init__(self) -> None:
         if not isinstance(self.per_client, bool):
@@ -170,6 +181,7 @@ class Rocchio(Rule):
     reference: ClassVar[str] = "Rocchio 1971"
     style: ClassVar[int | None] = 22
     rule: ClassVar[int] = ROCCHIO
+    shows: ClassVar[str] = "items like those that each client took before"
 
 
 @dataclass(frozen=True, kw_only=True)

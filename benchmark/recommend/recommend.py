@@ -6,7 +6,7 @@ from typing import Any
 
 from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, plan_board
-from benchmark.board.entries import with_usual
+from benchmark.board.entries import variants_of, with_usual
 from benchmark.board.play import play
 from benchmark.board.task import Task, load_task, playable_names, task_of
 from benchmark.observer import Observer, silent
@@ -151,7 +151,13 @@ def small_protocol(limit: float, *, is_table: bool = False) -> BenchmarkProtocol
 
 
 def contenders(reference: str, named: Sequence[MethodFilter] = ()) -> list[MethodFilter]:
-    """Return the usual contenders, the reference method with the threshold of most communication, and named methods."""
-    front = built_in_methods()[reference].front
+    """Return the usual contenders, the reference method with the threshold of most communication, and named methods.
+
+    The reference method's variants take part, and those of the rules.
+    """
+    methods = built_in_methods()
+    front = methods[reference].front
     always = [MethodFilter(reference, {front.parameter: (front.grid[-1],)})] if front else []
-    return with_usual([*always, *named])
+    rules = [name for name, info in methods.items() if info.role == "reference" and info.front is None]
+    variants = [variant for name in (reference, *rules) for variant in variants_of(name).values()]
+    return with_usual([*always, *variants, *named])

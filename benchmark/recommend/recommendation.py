@@ -10,6 +10,7 @@ from benchmark.board.board import Board
 from benchmark.board.entries import others_text
 from benchmark.board.result import BoardResult
 from benchmark.recommend.data import DataProfile
+from benchmark.recommend.decision import Decision, Dependence, Holdout, decide
 from benchmark.results.budget import Budget
 from benchmark.statistics.comparison import NO_COMMUNICATION, compare
 from benchmark.statistics.verdicts import Verdict
@@ -42,6 +43,9 @@ class Recommendation:
         result: the board that was played.
         label: the notice on generated or reconstructed data; empty if there is none.
         notices: the remarks on leaks in the data.
+        pools: how the pools were drawn, and from which events, in a sentence.
+        depends: choices about the data that were also made otherwise.
+        holdout: the check on the last part of the time; None where times are not known.
     """
 
     data: str
@@ -51,6 +55,14 @@ class Recommendation:
     result: BoardResult
     label: str = ""
     notices: tuple[str, ...] = ()
+    pools: str = ""
+    depends: tuple[Dependence, ...] = ()
+    holdout: Holdout | None = None
+
+    @cached_property
+    def decision(self) -> Decision:
+        """A rule, learning alone or sharing: which of them, and the evidence."""
+        return decide(self.result, self.limit)
 
     @property
     def best(self) -> str:
