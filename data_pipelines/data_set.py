@@ -50,6 +50,8 @@ class Contents:
     user_labels: NDArray[Any] | None = None
     ratings: NDArray[np.float64] | None = None
     """The rating of each interaction, where the data set has ratings; NaN where one is unknown."""
+    values: NDArray[np.float64] | None = None
+    """What each interaction is worth, where the data set says so."""
 
     def __post_init__(self) -> None:
         if not len(self.users):

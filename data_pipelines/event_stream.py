@@ -15,6 +15,9 @@ from data_pipelines.support.files import save_array
 ABOUT = "about.json"
 SOURCES = ("official", "mirror", "package", "stand-in", "simulated", "imported")
 
+EARLIER = 0.8
+"""The share of the decisions in the first part of the time; the last part checks what was chosen on the first."""
+
 MAX_MAGNITUDE = 1e50
 """Squares, and sums of a billion of them, must stay far inside the range of a double."""
 
@@ -31,6 +34,8 @@ class EventStream:
     A stream with features of pairs of a client and an item has a row of `items` per offered pair, and `item_of_row`
     says which item that is; in other streams a row is an item. A stream with features learned from users who do not
     play has their number for each item, `held_out_count`, and, with ratings, how many liked it, `held_out_likes`.
+    A stream in the order of time has the `times` of its decisions, and one of data with values has the `values` of the
+    rewards of 1, one for each decision.
     """
 
     items: NDArray[np.float64]
@@ -44,6 +49,8 @@ class EventStream:
     item_of_row: NDArray[np.int32] | None = None
     held_out_count: NDArray[np.int64] | None = None
     held_out_likes: NDArray[np.int64] | None = None
+    times: NDArray[np.int64] | None = None
+    values: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         items = _real_array("items", self.items, ("I", "d"))
@@ -73,6 +80,12 @@ class EventStream:
                 checked[name] = _integer_array(name, counts, ("number of items",), np.int64)
                 if len(checked[name]) < item_count:
                     raise ValueError(f"{name} must have a number for each of {item_count} items, got {len(counts)}")
+        if self.times is not None:
+            checked["times"] = _integer_array("times", self.times, ("T",), np.int64)
+            _require_shape("times", checked["times"], (steps,))
+        if self.values is not None:
+            checked["values"] = _real_array("values", self.values, ("T",))
+            _require_shape("values", checked["values"], (steps,))
         for name, array in checked.items():
             object.__setattr__(self, name, array)
         if not self.fingerprint:
@@ -114,6 +127,17 @@ class EventStream:
     def client_random_rewards(self) -> NDArray[np.float64]:
         """The same for each client, in the order of `client_ids`."""
         return _read_only(np.bincount(self.client_numbers, weights=self.rewards.mean(axis=1)))
+
+    @cached_property
+    def first_later_step(self) -> int | None:
+        """The first step of the last fifth of a stream in the order of time; equal times are in one part.
+
+        None without times, or if nearly all of them are in one part.
+        """
+        if self.times is None:
+            return None
+        first = int(np.searchsorted(self.times, self.times[int(EARLIER * self.steps)], side="left"))
+        return first if EARLIER / 2 * self.steps < first else None
 
     @property
     def steps(self) -> int:

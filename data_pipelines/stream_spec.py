@@ -200,7 +200,7 @@ class DatasetSpec(_Spec):
 
     SEPARATED: ClassVar[set[str]] = {
         *("negatives", "pools", "repeats", "order", "min_interactions"),
-        *("features", "repeats_offered", "max_events_per_user", "warm_up"),
+        *("features", "repeats_offered", "max_events_per_user", "max_events", "warm_up"),
     }
     """A stream in which one of these differs from its default draws order and pools by separate generators."""
 
@@ -220,14 +220,15 @@ class DatasetSpec(_Spec):
     dimension: Dimension | None = None
     scaling: Literal["standard", "pca", "unit"] = "standard"
     positive: Literal["anywhere", "first"] = "anywhere"
-    negatives: Literal["uniform", "popularity"] = "uniform"
+    negatives: Literal["uniform", "popularity", "not-then"] = "uniform"
     pools: Literal["sampled", "rated"] = "sampled"
     repeats: Literal["keep", "once"] = "keep"
-    order: Literal["users", "shuffled"] = "users"
+    order: Literal["users", "shuffled", "time"] = "users"
     min_interactions: Count = 1
     features: Literal["words", "factors", "profile"] = "words"
     repeats_offered: bool = True
     max_events_per_user: Count | None = None
+    max_events: Count | None = None
     warm_up: Count = 10
     _data: BoundData | None = PrivateAttr(None)
 
@@ -251,6 +252,8 @@ class DatasetSpec(_Spec):
                 raise ValueError(f"{option} = {value!r} needs {other} = {needed!r}, got {other} = {got!r}")
         if self.features == "profile" and self.pools == "rated":
             raise ValueError("features = 'profile' needs pools = 'sampled', got pools = 'rated'")
+        if self.order == "time" and self.pools == "rated":
+            raise ValueError("order = 'time' needs pools = 'sampled', got pools = 'rated'")
         if self.features != "words":
             self._check_learned()
         return self

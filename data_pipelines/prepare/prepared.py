@@ -70,6 +70,8 @@ class Prepared:
     times: NDArray[np.int64]
     ratings: NDArray[np.float64] | None = None
     """The rating of each interaction, NaN where it is unknown; None if the data set has none."""
+    values: NDArray[np.float64] | None = None
+    """What each interaction is worth, such as its price; None if the data set does not say so."""
     folder: Path | None = None
     """Where it was read from."""
 
@@ -122,7 +124,11 @@ def prepare(
         "items": contents.items,
         "times": contents.times,
     }
-    optional_arrays = {"user_labels": contents.user_labels, "ratings": contents.ratings}
+    optional_arrays = {
+        "user_labels": contents.user_labels,
+        "ratings": contents.ratings,
+        "values": contents.values,
+    }
     arrays |= {name: array for name, array in optional_arrays.items() if array is not None}
     parameters = {**about["parameters"], "dimension": dimension}
     inputs = {"sources": about["members"], "parameters": parameters, "pipeline": PIPELINE_VERSION}
@@ -202,8 +208,8 @@ def open_prepared(name: str, folder: Path | None = None) -> Prepared:
     manifest = read_manifest(folder)
     arrays = {
         key: np.load(folder / f"{key}.npy", allow_pickle=False)
-        for key in ("components", "item_ids", "users", "items", "times", "ratings")
-        if key != "ratings" or f"{key}.npy" in manifest["arrays"]
+        for key in ("components", "item_ids", "users", "items", "times", "ratings", "values")
+        if key not in ("ratings", "values") or f"{key}.npy" in manifest["arrays"]
     }
     if read_manifest(folder) != manifest:
         raise NotPreparedError(f"{name} changed on disk while being read", advice="re-run the command")

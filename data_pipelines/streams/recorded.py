@@ -19,6 +19,13 @@ from data_pipelines.streams import generator_for, generators, make_stream
 from data_pipelines.streams.learned import HeldOut, learn_from_held_out, unit_rows
 from data_pipelines.tag_events import half_of_users
 
+WINDOW_DAYS = 7
+"""A negative that is not taken "then" was not taken in so many days around the positive: half of them on each side."""
+
+DAY = 86_400.0
+FIRST_SECOND, LAST_SECOND = 3.15e8, 4.1e9
+"""1980 and 2100, in seconds since 1970."""
+
 MAX_ROUNDS = 64
 CELLS_PER_BLOCK = 1 << 23
 MAX_BITS = 1 << 30
@@ -33,14 +40,22 @@ def draw_pools(
     item_count: int,
     arms: int,
     by_popularity: bool = False,
+    times: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the pools (T, K) of the interactions in their order, and the position of the positive in each.
 
     `user_rows` and `items` are all interactions, sorted by user and item; a pair may occur several times. The K-1
     others are drawn one after the other, without replacement, from the items that the user never interacted with:
-    uniformly, or `by_popularity`, in proportion to the number of users who did. The position of the positive is
-    uniform.
+    uniformly, or `by_popularity`, in proportion to the number of users who did. With the `times` of all interactions,
+    they are drawn from the items that the user did not interact with in the `WINDOW_DAYS` days around the positive, in
+    proportion to their interactions. The position of the positive is uniform.
     """
+    if times is not None:
+        if arms < 2:
+            raise ValueError(f"arms must be an integer from 2, got {arms!r}")
+        items_then = _HistoryThen(user_rows, items, times, item_count)
+        others = _draw_all_others(random, interactions, items_then, arms)
+        return _with_positives(random, others, items[interactions])
     is_new_pair = np.ones(len(items), dtype=bool)
     is_new_pair[1:] = (user_rows[1:] != user_rows[:-1]) | (items[1:] != items[:-1])
     # An item of a random pair is drawn in proportion to the users who interacted with it.
@@ -53,12 +68,20 @@ def draw_pools(
             f"the user never interacted with), got {arms!r}"
         )
     history = _History(user_rows, items, item_count, items_of_pairs)
-    others = np.empty((len(interactions), arms - 1), dtype=np.int32)
-    rows_per_block = max(1, CELLS_PER_BLOCK // arms**2)  # every two items of a row are compared
-    for start in range(0, len(interactions), rows_per_block):
-        block = interactions[start : start + rows_per_block]
-        others[start : start + len(block)] = _draw_others(random, user_rows[block], history, arms - 1)
+    others = _draw_all_others(random, user_rows[interactions], history, arms)
     return _with_positives(random, others, items[interactions])
+
+
+def _draw_all_others(
+    random: np.random.Generator, owners: NDArray[np.int64], history: "_History", arms: int
+) -> NDArray[np.int32]:
+    """Return the others (T, K - 1) of all pools, in blocks; `owners` are what the history knows items of."""
+    others = np.empty((len(owners), arms - 1), dtype=np.int32)
+    rows_per_block = max(1, CELLS_PER_BLOCK // arms**2)  # every two items of a row are compared
+    for start in range(0, len(owners), rows_per_block):
+        block = owners[start : start + rows_per_block]
+        others[start : start + len(block)] = _draw_others(random, block, history, arms - 1)
+    return others
 
 
 def draw_pools_once(
@@ -197,6 +220,47 @@ class _History:
         return is_contained
 
 
+class _HistoryThen(_History):
+    """Which items a user interacted with around the time of an interaction; its owners are interactions.
+
+    An unknown time may be any time.
+    """
+
+    def __init__(
+        self, user_rows: NDArray[np.int64], items: NDArray[np.int32], times: NDArray[np.int64], item_count: int
+    ) -> None:
+        super().__init__(user_rows, items, item_count, items)
+        self._user_rows = user_rows
+        is_unknown = times == UNKNOWN_TIME
+        distinct = np.unique(times[~is_unknown])
+        half = int(WINDOW_DAYS * DAY / 2 / seconds_per_unit(distinct)) if len(distinct) else 0
+        self._ends = len(distinct) + 2  # place 0 is before all times, the last one is for unknown times
+        place = np.where(is_unknown, self._ends - 1, np.searchsorted(distinct, times) + 1)
+        self._first = np.where(is_unknown, 0, np.searchsorted(distinct, times - half) + 1)
+        self._end = np.where(is_unknown, self._ends, np.searchsorted(distinct, times + half, side="right") + 1)
+        self._moments = np.sort(self._keys * self._ends + place)
+
+    def contains(self, owners: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return for each item whether the user interacted with it around the time of the interaction."""
+        start = (self._user_rows[owners] * self.item_count + items) * self._ends
+        first, end, unknown = (
+            np.searchsorted(self._moments, start + place)
+            for place in (self._first[owners], self._end[owners], self._ends - 1)
+        )
+        after = np.searchsorted(self._moments, start + self._ends)
+        is_contained: NDArray[np.bool_] = (first < end) | (unknown < after)
+        return is_contained
+
+
+def seconds_per_unit(times: NDArray[np.int64]) -> float:
+    """Return the unit of times since 1970: seconds, milliseconds, microseconds or nanoseconds, from 1980 to 2100."""
+    middle = float(np.median(np.abs(times))) if len(times) else 0.0
+    for unit in (1.0, 1e-3, 1e-6, 1e-9):
+        if FIRST_SECOND <= middle * unit <= LAST_SECOND:
+            return unit
+    raise ValueError(f"times must be dates or a number of seconds since 1970, got times such as {middle:,.0f}")
+
+
 def _bit(keys: NDArray[np.int64]) -> NDArray[np.uint8]:
     return np.left_shift(np.uint8(1), (keys & 7).astype(np.uint8))
 
@@ -218,18 +282,26 @@ def _fill_by_search(
         is_taken = history.contains(users[rows][:, None], every_item[None, :])
         row, slot = np.nonzero(~is_rejected[rows])
         is_taken[row, others[rows][row, slot]] = True
-        free_items = np.argsort(history.priorities(random, is_taken), axis=1)
+        priorities = history.priorities(random, is_taken)
+        needed = is_rejected[rows].sum(axis=1)
+        if (short := (~np.isin(priorities, (np.inf, 1 << 62))).sum(axis=1) < needed).any():
+            most = others.shape[1] + 1 - int(short.max())
+            raise ValueError(f"arms must be at most {most}: a client took nearly all items around one time")
+        free_items = np.argsort(priorities, axis=1)
         row, slot = np.nonzero(is_rejected[rows])
         rank = np.arange(len(row)) - np.searchsorted(row, row)
         others[rows[row], slot] = free_items[row, rank]
 
 
+NEED_TIMES = (("negatives", "not-then"), ("order", "time"))
+"""Values of options that make sense only where the times of interactions are known."""
+
 STREAM_VERSION = 1
 MAX_DRAWS = 1 << 22
 STEPS_PER_BLOCK = 1 << 12
 
-Decisions = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
-"""The client, the pool and the rewards of each step."""
+Decisions = dict[str, NDArray[Any]]
+"""The client, the pool and the rewards of each step; its time and value, if they are known."""
 
 
 def load(
@@ -255,7 +327,7 @@ def load(
             in the published script; this reveals the positive to an algorithm that prefers earlier arms.
         folder: the data folder, if it is not `data` or `FEDBANDIT_DATA`.
         options: further fields of `DatasetSpec`: `negatives`, `pools`, `repeats`, `order`, `min_interactions`,
-            `features`, `repeats_offered`, `max_events_per_user`, `warm_up`.
+            `features`, `repeats_offered`, `max_events_per_user`, `max_events`, `warm_up`.
 
     Data that are generated or differ from those published cause an `UnofficialDataWarning`, once per process.
     """
@@ -273,8 +345,8 @@ def recorded_stream(prepared: Prepared, spec: DatasetSpec, seed: int) -> EventSt
     held_out = None if spec.features == "words" else learn_from_held_out(prepared, spec.features)
     events = _events(prepared if held_out is None else _of_players(prepared, held_out), spec)
     decisions = _rated if spec.pools == "rated" else _sampled
-    clients, pools, rewards = decisions(seed, events, spec)
-    fields: dict[str, Any] = {"clients": clients, "pools": pools, "rewards": rewards, "noise": np.zeros(len(clients))}
+    fields: dict[str, Any] = decisions(seed, events, spec)
+    fields["noise"] = np.zeros(len(fields["clients"]))
     if held_out is None:
         fields["items"] = scale(np.ascontiguousarray(prepared.components[:, : spec.dimension]), spec.scaling)
     else:
@@ -298,7 +370,7 @@ def _of_players(prepared: Prepared, held_out: HeldOut) -> Prepared:
 
 def _at(events: Prepared, rows: NDArray[np.int64]) -> Prepared:
     """Return some of the interactions."""
-    arrays = {name: getattr(events, name) for name in ("users", "items", "times", "ratings")}
+    arrays = {name: getattr(events, name) for name in ("users", "items", "times", "ratings", "values")}
     return replace(events, **{name: array[rows] for name, array in arrays.items() if array is not None})
 
 
@@ -357,7 +429,21 @@ def _events(prepared: Prepared, spec: DatasetSpec) -> Prepared:
             f"min_interactions must be at most {counts.max()}, the largest number of interactions of a user of "
             f"{prepared.name}, got {spec.min_interactions}"
         )
+    if spec.max_events is not None and spec.max_events < len(rows):
+        rows = rows[is_of_sample(prepared.users[rows], spec.max_events)]
     return _at(prepared, rows)
+
+
+def is_of_sample(users: NDArray[np.int64], max_events: int) -> NDArray[np.bool_]:
+    """Tell which interactions are those of a random sample of the users, the same for every seed.
+
+    It has at most `max_events` interactions, but at least one user.
+    """
+    _, user_rows, counts = np.unique(users, return_inverse=True, return_counts=True)
+    order = np.random.Generator(np.random.PCG64(0)).permutation(len(counts))
+    kept = order[: max(1, int(np.searchsorted(np.cumsum(counts[order]), max_events, side="right")))]
+    result: NDArray[np.bool_] = np.isin(user_rows, kept)
+    return result
 
 
 def _positives(events: Prepared) -> NDArray[np.int64]:
@@ -397,9 +483,13 @@ def _sampled(seed: int, events: Prepared, spec: DatasetSpec) -> Decisions:
     positives = _played(seed, events, spec)
     interactions = positives[_order(order_random, events.users[positives], events.times[positives], spec)]
     user_rows = np.unique(events.users, return_inverse=True)[1]
-    draw = (
-        partial(draw_pools, by_popularity=spec.negatives == "popularity") if spec.repeats_offered else draw_pools_once
-    )
+    needs_times = [f"{name} = {getattr(spec, name)!r}" for name, value in NEED_TIMES if getattr(spec, name) == value]
+    if needs_times and (events.times == UNKNOWN_TIME).all():
+        raise ValueError(f"{needs_times[0]} needs the times of interactions, and {events.name} has none")
+    draw = draw_pools_once
+    if spec.repeats_offered:
+        times = events.times if spec.negatives == "not-then" else None
+        draw = partial(draw_pools, by_popularity=spec.negatives == "popularity", times=times)
     item_count = len(events.item_ids)
     pools, positions = draw(pool_random, user_rows, events.items, interactions, item_count=item_count, arms=spec.arms)
     rows = np.arange(len(positions))
@@ -408,7 +498,10 @@ def _sampled(seed: int, events: Prepared, spec: DatasetSpec) -> Decisions:
         positions = np.zeros_like(positions)
     rewards = np.zeros(pools.shape)
     rewards[rows, positions] = 1.0
-    return events.users[interactions], pools, rewards
+    fields: Decisions = {"clients": events.users[interactions], "pools": pools, "rewards": rewards}
+    if spec.order == "time" and (events.times[interactions] != UNKNOWN_TIME).all():
+        fields["times"] = events.times[interactions]
+    return fields if events.values is None else {**fields, "values": events.values[interactions]}
 
 
 def _rated(seed: int, events: Prepared, spec: DatasetSpec) -> Decisions:
@@ -425,13 +518,17 @@ def _rated(seed: int, events: Prepared, spec: DatasetSpec) -> Decisions:
     clients = events.users[dealt[:, 0]]
     order = _order(order_random, clients, np.full(len(dealt), UNKNOWN_TIME), spec)
     rewards = (events.ratings[dealt[order]] >= events.manifest["positive_rating"]).astype(np.float64)
-    return clients[order], events.items[dealt[order]], rewards
+    return {"clients": clients[order], "pools": events.items[dealt[order]], "rewards": rewards}
 
 
 def _order(
     random: np.random.Generator, users: NDArray[np.int64], times: NDArray[np.int64], spec: DatasetSpec
 ) -> NDArray[np.int64]:
-    return random.permutation(len(users)) if spec.order == "shuffled" else draw_order(random, users, times)
+    if spec.order == "shuffled":
+        return random.permutation(len(users))
+    if spec.order == "time":
+        return _order_within_users(random, np.zeros(len(users), dtype=np.int64), times)
+    return draw_order(random, users, times)
 
 
 def draw_order(random: np.random.Generator, users: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -313,6 +313,101 @@ def test_sampled_pools_have_one_positive_and_items_that_the_user_never_touched(e
     assert stream.random_reward == pytest.approx(stream.steps / options["arms"])
 
 
+DAYS = 86_400
+FIRST = 1_700_000_000
+"""A time in seconds since 1970."""
+
+
+def dated_events() -> st.SearchStrategy[list[tuple[int, int, int, int]]]:
+    """Events (user, item, time, rating); one time in nine is unknown."""
+    time = st.one_of(*[st.integers(FIRST, FIRST + 30 * DAYS)] * 8, st.just(0))
+    return st.lists(st.tuples(st.integers(0, 3), st.integers(0, 7), time, st.just(5)), min_size=1, max_size=40).filter(
+        lambda events: any(time for *_, time, _ in events)
+    )
+
+
+def free_then(events: list[tuple[int, int, int, int]], user: int, time: int) -> set[int]:
+    """The items that some user took, and this one not in the 7 days around a time; an unknown time may be any."""
+    return {item for _, item, *_ in events} - {
+        item for other, item, at, _ in events if other == user and (not time or not at or abs(at - time) <= 3.5 * DAYS)
+    }
+
+
+@given(
+    dated_events(), st.integers(2, 4), st.sampled_from(["keep", "once"]), st.sampled_from([64, 0]), st.integers(0, 9)
+)
+def test_negatives_were_not_taken_then_as_an_enumeration_of_all_events_says(events, arms, repeats, rounds, seed):
+    prepared = prepared_data(events, item_count=9)
+    played = sorted(events)
+    if repeats == "once":
+        pairs = {(user, item): [] for user, item, *_ in played}
+        for user, item, time, _ in played:
+            pairs[user, item].append((not time, time))
+        played = [(user, item, min(times)[1], 5) for (user, item), times in pairs.items()]
+    free = {(user, time): free_then(played, user, time) for user, _, time, _ in played}
+    options = {"arms": arms, "negatives": "not-then", "repeats": repeats}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pools_module, "MAX_ROUNDS", rounds)
+        if any(len(items) < arms - 1 for items in free.values()):
+            with pytest.raises(ValueError, match=r"^arms must be at most \d+: a client took nearly all items"):
+                stream_of(prepared, seed, **options)
+            return
+        stream = stream_of(prepared, seed, **options)
+    assert stream.steps == len(played)
+    assert (stream.rewards.sum(axis=1) == 1).all()
+    for user, pool, rewards in zip(stream.clients.tolist(), stream.pools, stream.rewards, strict=True):
+        assert len({*pool.tolist()}) == arms
+        positive, others = int(pool[rewards == 1][0]), {*pool[rewards == 0].tolist()}
+        times = [time for other, item, time, _ in played if (other, item) == (user, positive)]
+        assert any(others <= free[user, time] for time in times)
+
+
+def test_negatives_that_were_not_taken_then_follow_the_number_of_interactions():
+    times = FIRST + np.array([0, 20, 0, 10, 10, 0, 1, 2, 3]) * DAYS
+    first = np.zeros(3_000, dtype=np.int64)
+    pools, positions = draw_pools(generator(), USERS, ITEMS, first, item_count=COUNT, arms=2, times=times)
+    drawn = Counter(pools[np.arange(len(first)), 1 - positions].tolist())
+    expected = {1: 1, 3: 2, 4: 1, 5: 1}  # at its first event, user 0 took item 2, too, and item 1 only 20 days later
+    assert {*drawn} == {*expected}
+    shares = np.array([*expected.values()]) / sum(expected.values())
+    assert chisquare([drawn[item] for item in expected], 3_000 * shares).pvalue > 1e-4
+
+
+@given(dated_events(), st.integers(0, 9), st.integers(1, 40))
+def test_in_the_order_of_time_a_sample_has_all_events_of_its_users(events, seed, max_events):
+    stream = stream_of(prepared_data(events, 9), seed, arms=1 + 1, order="time")
+    times = {(user, item): [] for user, item, *_ in events}
+    for user, item, time, _ in events:
+        times[user, item].append(time)
+    if all(time for *_, time, _ in events):
+        assert stream.times is not None
+        assert (np.diff(stream.times) >= 0).all()
+        for user, item, time in zip(
+            stream.clients.tolist(), stream.pools[stream.rewards == 1].tolist(), stream.times, strict=True
+        ):
+            assert time in times[user, item]
+    else:
+        assert stream.times is None
+    sample = stream_of(prepared_data(events, 9), seed, arms=2, order="shuffled", max_events=max_events)
+    whole = Counter(user for user, *_ in events)
+    assert Counter(sample.clients.tolist()).items() <= whole.items()
+    assert sample.steps <= max_events or len(sample.client_ids) == 1
+    again = stream_of(prepared_data(events, 9), seed + 1, arms=2, max_events=max_events)
+    assert {*again.client_ids.tolist()} == {*sample.client_ids.tolist()}
+
+
+def test_options_that_need_times_are_refused_without_them():
+    for options in ({"negatives": "not-then"}, {"order": "time"}):
+        with pytest.raises(
+            ValueError, match=r"^(negatives = 'not-then'|order = 'time') needs the times of interactions"
+        ):
+            stream_of(prepared_data([(0, 1, 0, 5), (1, 2, 0, 5)], 9), arms=2, **options)
+    with pytest.raises(
+        ValueError, match=r"^times must be dates or a number of seconds since 1970, got times such as 8$"
+    ):
+        stream_of(prepared_data([(0, 1, 7, 5), (1, 2, 8, 5)], 9), arms=2, negatives="not-then")
+
+
 SMALL = {"clients": 40, "arms": 1, "dimension": 1, "client_distribution": "non-uniform"}
 
 

@@ -221,10 +221,10 @@ def test_the_fingerprint_is_known_before_the_stream_is_built(small_data: Path, o
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"negatives": "popular"}, "negatives must be 'uniform' or 'popularity', got 'popular'"),
+        ({"negatives": "popular"}, "negatives must be 'uniform', 'popularity' or 'not-then', got 'popular'"),
         ({"pools": "all"}, "pools must be 'sampled' or 'rated', got 'all'"),
         ({"repeats": True}, "repeats must be 'keep' or 'once', got True"),
-        ({"order": "time"}, "order must be 'users' or 'shuffled', got 'time'"),
+        ({"order": "times"}, "order must be 'users', 'shuffled' or 'time', got 'times'"),
         ({"min_interactions": 0}, "min_interactions must be greater than or equal to 1, got 0"),
         ({"min_interactions": 1.5}, "min_interactions must be a valid integer, got 1.5"),
         ({"min_interactions": 10_000}, "min_interactions must be at most .* of movielens, got 10000"),
