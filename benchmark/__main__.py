@@ -9,6 +9,7 @@ import importlib
 import os
 import pkgutil
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -45,7 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         if os.environ.get("FEDBANDIT_DEBUG"):
             raise
-        print(f"fedbandit: error: {one_line(without_secrets(str(error)))}", file=sys.stderr)
+        text = str(error)
+        if options := getattr(error, "options", ()):
+            text += f"; try: {shlex.join(['fedbandit', *argv, *options])}"
+        print(f"fedbandit: error: {one_line(without_secrets(text))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("fedbandit: interrupted", file=sys.stderr)

@@ -60,6 +60,7 @@ COLUMNS = {
     "time": "time column of the interactions (default: time, or a similar name, if there is one)",
     "id": "id column of the items (default: item, or a similar name)",
     "rating": "column of the interactions with ratings (default: none)",
+    "quantity": "column with quantities; rows of 0 or less are returns (default: quantity, or a similar name)",
 }
 DIMENSION_HELP = "number of principal components (default: 25)"
 
@@ -128,7 +129,7 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
         "--words-column",
         metavar="NAME",
         action="append",
-        help="column with text that describes the items; repeatable (default: words, or a similar name)",
+        help="column with text that describes the items; repeatable (default: words, or all with a similar name)",
     )
     content = parser.add_argument_group("content of a file")
     content.add_argument(

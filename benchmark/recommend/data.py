@@ -117,9 +117,9 @@ def data_from(text: str, options: ImportOptions | None = None, *, max_interactio
     except OptionNeededError as error:
         if options is not None:
             raise
-        file = shlex.quote(text)
-        commands = f"`fedbandit recommend {file}` and `fedbandit compare METHOD --dataset {file}`"
-        raise ValueError(one_line(f"{error} ({commands} take the file with such options)")) from None
+        command = shlex.join(["fedbandit", "recommend", text, *error.options])
+        reason = f"{error} (`fedbandit recommend` and `fedbandit compare` take such options; try: {command})"
+        raise ValueError(one_line(reason)) from None
     return data_set_spec(imported.name, arms=min(imported.profile.max_arms, DEFAULT_ARMS))
 
 

@@ -33,6 +33,8 @@ class Profile:
     """Interactions per user: minimum, quartiles, maximum."""
     times: str
     repeats: int
+    duplicates: int
+    """Repeats at the same time."""
     repeats_are_kept: bool
     popular_share: float
     """The share of the interactions on the ten most popular items."""
@@ -71,6 +73,9 @@ class Profile:
             fate = "kept" if self.repeats_are_kept else "counted once (--repeats keep stores them)"
             verb = "repeats" if self.repeats == 1 else "repeat"
             repeats = f"{number_of(self.repeats, 'interaction')} {verb} a (user, item) pair; {fate}"
+            repeats += f"; {self.duplicates:,} of them at the same time: they may be duplicate rows" * bool(
+                self.duplicates
+            )
         arms = (
             f"pools can have at most {self.max_arms} items (default: {DEFAULT_ARMS}): write arms = {self.max_arms} "
             "under [[streams]]"

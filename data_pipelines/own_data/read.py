@@ -12,18 +12,8 @@ from numpy.typing import NDArray
 
 from data_pipelines.data_set import UNKNOWN_TIME, Contents
 from data_pipelines.own_data import item_features
-from data_pipelines.own_data.options import (
-    ID,
-    ITEM,
-    RATING,
-    TIME,
-    USER,
-    WORDS,
-    Features,
-    ImportOptions,
-    find_column,
-    require_column,
-)
+from data_pipelines.own_data.columns import TIME, find_columns
+from data_pipelines.own_data.options import Features, ImportOptions
 from data_pipelines.own_data.profile import Profile, describe_ratings, describe_times
 from data_pipelines.own_data.table import (
     BadRowsError,
@@ -58,18 +48,6 @@ def read_own_data(interactions: Path, options: ImportOptions) -> OwnData:
     return _Reader(interactions, options).read()
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """The columns of the interactions, and the columns with words, of either table."""
-
-    user: str
-    item: str
-    time: str | None
-    rating: str | None
-    id: str | None
-    words: tuple[str, ...]
-
-
 class _Reader:
     """Reads the tables step by step, and collects the problems of both before it refuses them."""
 
@@ -78,9 +56,10 @@ class _Reader:
         read = partial(read_header, encoding=options.encoding, separator=options.separator)
         self._header = read(interactions)
         self._item_header = None if options.items is None else read(options.items)
-        self._columns = columns = self._find_columns()
+        self._columns = columns = find_columns(self._header, self._item_header, options)
         self._features: Features = options.features or ("words" if columns.words else "co-occurrence")
-        names = [name for name in (columns.user, columns.item, columns.time, columns.rating) if name]
+        numbers = columns.time, columns.rating, columns.quantity
+        names = [columns.user, columns.item, *(name for name in numbers if name)]
         self._item_table: Table | None = None
         if self._item_header is None:
             names += columns.words
@@ -89,34 +68,6 @@ class _Reader:
         self._table = read_columns(self._header, names)
         self._times: Times | None = None
         self._decimal = options.decimal or "."
-
-    def _find_columns(self) -> _Columns:
-        options, path, names = self._options, self._header.path, self._header.names
-        user = require_column(path, names, USER, options.user_column)
-        item = require_column(path, names, ITEM, options.item_column)
-        time = find_column(path, names, TIME, options.time_column)
-        rating = options.rating_column and require_column(path, names, RATING, options.rating_column)
-        used = [name for name in (user, item, time, rating) if name]
-        if len(set(used)) < len(used):
-            raise ValueError(f"user, item, time and rating must be different columns, got {', '.join(used)}")
-        identifier, items = None, self._item_header
-        if items is not None:
-            is_same = ID.default not in items.names and item in items.names
-            given = options.id_column or (item if is_same else None)
-            identifier = require_column(items.path, items.names, ID, given)
-        return _Columns(user, item, time, rating, identifier, self._find_words())
-
-    def _find_words(self) -> tuple[str, ...]:
-        """Return the columns with words: of the items, if there is such a table, else of the interactions."""
-        options, header = self._options, self._item_header or self._header
-        if options.features not in (None, "words"):
-            return ()
-        if options.words_column is not None:
-            return tuple(require_column(header.path, header.names, WORDS, name) for name in options.words_column)
-        if self._item_header is not None or options.features == "words":
-            return (require_column(header.path, header.names, WORDS, None),)
-        name = find_column(header.path, header.names, WORDS, None)
-        return () if name is None else (name,)
 
     @property
     def _problems(self) -> list[Problem]:
@@ -133,6 +84,7 @@ class _Reader:
             is_unknown = (_positions(items.values, catalogue) < 0) & ~bad_items
             table.reject(items, f"be an item of {options.items}", is_unknown[items.codes])
         times, ratings = self._parse_times(), self._parse_ratings()
+        self._reject_returns()
         if self._problems and not options.skip_bad_rows:
             raise BadRowsError(self._problems)
         rows = np.flatnonzero(~table.is_bad)
@@ -176,6 +128,15 @@ class _Reader:
         self._table.reject(column, "be a number", is_bad[column.codes])
         return numbers[column.codes]
 
+    def _reject_returns(self) -> None:
+        """Mark rows without a positive quantity as bad: they are not purchases."""
+        if self._columns.quantity is None:
+            return
+        column = self._table.columns[self._columns.quantity]
+        with self._naming(column):
+            numbers, _ = parse_numbers(column.values, self._options.decimal)
+        self._table.reject(column, "be above 0 (other rows are returns)", ~(numbers > 0)[column.codes])
+
     @contextmanager
     def _naming(self, column: Column) -> Iterator[None]:
         """Name file and column in an error about all values of the column."""
@@ -203,6 +164,8 @@ class _Reader:
         order = np.lexsort((times, times == UNKNOWN_TIME, items, users))
         is_repeat = np.append(False, (np.diff(users[order]) == 0) & (np.diff(items[order]) == 0))
         repeats = int(np.count_nonzero(is_repeat))
+        is_same_time = np.append(False, np.diff(times[order]) == 0) & (times[order] != UNKNOWN_TIME)
+        duplicates = int(np.count_nonzero(is_repeat & is_same_time))
         if self._options.repeats == "once":
             order = order[~is_repeat]
         tables = {"interactions": self._table, "items": self._item_table}
@@ -213,7 +176,7 @@ class _Reader:
             item_ids=item_ids,
             words=words,
             rows={name: table.row_count for name, table in tables.items() if table is not None},
-            notes=tuple(self._notes(times, repeats)),
+            notes=tuple(self._notes(times, repeats, duplicates)),
             user_labels=None if are_numbers else labels,
             ratings=None if ratings is None else ratings[order],
         )
@@ -221,10 +184,11 @@ class _Reader:
         profile = Profile.of(
             contents,
             files=tuple(f"{header.path.name}: {header}" for header in headers),
-            columns=tuple(self._column_texts()),
+            columns=(*self._column_texts(), *self._columns.proposals),
             rows=self._table.row_count,
             bad_rows=self._table.row_count - len(rows),
             repeats=repeats,
+            duplicates=duplicates,
             repeats_are_kept=self._options.repeats == "keep",
             times=describe_times(contents.times, self._times),
             ratings=describe_ratings(contents.ratings, self._options.positive_from, self._decimal),
@@ -261,7 +225,7 @@ class _Reader:
             texts = [part.take(_positions(item_texts, ids)).to_pylist() for part in parts]
         return words_of_items([split_into_words(" ".join(parts)) for parts in zip(*texts, strict=True)])
 
-    def _notes(self, times: NDArray[np.int64], repeats: int) -> list[str]:
+    def _notes(self, times: NDArray[np.int64], repeats: int, duplicates: int) -> list[str]:
         notes = [f"{number_of(problem.count, 'bad row')} left out: {problem.requirement}" for problem in self._problems]
         missing = int(np.count_nonzero(times == UNKNOWN_TIME))
         if self._columns.time is None:
@@ -271,12 +235,14 @@ class _Reader:
         if repeats:
             fate = "counted once" if self._options.repeats == "once" else "kept"
             notes.append(f"{number_of(repeats, 'repeated interaction')} (same user and item): {fate}")
-        return notes
+        if duplicates:
+            notes.append(f"{duplicates:,} of the repeats have the same time, too: they may be duplicate rows")
+        return [*notes, *self._columns.proposals]
 
     def _column_texts(self) -> list[str]:
         """Return the columns that were given, and those that were recognised."""
         texts: dict[bool, list[str]] = {True: [], False: []}
-        for role, value in vars(self._columns).items():
+        for role, value in self._columns.roles().items():
             name = " and ".join(value) if role == "words" else value
             if name:
                 texts[getattr(self._options, f"{role}_column") is not None].append(f"{role} {name}")
@@ -284,11 +250,12 @@ class _Reader:
         return [*([given] if given else []), *([f"{recognised} (recognised by name)"] if recognised else [])]
 
     def _column_parameters(self) -> dict[str, str | list[str] | None]:
-        parameters = {**vars(self._columns), "words": list(self._columns.words)}
+        parameters = {**self._columns.roles(), "words": list(self._columns.words)}
         if self._options.time_column is None and self._columns.time == TIME.default:
             parameters["time"] = None  # recorded as if not given: the data are the same
-        if self._columns.rating is None:
-            del parameters["rating"]
+        for role in ("rating", "quantity"):
+            if parameters[role] is None:
+                del parameters[role]
         return parameters
 
     def _formats(self) -> dict[str, dict[str, str]]:

@@ -48,7 +48,14 @@ class Problem:
 
 
 class OptionNeededError(ValueError):
-    """Raised for a table that can be read with an option of the user; the message names it."""
+    """Raised for a table that can be read with an option of the user; the message names it.
+
+    `options` are words to add to the command.
+    """
+
+    def __init__(self, message: str, options: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.options = tuple(options)
 
 
 class BadRowsError(OptionNeededError):
@@ -57,7 +64,7 @@ class BadRowsError(OptionNeededError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         kinds = "; ".join(f"{problem.path} {problem.line()}" for problem in problems)
-        super().__init__(one_line(f"{kinds}; {SKIP_OPTION} leaves such rows out"))
+        super().__init__(one_line(f"{kinds}; {SKIP_OPTION} leaves such rows out"), [SKIP_OPTION])
 
     def lines(self) -> list[str]:
         """Return the message in several lines: one per file and one per kind of problem."""
@@ -274,6 +281,22 @@ def read_columns(header: Header, names: Sequence[str]) -> Table:
     if not table.row_count:
         raise ValueError(f"{header.path} has no rows; expected at least one")
     return table
+
+
+def sample_rows(header: Header) -> list[list[str]]:
+    """Return the first rows as texts."""
+    with _one_line_errors(header.path):
+        if header.encoding is not None:
+            return [row for _, row in islice(_csv_rows(header), 1, SAMPLE_ROWS + 1)]
+        import pyarrow.parquet as parquet
+
+        with parquet.ParquetFile(header.path) as file:
+            rows = next(file.iter_batches(SAMPLE_ROWS), None)
+        return (
+            []
+            if rows is None
+            else [["" if each is None else str(each) for each in row.values()] for row in rows.to_pylist()]
+        )
 
 
 @contextmanager

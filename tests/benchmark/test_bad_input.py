@@ -44,7 +44,7 @@ def files_in(folder: Path) -> set[Path]:
         ("run tiny.toml --on shopp", "unknown data set 'shopp'"),
         (
             "run tiny.toml --on bad.csv",
-            "(`fedbandit recommend bad.csv` and `fedbandit compare METHOD --dataset bad.csv`",
+            "take such options; try: fedbandit recommend bad.csv --skip-bad-rows)",
         ),
         ("compare random --dataset lastfmm", "unknown data set 'lastfmm' (did you mean lastfm"),
         ("compare random --dataset nothing.csv", "got 'nothing.csv': no such file"),
