@@ -2,18 +2,33 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import get_args
+from itertools import product
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms import AsyncLinUCB, AsyncLinUCBAM, AsyncLinUCBAsPublished, SyncLinUCB
+from algorithms import (
+    AsyncLinTS,
+    AsyncLinUCB,
+    AsyncLinUCBAM,
+    AsyncLinUCBAsPublished,
+    AsyncLinUCBShrunk,
+    AsyncLinUCBThenAlone,
+    FedLinUCB,
+    MeanLinUCB,
+)
 from algorithms.literal import literal
 from algorithms.literal.async_linucb_am import AsyncLinUCBAMClient, AsyncLinUCBAMServer
 from algorithms.messages import Problem, numbers_in_statistics
+from algorithms.method import MethodInfo
 from algorithms.methods.async_linucb_am import Order, Width
+from algorithms.methods.async_linucb_then_alone import Keep
+from algorithms.methods.fed_igw import Rule
+from algorithms.methods.sync_linucb import Charge, Clock
+from algorithms.registry import built_in_methods
 from benchmark import EventStream
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
@@ -111,14 +126,96 @@ def test_async_linucb_am_agrees_up_to_the_first_unsettled_step(
     np.testing.assert_array_equal(actual.numbers_up, size * actual.uploads)
 
 
-@given(streams(), confidences, st.sampled_from([0.0, 0.01, 0.5, 3.0, 40.0, np.inf]), st.data(), SEEDS)
-def test_sync_linucb_agrees_with_the_paper_line_by_line(
-    stream: EventStream, confidence: dict, threshold: float, data: st.DataObject, seed: int
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "gamma": thresholds,
+    "gamma_upload": thresholds,
+    "gamma_download": thresholds,
+    "threshold": st.sampled_from([0.0, 0.01, 0.5, 3.0, 40.0, np.inf]),
+    "longest": st.sampled_from([1, 2, 3, 7, 16, 100, np.inf]),
+    "period": st.sampled_from([1, 2, 3, 10, 50, 1000, np.inf]),
+    "share_for": st.sampled_from([0, 1, 2, 5, 8, 9, 20, 60, np.inf]),
+    "alpha": st.sampled_from([0.0, 0.3, 2.0]),
+    "v": st.sampled_from([0.0, 0.3, 2.0, "theory"]),
+    "ridge": st.sampled_from([0.05, 0.2, 1.0, 80.0]),
+    "sigma": st.sampled_from([0.1, 1.0]),
+    "delta": st.sampled_from([0.01, 0.1]),
+    "pull": st.sampled_from([0.05, 0.2, 1.0, 80.0]),
+    "distance": st.sampled_from([0.0, 0.05, 0.3, 1.0, 3.0, np.inf]),
+    "sharpness": st.sampled_from([0.0, 1.0, 100.0, 1e5]),
+    "epsilon": st.sampled_from([0.01, 1.0, 16.0, 1e4, np.inf]),
+    "rule": st.sampled_from(get_args(Rule)),
+    "keep": st.sampled_from(get_args(Keep)),
+    "clock": st.sampled_from(get_args(Clock)),
+    "charge": st.sampled_from(get_args(Charge)),
+    "own_data": st.booleans(),
+    "welcome": st.booleans(),
+}
+"""Values of parameters, by name; those of other parameters stay as they are."""
+
+WITH_OWN_TESTS = (AsyncLinUCB, AsyncLinUCBAM)
+"""Their statistics are compared, too."""
+
+CONTENDERS = [info for info in built_in_methods().values() if info.role == "contender"]
+OTHERS = [info for info in CONTENDERS if info.method not in WITH_OWN_TESTS]
+
+
+@pytest.mark.parametrize("info", OTHERS, ids=lambda info: info.name)
+@given(streams(max_steps=250), st.data(), SEEDS)
+def test_both_implementations_of_any_other_method_agree(
+    info: MethodInfo, stream: EventStream, data: st.DataObject, seed: int
 ) -> None:
-    options = {"clock": ("own", "rounds"), "charge": ("known", "all"), "welcome": (False, True)}
-    chosen = {name: data.draw(st.sampled_from(values)) for name, values in options.items()}
-    algorithm = SyncLinUCB(threshold=threshold, **chosen, **confidence)
-    assert_same_trace(replay(algorithm, stream, seed), replay(literal(algorithm), stream, seed))
+    drawn = {name: VALUES[name] for name in info.parameters if name in VALUES}
+    if "gamma_upload" in drawn:
+        del drawn["gamma"]
+    if info.method in (AsyncLinTS, AsyncLinUCBShrunk):  # a threshold for each client, too
+        drawn |= dict.fromkeys(("gamma_upload", "gamma_download"), gammas(len(stream.client_ids)))
+    values = {name: data.draw(strategy) for name, strategy in drawn.items()}
+    if "sigma" in drawn and "alpha" in drawn and data.draw(st.booleans()):
+        values["alpha"] = "theory"
+    method = info.method(**values)
+    assert_same_trace(replay(method, stream, seed), replay(literal(method), stream, seed))
+
+
+PAIRS: list[tuple[Any, Any]] = [
+    *((1.3, np.inf), (1.05, 40.0), (20.0, 1.2)),
+    ((1.1, 5.0, np.inf, 1.0), (2.0, 1.0, 9.0, np.inf)),
+]
+LONGER: list[tuple[int, Any]] = [
+    *((4, AsyncLinTS(gamma_upload=up, gamma_download=down, v="theory", sigma=1.0)) for up, down in PAIRS),
+    *((4, AsyncLinUCBShrunk(gamma_upload=up, gamma_download=down)) for up, down in PAIRS),
+    *(
+        (6, AsyncLinUCBThenAlone(share_for=steps, gamma=gamma, keep=keep))
+        for steps, gamma, keep in product((3, 9, 30, 100), (1.0, 1.3, 20.0), get_args(Keep))
+    ),
+    *(
+        (40, FedLinUCB(gamma=gamma, own_data=own_data, welcome=welcome))
+        for gamma, own_data, welcome in product((1.0, 1.2, 3.0, 40.0, 1e4), (False, True), (False, True))
+    ),
+    *((clients, MeanLinUCB(gamma=gamma, pull=0.2)) for clients in (1, 2, 7, 64) for gamma in (1.0, 1.2, 3.0, 40.0)),
+]
+"""Numbers of clients, and methods: clients keep rows, sums, shared versions or private states."""
+
+
+@pytest.mark.parametrize(("clients", "method"), LONGER, ids=str)
+def test_both_implementations_agree_on_a_longer_stream(clients: int, method: Any) -> None:
+    stream = simulate(seed=5, steps=1200, clients=clients, arms=5, dimension=6)
+    assert_same_trace(replay(method, stream, 2), replay(literal(method), stream, 2))
+
+
+@pytest.mark.parametrize(("upload", "download"), PAIRS)
+def test_async_linucb_has_the_same_statistics_on_a_longer_stream(upload: Any, download: Any) -> None:
+    stream = simulate(seed=5, steps=1500, clients=4, arms=5, dimension=6)
+    assert_same_run(AsyncLinUCB(gamma_upload=upload, gamma_download=download), stream, 0)
+
+
+@pytest.mark.parametrize("method", [AsyncLinTS, AsyncLinUCBShrunk])
+@given(streams(max_steps=150), thresholds, SEEDS)
+def test_the_exchange_is_that_of_async_linucb_where_all_arms_are_the_same(
+    method: Any, stream: EventStream, gamma: float, seed: int
+) -> None:
+    same_arms = {name: np.repeat(getattr(stream, name)[:, :1], 3, axis=1) for name in ("pools", "rewards")}
+    same_arm = replace(stream, **same_arms, fingerprint="")
+    assert_same_trace(replay(method(gamma=gamma), same_arm, seed), replay(AsyncLinUCB(gamma=gamma), same_arm, seed))
 
 
 def test_gamma_one_is_one_shared_model_and_gamma_infinity_one_model_per_client() -> None:
@@ -126,17 +223,6 @@ def test_gamma_one_is_one_shared_model_and_gamma_infinity_one_model_per_client()
     for gamma, learner in ((1.0, CentralisedLinUCB), (np.inf, IndependentLinUCB)):
         algorithm = AsyncLinUCB(gamma=gamma, alpha=0.5)
         assert_same_trace(replay(algorithm, stream, 1), replay(learner(algorithm), stream, 1))
-
-
-def test_both_implementations_agree_on_a_longer_stream_with_slots_and_private_states() -> None:
-    stream = simulate(seed=5, steps=1500, clients=4, arms=5, dimension=6)
-    for upload, download in (
-        (1.3, np.inf),
-        (1.05, 40.0),
-        (20.0, 1.2),
-        ((1.1, 5.0, np.inf, 1.0), (2.0, 1.0, 9.0, np.inf)),
-    ):
-        assert_same_run(AsyncLinUCB(gamma_upload=upload, gamma_download=download), stream, 0)
 
 
 @pytest.mark.parametrize("warm_start", [False, True])

@@ -1,7 +1,6 @@
 """Options: `welcome` of all methods that have it, `clock`, `charge` and `patience` of Sync-LinUCB."""
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -28,7 +27,7 @@ from benchmark import EventStream
 from benchmark.execution.replay import replay
 from data_pipelines import simulate
 from tests.algorithms.inspection import assert_same_trace
-from tests.streams import confidences, gammas, streams
+from tests.streams import confidences, streams
 
 SEEDS = st.integers(0, 2**63 - 1)
 DISTANCES = st.sampled_from([0.0, 0.01, 0.5, 3.0, 40.0, math.inf])
@@ -78,54 +77,6 @@ def first_steps(stream: EventStream) -> NDArray[np.int64]:
 def alone(stream: EventStream) -> EventStream:
     """Return the stream with one client for all steps."""
     return replace(stream, clients=np.zeros_like(stream.clients), fingerprint="")
-
-
-@given(streams(max_steps=250), confidences, st.data(), SEEDS)
-def test_async_linucb_with_welcome_agrees_with_the_literal_one(
-    stream: EventStream, confidence: dict[str, Any], data: st.DataObject, seed: int
-) -> None:
-    thresholds = gammas(len(stream.client_ids))
-    upload, download = data.draw(thresholds), data.draw(thresholds)
-    method = AsyncLinUCB(gamma_upload=upload, gamma_download=download, welcome=True, **confidence)
-    assert_same_trace(replay(method, stream, seed), replay(method.literal(), stream, seed))
-
-
-@given(streams(max_steps=120), confidences, st.data(), st.booleans(), SEEDS)
-def test_async_linucb_am_with_welcome_agrees_up_to_the_first_unsettled_step(
-    stream: EventStream, confidence: dict[str, Any], data: st.DataObject, warm_start: bool, seed: int
-) -> None:
-    thresholds = gammas(len(stream.client_ids))
-    method = AsyncLinUCBAM(
-        gamma_upload=data.draw(thresholds),
-        gamma_download=data.draw(thresholds),
-        global_dim=data.draw(st.one_of(st.none(), st.integers(1, stream.dimension))),
-        warm_start=warm_start,
-        welcome=True,
-        **confidence,
-    )
-    assert_same_trace(replay(method, stream, seed), replay(method.literal(), stream, seed))
-
-
-@given(
-    streams(max_steps=250),
-    confidences,
-    DISTANCES,
-    st.sampled_from(["own", "rounds"]),
-    st.sampled_from(["known", "all"]),
-    st.booleans(),
-    SEEDS,
-)
-def test_sync_linucb_agrees_with_the_literal_one_for_all_options(
-    stream: EventStream,
-    confidence: dict[str, Any],
-    threshold: float,
-    clock: Any,
-    charge: Any,
-    welcome: bool,
-    seed: int,
-) -> None:
-    method = SyncLinUCB(threshold=threshold, clock=clock, charge=charge, welcome=welcome, **confidence)
-    assert_same_trace(replay(method, stream, seed), replay(method.literal(), stream, seed))
 
 
 @pytest.mark.parametrize("method", SILENT, ids=str)
@@ -259,17 +210,3 @@ def assert_charged_downloads(charged: Trace, known: Trace, stream: EventStream) 
     welcomes = known.client_downloads - known.client_uploads
     np.testing.assert_array_equal(charged.client_downloads - charged.client_uploads, welcomes)
     np.testing.assert_array_equal(welcomes, known.needed_down[first_steps(stream)])
-
-
-CASES: list[tuple[dict[str, Any], str]] = [
-    ({"clock": "wall"}, "clock must be 'own' or 'rounds', got 'wall'"),
-    ({"charge": "some"}, "charge must be 'known' or 'all', got 'some'"),
-    ({"patience": -1}, "patience must be seconds, from 0 to inf, got -1"),
-    ({"patience": math.nan}, "patience must be seconds, from 0 to inf, got nan"),
-]
-
-
-@pytest.mark.parametrize(("values", "message"), CASES)
-def test_the_error_for_an_invalid_option_of_sync_linucb_is_one_line(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        SyncLinUCB(threshold=2, **values)
