@@ -165,18 +165,19 @@ class Panel:
 
 @dataclass(frozen=True)
 class Cell:
-    """A text on a colour; without a colour it is faint."""
+    """A text on a colour; without a colour it is faint. `parts` are drawn left of it, in half of its width."""
 
     text: str
     colour: str = ""
+    parts: "tuple[Cell, ...]" = ()
 
 
 @dataclass(frozen=True)
 class Matrix:
     """Coloured cells: each row has a text and a cell per column, or is a heading of the rows below it.
 
-    `legend` explains colours, `corner` is left of the columns' headings, `note` in the lower right corner; widths are
-    in inches.
+    `legend` explains colours, `corner` (of one or more lines) is left of the columns' headings, `note` in the lower
+    right corner; widths are in inches.
     """
 
     columns: tuple[str, ...]

@@ -411,7 +411,7 @@ def _draw_matrix(matrix: Matrix, labels: Sequence[str]) -> Canvas:
         for text, cells in matrix.rows
     ]
     heights = [LINE * max(len(text), *(len(lines) for lines, _ in cells), 1) + MARGIN for text, cells in rows]
-    head = LINE * max(len(lines) for lines in heads) + 0.16
+    head = LINE * max(len(lines) for lines in (*heads, matrix.corner.split("\n"))) + 0.16
     legend = _matrix_legend(matrix)
     height = _header_height(labels) + head + sum(heights) + legend[-1][1] + 0.62
     canvas = Canvas(figsize=(WIDTH, height))
@@ -458,6 +458,12 @@ def _draw_cell(
     axes: Any, place: tuple[float, float, float, float], cell: Cell, lines: Sequence[str], size: float
 ) -> None:
     x, y, width, height = place
+    if cell.parts:
+        width /= 2
+        step = width / len(cell.parts)
+        for number, part in enumerate(cell.parts):
+            _draw_cell(axes, (x + number * step, y, step, height), part, [part.text], size - 1)
+        x += width
     if cell.colour:
         edge = "#d1d5db" if cell.colour == "#ffffff" else "white"
         box = Rectangle((x, y + 0.015), width, height - 0.03, facecolor=cell.colour, edgecolor=edge, linewidth=0.7)

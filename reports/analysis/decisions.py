@@ -126,6 +126,19 @@ def first_not_worse(first: Sequence[int], low: Sequence[float]) -> int | None:
     return first[start] if start < len(first) else None
 
 
+def alone_from(result: BoardResult) -> tuple[int | None, int]:
+    """Return from which decision on a client alone is not worse than the best method of any kind, and the last group.
+
+    The first is None if it is worse even in the last group of decisions, which begins at the second number. Without
+    enough report seeds or known scores it is (None, 0).
+    """
+    rows = decision_rows(result)
+    if rows.empty or not result.board.has_enough_seeds:
+        return None, 0
+    low = rows[rows["is_best"]].groupby("first")["difference_low"].max()
+    return first_not_worse(low.index.tolist(), low.tolist()), int(low.index.max())
+
+
 def alone_sentence(result: BoardResult) -> str:
     """Return from which decision number on a client alone is not worse than the best method of each kind.
 
@@ -139,7 +152,7 @@ def alone_sentence(result: BoardResult) -> str:
         row = part.iloc[0]
         name = f"the best {row['kind'].replace(' ', '-')} method, {row['method']}"
         start = first_not_worse(part["first"].tolist(), part["difference_low"].tolist())
-        answers.setdefault(start, []).append(f"{name}, which is tuned to be silent" if row["is_silent"] else name)
+        answers.setdefault(start, []).append(f"{name}, which is best without messages" if row["is_silent"] else name)
     texts = []
     for start, names in sorted(answers.items(), key=lambda answer: answer[0] or math.inf):
         methods = ", and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

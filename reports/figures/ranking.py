@@ -1,6 +1,6 @@
 """All methods of a board at a glance: a row per method and a column per task; and for each task its ranking."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -77,12 +77,15 @@ def overview(boards: Sequence[StoredBoard], results: Results) -> Figure:
     rows, first = overview_rows([board.result for board in boards]), boards[0].result
     budgets, primary = ", ".join(map(budget_text, first.budgets)), primary_text(first.board.protocol.budgets.primary)
     columns = tuple(dict.fromkeys(rows["task"]))
+    cells = {
+        (noted_label(entry), board.result.board.task.name): _overview_cell(board.result, entry)
+        for board in boards
+        for entry in ranked_entries(board.result)
+    }
     lines: list[tuple[str, tuple[Cell, ...]]] = []
-    for kind, of_kind in rows.groupby("kind", sort=False):
+    for kind, names in rows.groupby("kind", sort=False)["method"]:
         lines.append((str(kind), ()))
-        for name, part in of_kind.groupby("method", sort=False):
-            cells = {row["task"]: _overview_cell(row) for row in part.to_dict("records")}
-            lines.append((str(name), tuple(cells.get(task, Cell("")) for task in columns)))
+        lines += [(name, tuple(cells.get((name, task), Cell("")) for task in columns)) for name in names.unique()]
     looks = {Verdict.BETTER: "better", Verdict.EQUIVALENT: "equivalent or identical", Verdict.UNDECIDED: "undecided"}
     looks |= {Verdict.WORSE: "worse"}
     legend = [(LOOKS[verdict], text) for verdict, text in looks.items()]
@@ -90,9 +93,9 @@ def overview(boards: Sequence[StoredBoard], results: Results) -> Figure:
     legend += [(Cell(NO_CHOICE), "none within the budget")] if NO_CHOICE in used else []
     legend += [(Cell(OVER), "over the budget on the report seeds")] if OVER in used else []
     caption = (
-        "Every tuned method on every task, compared with tuned “no communication”. Symbols: the verdicts at the "
-        f"budgets {budgets} (needed full messages per decision), in this order. Number and colour: the {primary}, and "
-        "the verdict on it."
+        "Every tuned method on every task, compared with tuned “no communication”. A cell, from left to right: the "
+        f"verdicts at the budgets {budgets} (needed full messages per decision), then the {primary} and the verdict "
+        "on it."
     )
     matrix = Matrix(
         columns,
@@ -100,8 +103,7 @@ def overview(boards: Sequence[StoredBoard], results: Results) -> Figure:
         tuple(legend),
         cell_width=min(1.2, 6.2 / len(columns)),
         font_size=7,
-        corner="method",
-        note=f"symbols: budgets {budgets} {UNIT}; number and colour: {primary}",
+        corner=f"From left to right:\nbudgets {budgets}\n({UNIT}),\nthen {primary}",
     )
     return make_figure(
         "board_overview",
@@ -115,8 +117,15 @@ def overview(boards: Sequence[StoredBoard], results: Results) -> Figure:
     )
 
 
-def _overview_cell(row: Mapping[Any, Any]) -> Cell:
-    return Cell(f"{row['budgets']} {score_text(float(row['score']))}".strip(), LOOKS[Verdict(row["verdict"])].colour)
+def _overview_cell(result: BoardResult, entry: MethodRow) -> Cell:
+    parts = tuple(Cell(symbol(result, entry, budget), _colour(result, entry, budget)) for budget in result.budgets)
+    score, verdict = result.mean(entry.name)[0], result.verdict(entry.name, PRIMARY)
+    return Cell(score_text(score), LOOKS[verdict].colour, parts)
+
+
+def _colour(result: BoardResult, entry: MethodRow, budget: float) -> str:
+    is_chosen = result.choice(entry.name, budget) is not None
+    return LOOKS[result.verdict(entry.name, budget)].colour if is_chosen else ""
 
 
 def ranking_rows(result: BoardResult) -> pd.DataFrame:

@@ -193,7 +193,8 @@ def test_the_overview_has_a_cell_per_method_and_task_with_a_symbol_per_budget(re
     (matrix,) = ranking.overview([stored], results).panels
     assert [text for text, cells in matrix.rows if not cells] == ["one model"]
     for (_, cells), row in zip((line for line in matrix.rows if line[1]), rows.to_dict("records"), strict=True):
-        assert [cell.text for cell in cells] == [f"{row['budgets']} {score_text(row['score'])}"]
+        assert [cell.text for cell in cells] == [score_text(row["score"])]
+        assert ["".join(part.text for part in cell.parts) for cell in cells] == [row["budgets"]]
         assert [cell.colour for cell in cells] == [board_figures.LOOKS[Verdict(row["verdict"])].colour]
     legend = [f"{cell.text} {text}" for cell, text in matrix.legend]
     assert legend == ["▲ better", "= equivalent or identical", "? undecided", "▼ worse"]

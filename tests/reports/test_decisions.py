@@ -18,7 +18,7 @@ from benchmark.statistics.budgets import Scores
 from benchmark.statistics.comparison import NO_COMMUNICATION
 from benchmark.statistics.selection import Selection
 from reports.analysis.board import ALL
-from reports.analysis.decisions import alone_sentence, decision_rows, first_not_worse
+from reports.analysis.decisions import alone_from, alone_sentence, decision_rows, first_not_worse
 from reports.figures import decisions
 from reports.read.results import Results
 from tests.benchmark.board.test_task_facts import small
@@ -104,6 +104,7 @@ def test_the_best_method_of_each_kind_is_compared_with_alone_in_each_group():
 
 def test_the_answer_is_where_the_bands_no_longer_lie_above_zero():
     result = made_up(SCORES)
+    assert alone_from(result) == (None, 4)
     assert alone_sentence(result) == (
         "From decision 4 on, a client alone is not worse than the best one-model method, Shared with welcome; "
         "even from decision 4 on, a client alone is worse than the best personal method, Own."
@@ -150,7 +151,7 @@ def test_a_method_tuned_to_be_silent_is_named_so():
     assert result.scores is not None
     choices = {**result.scores.choices, "own": result.scores.choices[NO_COMMUNICATION]}
     silent = replace(result, scores=replace(result.scores, choices=choices))
-    assert "the best personal method, Own, which is tuned to be silent" in alone_sentence(silent)
+    assert "the best personal method, Own, which is best without messages" in alone_sentence(silent)
 
 
 def test_scores_and_differences_are_those_of_a_stream():

@@ -15,7 +15,7 @@ from benchmark.statistics.budgets import random_score
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY, Column
 from benchmark.statistics.verdicts import Verdict, no_statement
 from reports.analysis.board import budget_text, factor_over, has_verdicts, ranked_entries, score_text
-from reports.analysis.decisions import alone_sentence
+from reports.analysis.decisions import alone_from, alone_sentence
 from reports.write.table import interval_text
 
 MAX_NAMED = 3
@@ -44,66 +44,80 @@ def in_short(results: Sequence[BoardResult]) -> list[str]:
     with_verdicts = judged(results)
     if not with_verdicts:
         return ["No board here has enough report seeds for a verdict."]
-    makers = (sharing_sentence, budget_sentence, first_sentence, kind_sentence, reference_sentence)
+    makers = (sharing_sentence, budget_sentence, kind_sentence, alone_by_task, reference_sentence)
     return [text for maker in makers if (text := maker(with_verdicts))]
 
 
 def sharing_sentence(results: Sequence[BoardResult]) -> str:
-    """Return on which tasks a method is better than no communication at the primary endpoint, and where most."""
-    pairs = [(_gain(result, entries[0]), result, entries[0]) for result in results if (entries := better(result))]
-    where, tasks = primary(results[0]), tasks_count(results)
-    if not pairs:
+    """Return on which tasks a method is better than no communication at the primary endpoint, and from which budget on.
+
+    The largest gain is that of a mean at one of the primary budgets.
+    """
+    paying, where, tasks = [result for result in results if pays(result)], primary(results[0]), tasks_count(results)
+    if not paying:
         return f"**Sharing is not shown to pay** on any of {tasks}, {where}: no method is better than no communication."
-    gain, most, entry = max(pairs, key=lambda pair: pair[0])
-    others = [result for result in results if not better(result)]
+    gain, most, entry, budget = max(
+        (
+            (_gain(result, entry, budget), result, entry, budget)
+            for result in paying
+            for budget in result.board.protocol.budgets.primary
+            for entry in better(result, budget)[:1]
+        ),
+        key=lambda gained: gained[0],
+    )
+    by_budget: dict[float, list[BoardResult]] = {}
+    for result in paying:
+        by_budget.setdefault(min(budget for budget in result.budgets if better(result, budget)), []).append(result)
+    texts = [f"{budget_text(budget)} on {tasks_text(by_budget[budget])}" for budget in sorted(by_budget)]
+    others = [result for result in results if not pays(result)]
     none = f" No method is shown to be better on {tasks_text(others)}." if others else ""
     return (
-        f"**Sharing pays on {len(pairs)} of {tasks}**: a method is better than no communication, {where}. The gain is "
-        f"largest on `{task_of(most)}`: above random choice, *{entry.label}* earns {percent(gain, 0)} more.{none}"
+        f"**Sharing pays on {len(paying)} of {tasks}**: a method is better than no communication, {where}. It does so "
+        f"from a budget of {'; '.join(texts)}. The gain is largest on `{task_of(most)}`: above random choice, "
+        f"*{entry.label}* earns {percent(gain, 0)} more at a budget of {budget_text(budget)}.{none}"
     )
 
 
-def _gain(result: BoardResult, entry: MethodRow) -> float:
+def _gain(result: BoardResult, entry: MethodRow, budget: float) -> float:
     """Return by which share a method earns more above random choice than no communication does."""
     by_chance, alone = random_score(result.board.scale), result.mean(NO_COMMUNICATION)[0]
-    return (result.mean(entry.name)[0] - by_chance) / (alone - by_chance) - 1 if alone > by_chance else math.inf
+    return (result.mean(entry.name, budget)[0] - by_chance) / (alone - by_chance) - 1 if alone > by_chance else math.inf
 
 
 def budget_sentence(results: Sequence[BoardResult]) -> str:
-    """Return the smallest budget at which a method is better than no communication, by task."""
-    by_budget: dict[float, list[BoardResult]] = {}
-    for result in results:
-        budgets = [budget for budget in result.budgets if better(result, budget)]
-        by_budget.setdefault(min(budgets, default=math.nan), []).append(result)
-    never = [result for budget, tasks in by_budget.items() if math.isnan(budget) for result in tasks]
-    known = sorted(budget for budget in by_budget if not math.isnan(budget))
-    if not known:
+    """Return which methods are first at each budget on most tasks, where a method is better than no communication."""
+    paying, texts = [result for result in results if pays(result)], list[str]()
+    for budget in paying[0].budgets if paying else ():
+        counts = Counter(
+            entry.label for result in paying for entry in firsts(result, budget) if entry in better(result, budget)
+        )
+        if counts:
+            most = max(counts.values())
+            names = names_text([label for label, count in counts.items() if count == most])
+            texts.append(f"{budget_text(budget)}: {names} ({most})")
+    if not texts:
         return ""
-    texts = [f"{budget_text(budget)} on {tasks_text(by_budget[budget])}" for budget in known]
-    none = f"; there is none on {tasks_text(never)}" if never else ""
     return (
-        "**From which budget on:** the smallest one at which a method is better than no communication is "
-        f"{'; '.join(texts)}{none}."
+        f"**The best method depends on the budget.** On the {tasks_count(paying)} where sharing pays, those that are "
+        f"first, or not worse than the first, most often (on how many tasks): {'; '.join(texts)}."
     )
 
 
-def first_sentence(results: Sequence[BoardResult]) -> str:
-    """Return which methods are most often first, where a method is better than no communication."""
-    paying = [result for result in results if better(result)]
-    counts = Counter(entry.label for result in paying for entry in firsts(result))
-    if not counts:
+def alone_by_task(results: Sequence[BoardResult]) -> str:
+    """Return from which decision on a client alone is not worse than the best method of any kind, by task."""
+    known = {task_of(result): alone_from(result) for result in results if pays(result)}
+    by_start = sorted((start, task) for task, (start, _) in known.items() if start is not None)
+    texts = [f"not worse than the best method from decision {start} on on `{task}`" for start, task in by_start]
+    if still := [f"`{task}` ({last} and later)" for task, (start, last) in known.items() if start is None and last]:
+        texts.append(f"still worse in the last decisions that are told apart on {', '.join(still)}")
+    if not texts:
         return ""
-    levels = sorted({*counts.values()}, reverse=True)[:2]
-    names = {level: names_text([label for label, count in counts.items() if count == level]) for level in levels}
-    is_everywhere = levels[0] == len(paying)
-    ahead = f"**First everywhere: {names[levels[0]]}**" if is_everywhere else "**No method is first everywhere**"
-    texts = [f"{names[level]} on {level} of {len(paying)}" for level in levels]
-    return f"{ahead} where sharing pays. Most often first, or not worse than the first: {'; '.join(texts)} tasks."
+    return f"**From when on does a client need nobody else?** Where sharing pays, a client alone is {'; '.join(texts)}."
 
 
 def kind_sentence(results: Sequence[BoardResult]) -> str:
     """Return on how many tasks a method of each kind is first, where a method is better than no communication."""
-    paying, texts = [result for result in results if better(result)], list[str]()
+    paying, texts = [result for result in results if pays(result)], list[str]()
     for kind in dict.fromkeys(entry.kind for result in paying for entry in ranked_entries(result) if entry.kind):
         playing = [result for result in paying if any(entry.kind == kind for entry in ranked_entries(result))]
         count = sum(any(entry.kind == kind for entry in firsts(result)) for result in playing)
@@ -122,13 +136,26 @@ def reference_sentence(results: Sequence[BoardResult]) -> str:
     if not above:
         return f"**No reference line earns more than every method** on any of {tasks_count(results)}."
     texts = [
-        f"`{task_of(result)}` (*{references[0].label}*{f' and {len(references) - 1} more' * (len(references) > 1)})"
+        f"`{task_of(result)}` (*{references[0].label}*{f' and {len(references) - 1} more' * (len(references) > 1)}: "
+        f"{score_text(result.line(references[0].name)[0])}; {_best_mean(result)})"
         for result, references in above
     ]
     return (
-        "**A reference line, which is not ranked, earns more than every method** on "
+        f"**A reference line, which is not ranked, earns more than every method**, {primary(results[0])}, on "
         f"{len(above)} of {tasks_count(results)}: {', '.join(texts)}."
     )
+
+
+def _best_mean(result: BoardResult) -> str:
+    """Return the highest mean of a method at any budget, and at which."""
+    means = [
+        (mean, entry.label, budget)
+        for entry in ranked_entries(result)
+        for budget in result.budgets
+        if not math.isnan(mean := result.mean(entry.name, budget)[0])
+    ]
+    mean, label, budget = max(means)
+    return f"at any budget, the highest mean of a method is *{label}* {score_text(mean)}, {budget_text(budget)}"
 
 
 def above_all(result: BoardResult) -> list[MethodRow]:
@@ -150,8 +177,8 @@ def can_show(result: BoardResult) -> str:
     if result.scores is not None:
         parts.append(f"no communication, tuned, earns {score_text(result.mean(NO_COMMUNICATION)[0])}")
     if not math.isnan(facts.exploration):
-        change = f"{facts.exploration:+.3f}".replace("-", "−")
-        parts.append(f"without communication, exploring (α above 0) changes the score by {change}, on one seed")
+        change = f"{abs(facts.exploration):.3f} {'more' if facts.exploration >= 0 else 'less'}"
+        parts.append(f"no communication with the best α above 0 earns {change} than with α = 0, on one seed")
     return f"What it can show: {'; '.join(parts)}."
 
 
@@ -175,7 +202,7 @@ def found(result: BoardResult) -> str:
     )
     if references := above_all(result):
         shown = [f"*{each.label}* {score_text(result.line(each.name)[0])}" for each in references[:MAX_NAMED]]
-        text = f"References that earn more than every method: {_listed(shown, len(references))}. {text}"
+        text = f"References that earn more than every method in that mean: {_listed(shown, len(references))}. {text}"
     return f"{text} {alone_sentence(result)}".strip()
 
 
@@ -207,8 +234,12 @@ EXPECTED = (
     Expectation("delicious-matched", "not communicating is right", lambda result: not pays(result)),
     Expectation("simulated-uniform", "one θ for all: sharing pays", pays),
     Expectation("simulated-zipf", "one θ for all: sharing pays", pays),
-    Expectation("simulated-clusters", "ten θ: a clustered method is first", has_first("clustered")),
-    Expectation("simulated-spread", "between alike and different: a personal method is first", has_first("personal")),
+    Expectation(
+        "simulated-clusters",
+        "ten θ: a clustered method is first, and better than no communication",
+        has_first("clustered"),
+    ),
+    Expectation("simulated-spread", "between alike and different: so is a personal method", has_first("personal")),
 )
 
 

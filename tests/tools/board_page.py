@@ -27,7 +27,6 @@ from reports.analysis.board import (
     column_text,
     columns_of,
     noted_label,
-    rank_of,
     ranked_entries,
     score_text,
 )
@@ -166,16 +165,27 @@ def method_table(result: BoardResult) -> str:
     lines = sorted(result.references, key=lambda entry: _order(result.line(entry.name)[0]))
     last, rows = column_text(result, PRIMARY), list[dict[str, Any]]()
     for entry in (*ranked, *(each for each in result.contenders if not each.is_ranked)):
-        cells = {budget_text(budget): _cell(result, entry, budget) for budget in result.budgets}
+        cells = {budget_text(budget): _marked(result, entry, budget) for budget in result.budgets}
         mean = f"{interval_text(*result.mean(entry.name))} {_symbol(result, entry, PRIMARY)}".strip()
-        about = {"method": noted_label(entry), "shares": entry.kind or "–", "rank": rank_of(result, entry)}
-        rows.append({**about, **cells, last: mean})
+        shares = (entry.kind or "–") if entry.is_ranked else "not tuned"
+        rows.append(
+            {"method": noted_label(entry), "shares": shares, **cells, last: _bold(result, entry, PRIMARY, mean)}
+        )
     for entry in lines:
-        rows.append({"method": entry.label, "rank": "reference", last: interval_text(*result.line(entry.name))})
+        rows.append({"method": entry.label, "shares": "reference", last: interval_text(*result.line(entry.name))})
     problems = (
         f"{each.label}: {result.problems[each.name]}" for each in result.board.entries if each.name in result.problems
     )
     return bare(Table("", "", "", pd.DataFrame(rows).fillna("–"), tuple(problems)))
+
+
+def _marked(result: BoardResult, entry: MethodRow, budget: float) -> str:
+    return _bold(result, entry, budget, _cell(result, entry, budget))
+
+
+def _bold(result: BoardResult, entry: MethodRow, column: Column, text: str) -> str:
+    """Return a text in bold if the method is first in the column, or not worse than the first."""
+    return f"**{text}**" if entry in firsts(result, column) else text
 
 
 def _order(score: float) -> float:

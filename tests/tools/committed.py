@@ -100,8 +100,9 @@ def _with_earlier_boards(results: Results, folder: Path) -> Results:
                 others = others[~others["method"].isin(rows["method"])]
             rows = pd.concat([others, rows])
         boards[board.experiment], users[board.experiment] = board, rows.reset_index(drop=True)
-    results.board_users.update(users)
-    return replace(results, boards=tuple(boards.values()))
+    joined = replace(results, boards=tuple(boards.values()))
+    joined.board_users.update(users)
+    return joined
 
 
 def _are_parts(first: StoredBoard, second: StoredBoard) -> bool:
