@@ -1,5 +1,6 @@
 """The result of a run: final metrics, short curves and files, or an error."""
 
+import hashlib
 import inspect
 import io
 import os
@@ -27,6 +28,7 @@ from benchmark.metrics import curves_of, metric_values
 from benchmark.plan.own_modules import SourceFiles
 from benchmark.records.artifacts import CLIENTS, CURVE, curve, files_of
 from benchmark.records.provenance import provenance
+from benchmark.records.record import CHOICES
 from data_pipelines import EventStream
 
 
@@ -94,10 +96,16 @@ def run_method(stream: EventStream, method: Any, seed: int) -> RunResult:
             "arms": str(stream.arms),
             "dimension": str(stream.dimension),
             "worker": f"{platform.node()}:{os.getpid()}",
+            CHOICES: hash_of(trace.choices),
         }
         return RunResult(started, ended, platform.node(), metrics, curves, files, facts, provenance=provenance())
     except BaseException as error:  # also SystemExit, KeyboardInterrupt and GeneratorExit: workers ignore Ctrl-C
         return failed_result(f"{error_text(error)}{_where(error, method)}", started, time.perf_counter() - clock)
+
+
+def hash_of(choices: NDArray[Any]) -> str:
+    """Hash the position of the chosen arm at each step."""
+    return hashlib.sha256(choices.astype("<i4").tobytes()).hexdigest()
 
 
 def failed_result(error: str, started: float | None = None, seconds: float = 0.0) -> RunResult:

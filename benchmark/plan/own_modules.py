@@ -62,17 +62,23 @@ def own_source(algorithm: type) -> OwnSource:
         return OwnSource(hashlib.sha256().hexdigest()[:16])
     path = Path(source).resolve()
     file = SourceFile(str(path), path.read_bytes())
-    digest = hashlib.sha256(file.content)
     if _top(own) in NEVER_OWN:
-        return OwnSource(digest.hexdigest()[:16])
+        return OwnSource(hash_of(own, {own: file.content}))
     importlib.invalidate_caches()
     files, is_own = {own: file}, _rule(own, path)
     _read_all(_imported(own, file), is_own, files)
     helpers = tuple(sorted(files.keys() - {own}))
-    for name in helpers:
-        digest.update(f"\0{name}\0".encode() + hashlib.sha256(files[name].content).digest())
+    code = hash_of(own, {name: each.content for name, each in files.items()}, helpers)
     _read_all(_with_parents(own), is_own, files)
-    return OwnSource(digest.hexdigest()[:16], files, helpers)
+    return OwnSource(code, files, helpers)
+
+
+def hash_of(own: str, contents: Mapping[str, bytes], helpers: Iterable[str] = ()) -> str:
+    """Hash the module of a class and its helper modules, given the contents of their files by name."""
+    digest = hashlib.sha256(contents[own])
+    for name in helpers:
+        digest.update(f"\0{name}\0".encode() + hashlib.sha256(contents[name]).digest())
+    return digest.hexdigest()[:16]
 
 
 def _rule(own: str, file: Path) -> Callable[[str, Path], bool]:

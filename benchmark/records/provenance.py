@@ -59,7 +59,9 @@ def started(pid: int) -> str:
 OUR_PACKAGES = ("algorithms", "benchmark", "data_pipelines")
 """The packages that a run depends on, installed on every worker."""
 
+VERSION = "fedbandit.version."
 RECORDED = ("fedbandit-bench", "numpy", "numba", "scipy")
+PROCESSOR = "fedbandit.processor"
 ENGINE, SOURCE = "fedbandit.engine_version", "fedbandit.source_hash"
 MUST_BE_EQUAL = {ENGINE: "engine version", SOURCE: "source hash"}
 
@@ -73,13 +75,22 @@ def provenance() -> dict[str, str]:
     Computed once per process: later changes on disk do not affect the code already loaded.
     """
     return {
-        **{f"fedbandit.version.{name}": installed_version(name) for name in RECORDED},
-        "fedbandit.version.mlflow": installed_version("mlflow-skinny"),  # part of MLflow, with the same version
-        "fedbandit.version.python": platform.python_version(),
+        **{f"{VERSION}{name}": installed_version(name) for name in RECORDED},
+        f"{VERSION}mlflow": installed_version("mlflow-skinny"),  # part of MLflow, with the same version
+        f"{VERSION}python": platform.python_version(),
+        PROCESSOR: processor(),
         "fedbandit.machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         ENGINE: str(ENGINE_VERSION),
         SOURCE: source_hash(),
     }
+
+
+def processor() -> str:
+    """Return the model of the processor, on which the last bits of sums may depend."""
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text(errors="replace").splitlines() if file.is_file() else []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, "") or platform.processor() or platform.machine()
 
 
 def difference(theirs: Mapping[str, str], ours: Mapping[str, str] | None = None) -> str:

@@ -31,6 +31,8 @@ MAX_VALUES = (1000, 100, 0)
 The last one means a single hash of all hyper-parameters but that of the front."""
 HASHED = "sha256"
 OTHERS = "other parameters"
+CHOICES = "choices"
+"""The hash of the chosen arms, in the facts of a result."""
 CODE_VERSION = "code version"
 """The code in a configuration; no parameter has this name, because it has a space."""
 
@@ -166,6 +168,7 @@ class RunRecord:
         ended: its end in milliseconds since the epoch, or its start if it has not ended.
         artifact_uri: the folder of its files.
         parent: the id of the run that it is nested below.
+        choices: the hash of the chosen arms; empty if it was recorded before there was one.
     """
 
     run_id: str
@@ -182,6 +185,7 @@ class RunRecord:
     ended: int = 0
     artifact_uri: str = ""
     parent: str = ""
+    choices: str = ""
 
     @property
     def purpose(self) -> str:
@@ -228,7 +232,8 @@ class RunRecord:
             "provenance": dict(self.provenance),
         }
         # Each part is a separate text, so that thousands of runs with the same method or stream decode it once.
-        return _json({"key": self.key, "seed": self.seed, **{name: _json(part) for name, part in parts.items()}})
+        identity = {"key": self.key, "seed": self.seed, **({"choices": self.choices} if self.choices else {})}
+        return _json({**identity, **{name: _json(part) for name, part in parts.items()}})
 
     @classmethod
     def from_mlflow(cls, tags: Mapping[str, str], metrics: Mapping[str, float], **about: Any) -> "RunRecord":
@@ -240,6 +245,7 @@ class RunRecord:
             method=_method_of(content["method"]),
             stream=_stream_of(content["stream"]),
             provenance=_provenance_of(content["provenance"]),
+            choices=content.get("choices", ""),
             metrics=metrics,
             error=tags.get(ERROR, ""),
             parent=tags.get(PARENT, ""),
@@ -279,6 +285,7 @@ def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | N
         status="FAILED" if result.error else "FINISHED",
         name=run.name,
         error=result.error,
+        choices=result.facts.get(CHOICES, ""),
     )
 
 

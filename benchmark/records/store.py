@@ -19,7 +19,7 @@ from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.runs import Run
 from benchmark.records.artifacts import ARTIFACTS, files_of, read_curves, thinned
 from benchmark.records.provenance import has_ended, process_tags, provenance, sweep_tags
-from benchmark.records.record import RunRecord, dataset_label, record_of, stream_name
+from benchmark.records.record import CHOICES, RunRecord, dataset_label, record_of, stream_name
 from benchmark.records.sweep_plan import FILE, SweepPlan
 from benchmark.records.tags import (
     COMMIT,
@@ -292,7 +292,7 @@ class Store:
             {name: value for name, value in run.data.metrics.items() if not name.endswith(CURVE_SUFFIX)},
             {name: [*points] for name, points in curves.items()},
             files,
-            run.data.params,
+            {**run.data.params, CHOICES: record.choices},
             provenance={name: record.provenance[name] for name in provenance() if name in record.provenance},
         )
 

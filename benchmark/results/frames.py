@@ -17,6 +17,7 @@ from algorithms.hyperparameters import number_text
 from benchmark.metrics import metric, metric_names, objective
 from benchmark.plan.experiment import experiment_names, load_experiment
 from benchmark.plan.runs import MAX_TEXT, front_text
+from benchmark.records.provenance import SOURCE, VERSION
 from benchmark.records.record import SIZES, TASKS, Configuration, RunRecord, stream_name
 from benchmark.statistics.budgets import full_transfers, is_within
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL, mean_interval, paired_interval, t_quantile
@@ -102,9 +103,21 @@ def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
 def tidy_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
     """Return one row per run for users: its identity, hyper-parameters, sizes, and the metrics that were recorded."""
     first = ["experiment", "dataset", "source", "algorithm", "method", "setting", "seed", COST]
-    values = [{**record.method.parameters, **record.stream.sizes, **record.metrics} for record in records]
+    first += ["key", "fingerprint", "prepared"]
+    values = [
+        {"code": record.method.code_version, "versions": versions_text(record), "choices": record.choices}
+        | {**record.method.parameters, **record.stream.sizes, **record.metrics}
+        for record in records
+    ]
     further = pd.DataFrame(values, index=range(len(records)))
     return run_frame(records)[first].join(further[[name for name in further.columns if name not in first]])
+
+
+def versions_text(record: RunRecord) -> str:
+    """Return the versions with which a run was executed, and the start of the hash of this project's source."""
+    versions = {tag.removeprefix(VERSION): text for tag, text in record.provenance.items() if tag.startswith(VERSION)}
+    source = {"source": record.provenance[SOURCE][:16]} if SOURCE in record.provenance else {}
+    return ", ".join(f"{name} {text}" for name, text in (versions | source).items())
 
 
 def latest_runs(records: Iterable[RunRecord]) -> list[RunRecord]:
