@@ -1,4 +1,4 @@
-"""The first table of the README, and the sentences below it: made from the records, as everything else in docs/.
+"""Rows of figure d in docs/results.md, and the sentences below them: made from the records.
 
 Its last column is the same on the copy of LastFM in a package, which `make benchmark` uses where the archive cannot be
 downloaded. `python -m tests.tools.first_table ARCHIVE` plays it, and writes docs/records/package_copy.csv. It needs the

@@ -32,7 +32,7 @@ from reports.read.results import Results, datasets_of, effects_of
 from reports.tables import bounds, claims, settings, studies, user_groups
 from reports.write.figure import Figure
 from reports.write.table import Table, interval_text, make_table
-from tests.tools.board_page import TABLES, board_page, table_pages
+from tests.tools.board_page import TABLES, board_page, short_section, shown_boards, table_pages
 from tests.tools.board_page import figures as board_figures
 from tests.tools.committed import read_committed
 from tests.tools.first_table import first_table
@@ -73,15 +73,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     results = read_committed()
     PICTURES.mkdir(exist_ok=True)
     pages, pictures = write_board(results, DOCS), [*_saved(board_figures(results))]
+    names = ("../README.md",) if arguments.board else PAGES
+    for name in names:
+        template = TEMPLATE if name == "results.md" else DOCS / name
+        write_whole(DOCS / name, filled(renewed(template.read_text(), results), results).encode())
     if not arguments.board:
         pictures += [*_saved(_figures(results)), *write_pictures(PICTURES)]
-        for name in PAGES:
-            template = TEMPLATE if name == "results.md" else DOCS / name
-            write_whole(DOCS / name, filled(renewed(template.read_text(), results), results).encode())
         renew_transcripts(DOCS / "answers.md")
         take_screenshots(PICTURES)
-        pages += PAGES
-    print(f"updated: {', '.join(pages)} and {len(pictures)} figures in {DOCS}")
+    print(f"updated: {', '.join((*pages, *names))} and {len(pictures)} figures in {DOCS}")
     return 0
 
 
@@ -134,6 +134,8 @@ def block(name: str, results: Results) -> str:
         "rules": rules,
         "references": lambda: references_by_stream(results),
     }
+    if name == "board_short":
+        return short_section(shown_boards(results))
     if name == "first_table":
         return first_table(results)
     if name == "methods":
