@@ -20,21 +20,6 @@ def values(experiment: str, profile: str, algorithm: str, parameter: str) -> lis
     return [each[parameter] for each in expanded(entry.parameters, loaded.profile(profile), entry.front)]
 
 
-def test_the_papers_figures_and_the_studies_are_shipped():
-    figures = [f"fig_{letter}" for letter in "abcdef"]
-    ours = [f"study_{name}" for name in ("lastfm", "scaling", "stale_models", "ties")]
-    assert experiment_names() == [
-        "claims_tuned",
-        *figures,
-        "further_methods",
-        "low_communication",
-        "references",
-        "references_matched",
-        *ours,
-        "user_groups",
-    ]
-
-
 @pytest.mark.parametrize("name", experiment_names())
 def test_every_experiment_has_both_profiles_and_paper_has_ten_seeds(name: str):
     experiment = load_experiment(name)

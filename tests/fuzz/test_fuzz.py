@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.plan import parse_seeds
 from data_pipelines.fetch.archive import Archive
 from data_pipelines.own_data.table import read_header
 from tests.fuzz import attempts
@@ -179,13 +178,6 @@ def test_an_experiment_file_of_many_megabytes_is_not_read(tmp_path: Path):
     (tmp_path / "big.toml").write_bytes(b"#" * 3_000_000)
     with pytest.raises(ValueError, match=r"larger than 1,000,000 bytes"):
         load_experiment(str(tmp_path / "big.toml"))
-
-
-def test_seeds_are_parsed_from_numbers_lists_and_ranges():
-    assert parse_seeds("3") == (0, 1, 2)
-    assert parse_seeds("0,5") == (0, 5)
-    assert parse_seeds("2-4,3") == (2, 3, 4)
-    assert parse_seeds("0-0") == (0,)
 
 
 def test_a_parquet_file_with_too_many_rows_is_refused_before_it_is_read(

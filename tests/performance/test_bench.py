@@ -81,13 +81,6 @@ def test_the_median_of_each_form_of_a_method_has_its_own_limit() -> None:
     assert [*speed.medians(rows)] == [("a", 2.0, 2.1), ("b", 2.2, 2.1)]
 
 
-def test_bench_measures_at_least_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        bench.main(["--repeats", "0"])
-    assert stop.value.code == 2
-    assert capsys.readouterr().err.endswith("error: --repeats must be an integer from 1, got 0\n")
-
-
 def test_every_client_of_the_scale_stream_acts_and_the_run_reports_its_memory() -> None:
     stream = million_client_stream(500, 1_200)
     assert len(stream.client_ids) == 500

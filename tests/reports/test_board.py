@@ -31,13 +31,11 @@ from reports.figures import decisions, fronts, ranking
 from reports.page.answer import board_sentence, make_answer
 from reports.read.boards import StoredBoard
 from reports.read.results import Results, read_results
-from reports.tables import board as board_tables
 from reports.tables import missing, settings
 from reports.tables.board import paper_scores
 from tests.benchmark.board.tiny_boards import play, small_protocol, store_in, tiny_task
 from tests.reports.test_clipped_text import clipped, entries
 from tests.reports.whole_page import whole_page
-from tests.tools.committed import read_committed, write
 
 pytestmark = pytest.mark.slow
 
@@ -282,11 +280,3 @@ def test_a_board_with_too_few_seeds_makes_no_statement_on_differences(stored: St
     text = board_sentence(few)
     assert text == "3 seeds: no statement on differences (10 are needed)."
     assert [note for entry in few.contenders for note in few.notes(entry) if note.startswith("below")] == []
-
-
-def test_the_tables_of_a_board_can_be_rebuilt_from_its_records_without_the_store(results: Results, tmp_path: Path):
-    write(results, tmp_path)
-    again = read_committed(tmp_path)
-    expected = {table.name: table.markdown() for table in board_tables.tables(results)}
-    assert f"{NAME}_choices" in expected
-    assert {table.name: table.markdown() for table in board_tables.tables(again)} == expected

@@ -19,7 +19,7 @@ from reports.read.results import Results
 from reports.tables import board as board_tables
 from tests.reports.big_board import PLAYED, big_results
 from tests.reports.made_up_boards import made_up_board, made_up_outcomes, made_up_stored, results_of, stored
-from tests.reports.test_clipped_text import clipped, entries
+from tests.reports.test_clipped_text import clipped
 from tests.tools.board_findings import EXPECTED, expectations, found, in_short, sharing_sentence
 from tests.tools.board_page import TO_COME, board_page, figures, table_pages
 from tests.tools.committed import BOARD_CHOOSING, BOARD_RUNS, BOARDS, read_committed, update, write
@@ -136,12 +136,6 @@ def test_the_tables_of_a_task_are_a_page_that_the_board_links_to(results: Result
     assert names == {"thresholds.md", *(f"board-{task}.md" for task in TASKS)}
     pictures = set(re.findall(r"pictures/([\w.-]+)\.png", board_page(results) + "".join(pages.values())))
     assert pictures == {figure.name for figure in figures(results)}
-
-
-def test_no_text_of_the_pictures_is_cut(results: Results):
-    for picture in ranking.figures(results):
-        assert clipped(picture) == []
-        assert entries(picture) <= 8
 
 
 def same_tables(first: StoredBoard, second: StoredBoard) -> bool:

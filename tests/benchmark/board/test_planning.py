@@ -137,14 +137,6 @@ def test_at_most_five_contenders_are_usual_and_others_are_named():
     assert not inherited.is_usual
 
 
-def test_variants_are_ranked_and_kept_in_the_document_of_a_board():
-    board = small_board(REFERENCE, f"{REFERENCE}[welcome=true]", "sync-linucb")
-    result, _ = played(board, made_up(board))
-    assert {*result.ranks[PRIMARY]} == {REFERENCE, "sync-linucb", f"{REFERENCE}[welcome=True]"}
-    assert from_json(to_json(board, result.outcomes), {})[0] == board
-    assert "Async-LinUCB with welcome" in "\n".join(board_lines(result))
-
-
 def test_own_classes_are_added_to_the_others_and_their_communication_is_declared():
     names = [each.name for each in board_filters([parse_filter(OWN)], REFERENCE)]
     assert names[-1] == OWN
@@ -264,8 +256,10 @@ def test_a_board_whose_reference_fails_has_no_comparisons():
 
 
 def test_a_board_is_the_same_after_it_was_written_and_read():
-    board = small_board(f"{REFERENCE}[alpha=0.3]")
+    board = small_board(f"{REFERENCE}[alpha=0.3]", f"{REFERENCE}[welcome=true]", "sync-linucb")
     result, _ = played(board, made_up(board))
+    assert {*result.ranks[PRIMARY]} == {REFERENCE, "sync-linucb", f"{REFERENCE}[welcome=True]"}
+    assert "Async-LinUCB with welcome" in "\n".join(board_lines(result))
     text = to_json(board, result.outcomes)
     again, outcomes = from_json(text, {})
     assert again == board

@@ -20,23 +20,21 @@ def test_dominated_settings_and_those_without_communication_are_left_out():
     assert lost.tolist() == [20, 50]
 
 
-def test_communication_is_interpolated_between_undominated_settings():
-    # Regret 150 is half-way between 100 and 200, and log10 C_T half-way between 3 and 1.
-    spent, lost = [10, 1000, 500], [200, 100, 300]
-    assert communication_at(spent, lost, [100, 150, 200]) == pytest.approx([1000, 100, 10])
-
-
-def test_a_regret_that_is_not_reached_has_no_communication():
-    assert np.isnan(communication_at([10, 1000], [200, 100], [99])).all()
-    assert np.isnan(communication_at([0], [200], [199])).all()
-
-
-def test_above_its_regret_the_cheapest_setting_suffices():
-    assert communication_at([10, 1000], [200, 100], [400]) == pytest.approx([10])
-
-
-def test_a_regret_reached_without_communication_costs_nothing():
-    assert communication_at([0, 10, 1000], [300, 200, 100], [250, 300, 400]) == pytest.approx([10, 0, 0])
+@pytest.mark.parametrize(
+    ("spent", "lost", "regrets", "expected"),
+    [
+        # Regret 150 is half-way between 100 and 200, and log10 C_T half-way between 3 and 1.
+        ([10, 1000, 500], [200, 100, 300], [100, 150, 200], [1000, 100, 10]),
+        ([10, 1000], [200, 100], [99], [math.nan]),  # not reached
+        ([0], [200], [199], [math.nan]),
+        ([10, 1000], [200, 100], [400], [10]),  # the cheapest setting suffices
+        ([0, 10, 1000], [300, 200, 100], [250, 300, 400], [10, 0, 0]),  # reached without communication
+    ],
+)
+def test_communication_is_interpolated_between_undominated_settings(
+    spent: list[float], lost: list[float], regrets: list[float], expected: list[float]
+):
+    assert communication_at(spent, lost, regrets) == pytest.approx(expected, nan_ok=True)
 
 
 def test_two_methods_are_compared_at_shares_above_the_least_regret_of_both():
