@@ -16,7 +16,9 @@ from data_pipelines.prepare.features import WordCounts
 from data_pipelines.stand_ins import Size
 from data_pipelines.support.messages import did_you_mean, one_line
 
-UNKNOWN_TIME = 0
+UNKNOWN_TIME = int(np.iinfo(np.int64).min)
+"""The time of an interaction whose time is unknown: 0 may be a time in the user's own file."""
+
 Parameters = Mapping[str, float]
 Reduction = Literal["pca", "svd"]
 
@@ -34,9 +36,10 @@ class Counts:
 class Contents:
     """The content of an archive: interactions (user, item, time) and the words that describe each item.
 
-    `users`, `items` (rows of `item_ids`) and `times` (0: unknown) run over the interactions in increasing order of
-    (user, item), so that the order of rows in the archive does not matter. A pair occurs once, or several times where
-    the data set declares events that repeat. `ratings` are those of the interactions (NaN: unknown), if there are any.
+    `users`, `items` (rows of `item_ids`) and `times` (or `UNKNOWN_TIME`) run over the interactions in increasing order
+    of (user, item), so that the order of rows in the archive does not matter. A pair occurs once, or several times
+    where the data set declares events that repeat. `ratings` are those of the interactions (NaN: unknown), if there
+    are any.
     `rows` is the number of rows read from each member; `notes` are remarks for the manifest.
     """
 
@@ -69,9 +72,8 @@ class Contents:
         ratings: NDArray[Any] | None = None,
         **others: Any,
     ) -> Self:
-        """Return contents with each (user, item) once, with its earliest known time; `times` are None if unknown."""
-        if times is None:
-            times = np.full(len(users), UNKNOWN_TIME, dtype=np.int64)
+        """Return contents with each (user, item) once, with its earliest known time; `times` are None or 0: unknown."""
+        times = np.full(len(users), UNKNOWN_TIME) if times is None else marked_times(times)
         rows = distinct_rows(users, items, times)
         return cls(
             users=users[rows].astype(np.int64),
@@ -99,7 +101,8 @@ class Contents:
         """The hash of interactions and words, which identifies generated contents."""
         digest = hashlib.sha256("\n".join(self.words.vocabulary).encode())
         words = self.words.counts.tocoo()
-        for array in (self.users, self.items, self.times, self.item_ids, words.row, words.col, words.data):
+        times = np.where(self.times == UNKNOWN_TIME, 0, self.times)  # hashes of stand-ins are part of fingerprints
+        for array in (self.users, self.items, times, self.item_ids, words.row, words.col, words.data):
             digest.update(array.astype(np.int64).tobytes())
         return digest.hexdigest()
 
@@ -176,6 +179,11 @@ class DataSet:
     """Generates contents of the same kind and size as those of the archive."""
     fallback_size: Size = "small"
     """The size of the stand-in that `fedbandit data --or-stand-in` generates."""
+
+
+def marked_times(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the times of an archive, in which 0 means that a time is unknown."""
+    return np.where(times == 0, UNKNOWN_TIME, times)
 
 
 def distinct_rows(

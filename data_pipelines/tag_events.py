@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data_pipelines.data_set import Contents
+from data_pipelines.data_set import Contents, marked_times
 from data_pipelines.prepare.features import WordCounts, count_words
 
 SEPARATORS = re.compile(r"[\s_-]+")
@@ -66,7 +66,7 @@ def event_contents(
     return Contents(
         users=users[order],
         items=items[order].astype(np.int32),
-        times=times[order],
+        times=marked_times(times[order]),
         item_ids=occurring_ids,
         words=tagged.words(occurring_ids, gives_words),
         rows=tagged.rows,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from data_pipelines.data_set import Contents, Counts, DataSet, Parameters
+from data_pipelines.data_set import UNKNOWN_TIME, Contents, Counts, DataSet, Parameters
 from data_pipelines.datasets.lastfm import HETREC
 from data_pipelines.fetch.archive import Archive
 from data_pipelines.fetch.tables import read_ids, read_numbers, read_texts, rows_of
@@ -50,7 +50,7 @@ def read(archive: Archive, parameters: Parameters) -> Contents:
         },
     )
     notes = []
-    if (unknown := int(np.count_nonzero(contents.times == 0))) > 0:
+    if (unknown := int(np.count_nonzero(contents.times == UNKNOWN_TIME))) > 0:
         total = len(contents.times)
         notes.append(f"{unknown:,} of {total:,} interactions have no time stamp: they are put in random order")
     if len(site["tagWeight"]) and (site["tagWeight"] == 1).all():

@@ -265,6 +265,8 @@ class _Reader:
                 formats[name] = header.changes
         if self._times is not None and self._times.date_format not in (NUMBER, ISO):
             formats["times"] = {"date_format": self._times.date_format}
+        if self._times is not None and (self._times.values == 0).any():
+            formats.setdefault("times", {})["zero"] = "known"  # in an earlier import of the file it was unknown
         if self._decimal != ".":
             formats["numbers"] = {"decimal": self._decimal}
         return formats

@@ -102,7 +102,7 @@ def _detect_decimal(texts: Any) -> str:
 
 @dataclass(frozen=True)
 class Times:
-    """Times of distinct texts as whole numbers (0: unknown), which of them are invalid, and the format as shown."""
+    """Times of distinct texts (or `UNKNOWN_TIME`), which of them are invalid, and the format as shown."""
 
     values: NDArray[np.int64]
     is_invalid: NDArray[np.bool_]

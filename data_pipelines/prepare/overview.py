@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from data_pipelines.data_set import UNKNOWN_TIME
 from data_pipelines.prepare.features import SCALINGS, scale
 from data_pipelines.prepare.prepared import Prepared
 from data_pipelines.support.files import PREPARING, put_in_place
@@ -73,7 +74,7 @@ def describe(prepared: Prepared) -> str:
         *counts,
         ("without words", f"{wordless:,} items, {wordless / observed['items']:.1%}"),
         ("words", f"{manifest['words']:,}"),
-        ("time stamps", f"{np.count_nonzero(times):,} of {len(times):,} interactions"),
+        ("time stamps", f"{np.count_nonzero(times != UNKNOWN_TIME):,} of {len(times):,} interactions"),
         ("fingerprint", manifest["fingerprint"]),
         *(("", text) for text in (*manifest["differences"], *manifest["notes"])),
         *(("remark", text) for text in manifest["remarks"]),

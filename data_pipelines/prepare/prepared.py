@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_pipelines.data_label import data_label
-from data_pipelines.data_set import Contents, Reduction, data_set_names
+from data_pipelines.data_set import UNKNOWN_TIME, Contents, Reduction, data_set_names, marked_times
 from data_pipelines.support.files import replacing_folder, save_array, sha256_of
 from data_pipelines.support.messages import did_you_mean, one_line
 
@@ -58,8 +58,8 @@ class Prepared:
     """A prepared data set in memory.
 
     `components (I,d)` are principal components, unscaled; `users`, `items` (rows of `components`) and
-    `times` (0: unknown) are the interactions, sorted by user and item; a pair may occur several times. `ratings` are
-    those of the interactions (NaN: unknown), if there are any.
+    `times` (or `UNKNOWN_TIME`) are the interactions, sorted by user and item; a pair may occur several times. `ratings`
+    are those of the interactions (NaN: unknown), if there are any.
     """
 
     manifest: Mapping[str, Any]
@@ -143,6 +143,7 @@ def prepare(
                 "words": len(contents.words.vocabulary),
                 "items_without_words": contents.words.items_without_words,
                 "pipeline_version": PIPELINE_VERSION,
+                "unknown_time": UNKNOWN_TIME,
                 "versions": versions(),
                 "fingerprint": fingerprint_of({"name": about["name"], **inputs}),
                 "arrays": {f"{name}.npy": sha256_of(new / f"{name}.npy") for name in sorted(arrays)},
@@ -213,6 +214,8 @@ def open_prepared(name: str, folder: Path | None = None) -> Prepared:
     }
     if read_manifest(folder) != manifest:
         raise NotPreparedError(f"{name} changed on disk while being read", advice="re-run the command")
+    if "unknown_time" not in manifest:  # prepared when 0 was the mark
+        arrays["times"] = marked_times(arrays["times"])
     return Prepared(manifest, **arrays, folder=folder)
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_pipelines.data_set import Contents, data_set_names, find_data_set
+from data_pipelines.data_set import UNKNOWN_TIME, Contents, data_set_names, find_data_set
 from data_pipelines.fetch.archive import Archive, ArchiveError
 
 DELICIOUS = {
@@ -40,7 +40,7 @@ def test_lastfm_is_read(make_archive, lastfm_members):
     contents = read("lastfm", make_archive(lastfm_members))
     assert contents.users.tolist() == [5, 5, 9]
     assert contents.items.tolist() == [0, 1, 2]
-    assert contents.times.tolist() == [0, 0, 0]
+    assert contents.times.tolist() == [UNKNOWN_TIME] * 3
     assert contents.item_ids.tolist() == [1, 2, 3]
     assert contents.words.vocabulary == ["80's", "death", "metal", "pop"]
     assert contents.words.counts.toarray().tolist() == [[0, 2, 2, 0], [1, 0, 0, 1], [0, 0, 0, 0]]
@@ -49,7 +49,7 @@ def test_lastfm_is_read(make_archive, lastfm_members):
 def test_delicious_uses_the_sites_tags_and_the_earliest_known_time(make_archive):
     contents = read("delicious", make_archive(DELICIOUS), least_word_uses=1)
     pairs = list(zip(contents.users.tolist(), contents.items.tolist(), contents.times.tolist(), strict=True))
-    assert pairs == [(8, 0, 1000), (8, 1, 0), (9, 1, 7000)]
+    assert pairs == [(8, 0, 1000), (8, 1, UNKNOWN_TIME), (9, 1, 7000)]
     assert contents.words.vocabulary == ["educação", "lesson", "plan"]
     assert contents.words.counts.toarray().tolist() == [[3, 276, 276], [0, 0, 5]]
 

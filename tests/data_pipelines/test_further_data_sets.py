@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.decomposition import TruncatedSVD
 
-from data_pipelines.data_set import Contents, find_data_set
+from data_pipelines.data_set import UNKNOWN_TIME, Contents, find_data_set
 from data_pipelines.datasets import book_crossing, movielens_1m, online_retail
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from data_pipelines.prepare.features import truncated_svd
@@ -175,7 +175,7 @@ DELICIOUS = {
 def test_events_of_delicious_are_counted_without_rare_tags(make_archive: MakeArchive):
     contents = read("delicious-tagged", make_archive(DELICIOUS), least_tag_uses=3)
     events = zip(contents.users.tolist(), contents.items.tolist(), contents.times.tolist(), strict=True)
-    assert list(events) == [(8, 0, 2000), (8, 0, 3000), (9, 1, 0)]
+    assert list(events) == [(8, 0, 2000), (8, 0, 3000), (9, 1, UNKNOWN_TIME)]
     assert contents.item_ids.tolist() == [1, 2]
     assert contents.words.vocabulary == ["b", "lesson", "plan"]
     assert contents.words.counts.toarray().tolist() == [[3, 3, 3], [1, 1, 1]]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from data_pipelines import EventStream, load, simulate
+from data_pipelines.data_set import UNKNOWN_TIME
 from data_pipelines.prepare.prepared import Prepared, open_prepared
 from data_pipelines.stream_spec import dataset_spec
 from data_pipelines.streams.learned import MIN_HELD_OUT_USERS, learn_from_held_out
@@ -99,7 +100,8 @@ def test_a_profile_is_made_of_the_first_interactions_which_are_not_played(purcha
 
 def test_interactions_of_one_time_are_ordered_by_item_and_those_of_unknown_time_come_last(purchases: Prepared):
     arrays = {**vars(purchases), "users": np.zeros(5, int), "items": np.array([4, 3, 2, 1, 0], np.int32)}
-    ranks = ranks_by_time(Prepared(**{**arrays, "times": np.array([7, 7, 0, 0, 5]), "ratings": None}))
+    times = np.array([7, 7, UNKNOWN_TIME, UNKNOWN_TIME, 5])
+    ranks = ranks_by_time(Prepared(**{**arrays, "times": times, "ratings": None}))
     assert ranks[[4, 1, 0]].tolist() == [0, 1, 2]
     assert sorted(ranks[[2, 3]]) == [3, 4]
 
@@ -194,7 +196,7 @@ def test_too_few_held_out_users_missing_times_and_two_kinds_of_clients_are_one_l
 ):
     with pytest.raises(ValueError, match=r"^features = 'factors' needs items .* in delicious only \d+% of the players"):
         load("delicious", seed=0, features="factors", folder=small_data)
-    without_times = Prepared(**{**vars(purchases), "times": np.zeros(len(purchases.users), int)})
+    without_times = Prepared(**{**vars(purchases), "times": np.full(len(purchases.users), UNKNOWN_TIME)})
     with pytest.raises(ValueError, match=r"^features = 'profile' needs the times of interactions, and purchases has"):
         stream_of(without_times, **PROFILE)
     with pytest.raises(ValueError, match=r"^only one of global_dim, clusters and spread is possible, got clusters = 2"):

@@ -101,6 +101,23 @@ def test_dates_are_detected(texts: list[str], description: str, first: str):
     assert str(np.datetime64(int(times.values[0]), "us")).startswith(first)
 
 
+@pytest.mark.parametrize("times", [["0", "1", "2", ""], ["1970-01-01", "1970-01-02", "1970-01-03", ""]])
+def test_time_zero_is_the_earliest_and_only_an_empty_one_is_unknown(tmp_path: Path, times: list[str]):
+    rows = [("a", f"s{n}", time, "1") for n, time in enumerate(times)] + [("b", f"s{n}", times[1], "1") for n in (4, 5)]
+    imported = import_table(
+        write(tmp_path / "p.csv", rows), ImportOptions(features="one-hot"), folder=tmp_path / "data"
+    )
+    assert "1 interaction without a time: put in random order" in imported.manifest["notes"]
+    assert imported.manifest["parameters"]["formats"]["times"]["zero"] == "known"  # has another fingerprint than before
+    orders = set()
+    for seed in range(9):
+        stream = load("p", seed=seed, arms=2, folder=tmp_path / "data")
+        items = stream.pools[stream.rewards == 1][stream.clients == stream.clients.min()].tolist()
+        assert [item for item in items if item < 3] == [0, 1, 2]
+        orders.add(tuple(items))
+    assert len(orders) > 1
+
+
 def test_an_ambiguous_order_of_day_and_month_asks_for_the_option(tmp_path: Path):
     rows = [("a", "x", "03/04/2024", "1"), ("a", "y", "05/06/2024", "1")]
     path = write(tmp_path / "p.csv", rows)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
 from data_pipelines import EventStream, load, simulate
+from data_pipelines.data_set import marked_times
 from data_pipelines.prepare.prepared import Prepared, open_prepared
 from data_pipelines.stream_spec import DatasetSpec
 from data_pipelines.streams import generator_for
@@ -30,7 +31,7 @@ def generator(seed: int = 0) -> np.random.Generator:
 
 
 def prepared_data(events: list[tuple[int, int, int, int]], item_count: int) -> Prepared:
-    """Prepared data from events (user, item, time, rating); rated 4 or more is positive."""
+    """Prepared data from events (user, item, time or 0, rating); rated 4 or more is positive."""
     users, items, times, ratings = np.array(sorted(events)).T
     manifest = {"name": "shop", "fingerprint": "data", "source": "imported", "origin": "a test", "positive_rating": 4}
     return Prepared(
@@ -39,7 +40,7 @@ def prepared_data(events: list[tuple[int, int, int, int]], item_count: int) -> P
         np.arange(item_count),
         users.astype(np.int64),
         items.astype(np.int32),
-        times.astype(np.int64),
+        marked_times(times),
         ratings.astype(np.float32),
     )
 
@@ -120,7 +121,7 @@ def test_each_users_interactions_are_in_order_of_time(small_data: Path):
 
 def test_interactions_of_unknown_time_are_at_random_positions_and_the_others_in_order_of_time():
     users = np.zeros(6, dtype=np.int64)
-    times = np.array([30, 0, 10, 0, 20, 0])
+    times = marked_times(np.array([30, 0, 10, 0, 20, 0]))
     position_counts = np.zeros(6)
     for seed in range(1_000):
         order = draw_order(generator(seed), users, times)
