@@ -5,18 +5,24 @@ Examples:
   fedbandit runs list --older-data              runs on data prepared before
   fedbandit runs archive --experiment "compare-*" --dry-run
   fedbandit runs restore --experiment fig_d
-  fedbandit runs delete --dataset shop --older-data
+  fedbandit runs delete --experiment "board_sales*" --before 2026-03-01
+  fedbandit runs delete --dataset shop --older-data --yes
 
 An archived run is marked as deleted in MLflow: it is no longer shown, until
-`restore` removes the mark. `delete` archives, and prints the command of MLflow,
-`mlflow gc`, that permanently removes archived runs and their files.
+`restore` removes the mark. `delete` permanently removes runs, archived or not,
+with their files, and experiments of which no run is left. It asks first, says
+how much space it freed, and never runs beside a sweep. After an interruption,
+the same command continues.
+
+The exit code is 2 for bad input, 130 after Ctrl-C.
 """
 
 import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from datetime import date
+from typing import TYPE_CHECKING, Any
 
 from data_pipelines.support.text import BOLD, coloured, cut, number_of
 
@@ -36,17 +42,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", metavar="NAME", help="only of this method (or a pattern)")
     parser.add_argument("--older-data", action="store_true", help="only on data other than those prepared now")
     parser.add_argument("--failed", action="store_true", help="only runs that failed")
+    parser.add_argument("--before", metavar="DATE", help="only runs that ended before this day, such as 2026-03-01")
     parser.add_argument("--dry-run", action="store_true", help="only count the runs")
+    parser.add_argument("--yes", action="store_true", help="delete without asking")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the action on the selected runs."""
-    from benchmark.results.stored import archive_runs, gc_command, select_runs
+    from benchmark.results.stored import archive_runs, select_runs
 
-    names = ("experiment", "dataset", "method", "older_data", "failed")
+    names = ("experiment", "dataset", "method", "older_data", "failed", "before")
     filters = {name: value for name in names if (value := getattr(arguments, name))}
     if arguments.action != "list" and not filters:
         raise ValueError(f"`runs {arguments.action}` needs at least one filter, such as --experiment NAME; got none")
+    if arguments.yes and arguments.action != "delete":
+        raise ValueError("--yes must only be used with `runs delete`")
+    if "before" in filters:
+        filters["before"] = _date(filters["before"])
+    if arguments.action == "delete":
+        return _delete(filters, arguments)
     selected = select_runs(**filters, archived=arguments.action == "restore")
     print("\n".join(run_lines(selected)))
     if not selected:
@@ -57,9 +71,64 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     archive_runs(selected, restore=arguments.action == "restore")
     print(f"{count} {'restored' if arguments.action == 'restore' else 'archived'}.")
-    if arguments.action == "delete":
-        print(f"To remove archived runs and their files permanently, run:\n  {gc_command()}", file=sys.stderr)
     return 0
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"--before must be a date such as 2026-03-01, got {text!r}") from None
+
+
+def _delete(filters: dict[str, Any], arguments: argparse.Namespace) -> int:
+    """Delete the selected runs for good, and the experiments that have none afterwards."""
+    from benchmark.records.size import megabytes, store_size
+    from benchmark.records.store import Store
+    from benchmark.results import deletion
+    from benchmark.results.stored import select_runs
+    from data_pipelines.support.progress import progress
+
+    store, pattern = Store(), filters.get("experiment", "*")
+    if store.uri.startswith(("http://", "https://")):
+        raise ValueError(
+            "a tracking server can only archive runs: use `fedbandit runs archive`, and then, where the server runs, "
+            "mlflow gc --backend-store-uri DATABASE"
+        )
+    with deletion.no_sweep(store, pattern):
+        active, archived = select_runs(**filters), select_runs(**filters, archived=True)
+        runs = [*active, *archived]
+        print("\n".join(run_lines(runs)))
+        if not runs and not deletion.empty_experiments(store, pattern):
+            return 0
+        count, size = number_of(len(runs), "run"), megabytes(deletion.bytes_of_files(store, runs))
+        if arguments.dry_run:
+            print(f"{count} and {size} of files would be deleted; nothing was.")
+            return 0
+        if not arguments.yes and not _agrees(f"Delete {count} and {size} of files for good? [y/N] "):
+            print("Nothing was deleted.")
+            return 0
+        before = store_size(store.uri)
+        try:
+            with progress("deleted", len(runs), unit="runs") as reporter:
+                for _ in deletion.delete_runs(store, active, archived):
+                    reporter.update(1)
+            deletion.delete_experiments(store, deletion.empty_experiments(store, pattern))
+            deletion.compact(store)
+        except KeyboardInterrupt:
+            print("Interrupted. Run the same command again to continue.", file=sys.stderr)
+            return 130
+        after = store_size(store.uri)
+    freed = f"; {before - after} freed" if before and after else ""
+    print(f"{count} deleted{freed}.")
+    return 0
+
+
+def _agrees(question: str) -> bool:
+    """Ask the user; where there is no terminal to ask, `--yes` is required."""
+    if not sys.stdin.isatty():
+        raise ValueError("`runs delete` must have --yes where it cannot ask: standard input is not a terminal")
+    return input(question).strip().lower() in ("y", "yes")
 
 
 def run_lines(records: "Sequence[RunRecord]") -> list[str]:

@@ -123,10 +123,13 @@ class Store:
         experiment: MlflowExperiment | None = self.call(lambda: self.client.get_experiment_by_name(name))
         return experiment
 
+    def experiments(self, view: int = 1) -> "list[MlflowExperiment]":
+        """Return all experiments, by default those that are not deleted; `view` is MLflow's ViewType."""
+        return self._all_pages(lambda token: self.client.search_experiments(view, max_results=PAGE, page_token=token))
+
     def experiment_ids(self) -> dict[str, str]:
         """Return the ids of all experiments that are not deleted, by name."""
-        experiments = self._all_pages(lambda token: self.client.search_experiments(max_results=PAGE, page_token=token))
-        return {experiment.name: str(experiment.experiment_id) for experiment in experiments}
+        return {experiment.name: str(experiment.experiment_id) for experiment in self.experiments()}
 
     def _all_pages(self, request: Callable[[str | None], Any]) -> list[Any]:
         """Return what all pages of a search have."""

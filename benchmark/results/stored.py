@@ -1,8 +1,8 @@
 """Stored runs: the results of an experiment, a tidy table as a file, and runs to archive."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from datetime import date, datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,6 @@ from benchmark.records.store import Store
 from benchmark.records.tags import RECORD
 from benchmark.records.tracking import (
     StoreError,
-    absolute_uri,
     patiently,
     single_writer_lock,
     sqlite_file,
@@ -35,7 +34,6 @@ from benchmark.results.results import Results
 from data_pipelines.data_label import data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_manifest
 from data_pipelines.support.messages import matching_names, unknown_name
-from data_pipelines.support.secrets import without_user
 
 
 def results(experiment: str, store: str | None = None, folder: Path | None = None) -> Results:
@@ -113,9 +111,10 @@ def select_runs(
     *,
     older_data: bool = False,
     failed: bool = False,
+    before: date | None = None,
     archived: bool = False,
 ) -> list[RunRecord]:
-    """Return the runs that match names or patterns; a run that is still running is never selected."""
+    """Return the runs that match names or patterns, and ended before a day; one that is running is never selected."""
     store = Store()
     records = _archived(store) if archived else list(read(store.uri))
     if older_data:
@@ -128,6 +127,7 @@ def select_runs(
         and fnmatchcase(record.stream.name, dataset)
         and fnmatchcase(record.method.name, method)
         and record.status in (("FAILED",) if failed else ("FINISHED", "FAILED", "KILLED"))
+        and (before is None or datetime.fromtimestamp(record.ended / 1000).date() < before)
     ]
 
 
@@ -146,11 +146,6 @@ def archive_runs(records: Sequence[RunRecord], *, restore: bool = False) -> None
         update_pages(store, {record.experiment for record in records})
 
 
-def gc_command() -> str:
-    """Return the command of MLflow that permanently removes archived runs and their files."""
-    return f"mlflow gc --backend-store-uri {shlex.quote(without_user(absolute_uri(tracking_uri())))}"
-
-
 def _archived(store: Store) -> list[RunRecord]:
     """Return the archived runs, through MLflow's search."""
     file = sqlite_file(store.uri)
@@ -161,7 +156,9 @@ def _archived(store: Store) -> list[RunRecord]:
     records = []
     for name, experiment_id in store.experiment_ids().items():
         for run in store.search(experiment_id, None, "run", ViewType.DELETED_ONLY):
-            about = {"run_id": run.info.run_id, "experiment": name, "status": run.info.status}
+            info = run.info
+            about = {"run_id": info.run_id, "experiment": name, "status": info.status}
+            about |= {"ended": int(info.end_time or info.start_time), "artifact_uri": info.artifact_uri}
             if RECORD in run.data.tags:
                 records.append(RunRecord.from_mlflow(run.data.tags, run.data.metrics, **about))
     return records

@@ -80,6 +80,8 @@ def files_in(folder: Path) -> set[Path]:
         ("export --out no/such/folder.csv", "--out must be a file in an existing folder"),
         ("runs archive", "needs at least one filter"),
         ("runs delete --dry-run", "needs at least one filter"),
+        ("runs delete --before 01.03.2026", "--before must be a date such as 2026-03-01, got '01.03.2026'"),
+        ("runs archive --failed --yes", "--yes must only be used with `runs delete`"),
         ("new method json", "must not be that of an installed module, got 'json'"),
         ("new method my-method", "without -, got 'my-method'"),
         ("new dataset lastfm", "and not be one of"),

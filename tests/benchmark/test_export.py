@@ -2,11 +2,20 @@
 
 import io
 import json
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
+from benchmark.records.size import store_size
+from benchmark.results import deletion
 from benchmark.results.stored import results
 from tests.benchmark.tiny_sweeps import RUNS, Command, rows, sweep, write_tiny
 
@@ -74,9 +83,96 @@ def test_runs_are_listed_archived_and_restored_by_filters(swept: Path, fedbandit
     assert "6 runs restored." in fedbandit_here(swept, "runs", "restore", "--experiment", "tiny").stdout
     assert archived(swept) == 0
     assert len(runs_of_kind(swept, "setting", "active")) == RUNS // 2
-    deleted = fedbandit_here(swept, "runs", "delete", "--experiment", "tiny", "--method", "sync-linucb")
-    assert "mlflow gc --backend-store-uri sqlite:///" in deleted.stderr
-    assert archived(swept) == 6
-    fedbandit_here(swept, "runs", "restore", "--experiment", "tiny")
     nothing = fedbandit_here(swept, "runs", "list", "--older-data")
     assert nothing.stdout == "No recorded run matches.\n"
+    assert fedbandit_here(swept, "runs", "list", "--before", "2000-01-01").stdout == "No recorded run matches.\n"
+    assert fedbandit_here(swept, "runs", "list", "--before", "2999-01-01").stdout.endswith(f"{RUNS} runs\n")
+
+
+@pytest.fixture
+def copied(swept: Path, tmp_path: Path) -> Path:
+    """A copy of the store: deleting runs does not change that of other tests."""
+    shutil.copytree(swept, tmp_path, dirs_exist_ok=True)
+    location = (tmp_path / "mlartifacts" / "tiny").as_uri()
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as store, store:
+        store.execute("update runs set artifact_uri = ? || '/' || run_uuid || '/artifacts'", (location,))
+    return tmp_path
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in (folder / "mlartifacts").rglob("*") if path.is_file()]
+
+
+def test_runs_are_deleted_with_their_files_and_space_is_freed(copied: Path, fedbandit_here: Command):
+    delete = ("runs", "delete", "--experiment", "tiny", "--method", "sync-linucb")
+    refused = fedbandit_here(copied, *delete)
+    assert refused.returncode == 2
+    assert "must have --yes where it cannot ask" in refused.stderr
+    assert " of files would be deleted; nothing was." in fedbandit_here(copied, *delete, "--dry-run").stdout
+    before, files = store_size(f"sqlite:///{copied / 'mlflow.db'}"), files_in(copied)
+    others = rows(copied, "select run_uuid from runs where lifecycle_stage = 'active'")
+    done = fedbandit_here(copied, *delete, "--yes")
+    assert re.search(r"^6 runs deleted; [\d.]+ MB \(database [\d.]+ MB, files [\d.]+ MB\) freed\.$", done.stdout, re.M)
+    after = store_size(f"sqlite:///{copied / 'mlflow.db'}")
+    assert before
+    assert after
+    assert after.database < before.database
+    assert len(files_in(copied)) < len(files)
+    assert rows(copied, "select count(*) from runs where lifecycle_stage = 'deleted'") == [(0,)]
+    assert len(runs_of_kind(copied, "run", "active")) == RUNS - 6
+    assert len(rows(copied, "select run_uuid from runs")) == len(others) - 6 - 3  # and the means of three settings
+    folders = {path.relative_to(copied / "mlartifacts" / "tiny").parts[0] for path in files_in(copied)}
+    assert folders <= {run_id for (run_id,) in rows(copied, "select run_uuid from runs")}
+    assert fedbandit_here(copied, "export").returncode == 0
+
+
+def test_an_interrupted_deletion_is_continued_by_the_same_command(
+    copied: Path, fedbandit_here: Command, monkeypatch: pytest.MonkeyPatch
+):
+    command = ("runs", "delete", "--experiment", "ti*", "--yes")
+    removed, remove = [], deletion._remove
+
+    def interrupted(*arguments: Any) -> None:
+        removed.append(arguments)
+        if len(removed) == 4:
+            raise KeyboardInterrupt
+        remove(*arguments)
+
+    monkeypatch.setattr(deletion, "_remove", interrupted)
+    stopped = fedbandit_here(copied, *command)
+    assert (stopped.returncode, stopped.stderr) == (130, "Interrupted. Run the same command again to continue.\n")
+    assert len(rows(copied, "select run_uuid from runs")) > 4
+    monkeypatch.setattr(deletion, "_remove", remove)
+    assert f"{RUNS - 3} runs deleted; " in fedbandit_here(copied, *command).stdout
+    assert rows(copied, "select run_uuid from runs") == []  # nor its line in the overview
+    assert rows(copied, "select name from experiments where name = 'tiny'") == []
+    assert files_in(copied) == []
+    assert fedbandit_here(copied, *command).stdout == "No recorded run matches.\n"
+
+
+def test_nothing_is_deleted_while_a_sweep_writes_nor_without_consent(
+    copied: Path, fedbandit_here: Command, monkeypatch: pytest.MonkeyPatch
+):
+    count = len(rows(copied, "select run_uuid from runs"))
+    command = [sys.executable, "-c", HOLD_THE_LOCK, str(copied / "mlflow.db.lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout
+        other.stdout.readline()
+        refused = fedbandit_here(copied, "runs", "delete", "--experiment", "tiny", "--yes")
+        other.communicate("")
+    assert refused.returncode == 2
+    assert "another sweep is writing to " in refused.stderr
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    asked = fedbandit_here(copied, "runs", "delete", "--experiment", "tiny")
+    assert asked.stdout.endswith("of files for good? [y/N] Nothing was deleted.\n")
+    assert len(rows(copied, "select run_uuid from runs")) == count
+    assert (
+        "can only archive runs"
+        in fedbandit_here(copied, "runs", "delete", "--failed", MLFLOW_TRACKING_URI="http://127.0.0.1:9").stderr
+    )
+
+
+HOLD_THE_LOCK = (
+    "import filelock, sys\nwith filelock.FileLock(sys.argv[1]):\n  print('held', flush=True)\n  sys.stdin.read()"
+)
