@@ -40,7 +40,7 @@ def better(result: BoardResult, column: Column = PRIMARY) -> list[MethodRow]:
 
 
 def in_short(results: Sequence[BoardResult]) -> list[str]:
-    """Return the sentences on all tasks, each with its number."""
+    """Return the sentences on all tasks, each with its number, of one or two lines."""
     with_verdicts = judged(results)
     if not with_verdicts:
         return ["No board here has enough report seeds for a verdict."]
@@ -49,33 +49,34 @@ def in_short(results: Sequence[BoardResult]) -> list[str]:
 
 
 def sharing_sentence(results: Sequence[BoardResult]) -> str:
-    """Return on which tasks a method is better than no communication at the primary endpoint, and from which budget on.
+    """Return on how many tasks a method is better than no communication at the primary endpoint, and from which budget.
 
     The largest gain is that of a mean at one of the primary budgets.
     """
-    paying, where, tasks = [result for result in results if pays(result)], primary(results[0]), tasks_count(results)
+    paying, tasks = [result for result in results if pays(result)], tasks_count(results)
     if not paying:
-        return f"**Sharing is not shown to pay** on any of {tasks}, {where}: no method is better than no communication."
-    gain, most, entry, budget = max(
+        return f"**Sharing is not shown to pay** on any of {tasks}: no method is better than no communication."
+    gain, most, budget = max(
         (
-            (_gain(result, entry, budget), result, entry, budget)
+            (_gain(result, entry, budget), result, budget)
             for result in paying
             for budget in result.board.protocol.budgets.primary
             for entry in better(result, budget)[:1]
         ),
         key=lambda gained: gained[0],
     )
-    by_budget: dict[float, list[BoardResult]] = {}
-    for result in paying:
-        by_budget.setdefault(min(budget for budget in result.budgets if better(result, budget)), []).append(result)
-    texts = [f"{budget_text(budget)} on {tasks_text(by_budget[budget])}" for budget in sorted(by_budget)]
-    others = [result for result in results if not pays(result)]
-    none = f" No method is shown to be better on {tasks_text(others)}." if others else ""
+    starts = [min(budget for budget in result.budgets if better(result, budget)) for result in paying]
     return (
-        f"**Sharing pays on {len(paying)} of {tasks}**: a method is better than no communication, {where}. It does so "
-        f"from a budget of {'; '.join(texts)}. The gain is largest on `{task_of(most)}`: above random choice, "
-        f"*{entry.label}* earns {percent(gain, 0)} more at a budget of {budget_text(budget)}.{none}"
+        f"**Sharing pays on {len(paying)} of {tasks}**, from a budget of {_ends(map(budget_text, sorted(starts)))} on; "
+        f"most on `{task_of(most)}`: at a budget of {budget_text(budget)}, a method earns {percent(gain, 0)} more "
+        "above random choice than no communication."
     )
+
+
+def _ends(texts: Iterable[str]) -> str:
+    """Return the first and the last of some texts, or the only one."""
+    first, *_, last = [*texts] * 2
+    return first if first == last else f"{first} to {last}"
 
 
 def _gain(result: BoardResult, entry: MethodRow, budget: float) -> float:
@@ -85,34 +86,38 @@ def _gain(result: BoardResult, entry: MethodRow, budget: float) -> float:
 
 
 def budget_sentence(results: Sequence[BoardResult]) -> str:
-    """Return which methods are first at each budget on most tasks, where a method is better than no communication."""
-    paying, texts = [result for result in results if pays(result)], list[str]()
+    """Return which methods are first on most tasks by budget, where a method is better than no communication.
+
+    Where several are, one is named that is also first at the next budgets.
+    """
+    paying, parts = [result for result in results if pays(result)], list[tuple[list[str], list[float]]]()
     for budget in paying[0].budgets if paying else ():
         counts = Counter(
             entry.label for result in paying for entry in firsts(result, budget) if entry in better(result, budget)
         )
-        if counts:
-            most = max(counts.values())
-            names = names_text([label for label, count in counts.items() if count == most])
-            texts.append(f"{budget_text(budget)}: {names} ({most})")
-    if not texts:
+        names = [label for label, count in counts.items() if count == max(counts.values())]
+        if common := [name for name in parts[-1][0] if name in names] if parts else []:
+            parts[-1] = common, [*parts[-1][1], budget]
+        elif names:
+            parts.append((names, [budget]))
+    if not parts:
         return ""
-    return (
-        f"**The best method depends on the budget.** On the {tasks_count(paying)} where sharing pays, those that are "
-        f"first, or not worse than the first, most often (on how many tasks): {'; '.join(texts)}."
-    )
+    what = "The best method depends on the budget" if len(parts) > 1 else "One method is among the first at each budget"
+    texts = [f"*{names[0]}* at {_ends(map(budget_text, budgets))}" for names, budgets in parts]
+    return f"**{what}.** First on most of these tasks, or not worse than the first: {', '.join(texts)}."
 
 
 def alone_by_task(results: Sequence[BoardResult]) -> str:
-    """Return from which decision on a client alone is not worse than the best method of any kind, by task."""
-    known = {task_of(result): alone_from(result) for result in results if pays(result)}
-    by_start = sorted((start, task) for task, (start, _) in known.items() if start is not None)
-    texts = [f"not worse than the best method from decision {start} on on `{task}`" for start, task in by_start]
-    if still := [f"`{task}` ({last} and later)" for task, (start, last) in known.items() if start is None and last]:
-        texts.append(f"still worse in the last decisions that are told apart on {', '.join(still)}")
-    if not texts:
+    """Return on how many tasks a client alone is, from some decision on, not worse than the best method of any kind."""
+    starts = [start for result in results if pays(result) for start, last in (alone_from(result),) if start or last]
+    known = [start for start in starts if start is not None]
+    if not starts:
         return ""
-    return f"**From when on does a client need nobody else?** Where sharing pays, a client alone is {'; '.join(texts)}."
+    where = f", from decision {_ends(map(str, sorted(known)))} on" if known else ""
+    return (
+        "**Can a client do without the others later on?** Where sharing pays, its own model becomes as good as the "
+        f"best method on {len(known)} of {tasks_count(starts)}{where}."
+    )
 
 
 def kind_sentence(results: Sequence[BoardResult]) -> str:
@@ -124,38 +129,19 @@ def kind_sentence(results: Sequence[BoardResult]) -> str:
         texts.append(f"{kind} on {count} of {len(playing)}")
     if not texts:
         return ""
-    kinds = ", ".join(texts)
-    return (
-        f"**By what clients share,** where sharing pays, a method is first, or not worse than the first: {kinds} tasks."
-    )
+    return f"**What to share:** where sharing pays, a method is first, or not worse, with {', '.join(texts)} tasks."
 
 
 def reference_sentence(results: Sequence[BoardResult]) -> str:
     """Return on which tasks a reference line earns more than every method."""
-    above = [(result, references) for result in results if (references := above_all(result))]
+    above = {task_of(result): references for result in results if (references := above_all(result))}
     if not above:
         return f"**No reference line earns more than every method** on any of {tasks_count(results)}."
-    texts = [
-        f"`{task_of(result)}` (*{references[0].label}*{f' and {len(references) - 1} more' * (len(references) > 1)}: "
-        f"{score_text(result.line(references[0].name)[0])}; {_best_mean(result)})"
-        for result, references in above
-    ]
+    texts = [f"`{task}` (*{references[0].label}*)" for task, references in above.items()]
     return (
-        f"**A reference line, which is not ranked, earns more than every method**, {primary(results[0])}, on "
-        f"{len(above)} of {tasks_count(results)}: {', '.join(texts)}."
+        f"**A reference line, which is not ranked, earns more than every method** on {len(above)} of "
+        f"{tasks_count(results)}, in the mean over the budgets: {_listed(texts[:2], len(texts))}."
     )
-
-
-def _best_mean(result: BoardResult) -> str:
-    """Return the highest mean of a method at any budget, and at which."""
-    means = [
-        (mean, entry.label, budget)
-        for entry in ranked_entries(result)
-        for budget in result.budgets
-        if not math.isnan(mean := result.mean(entry.name, budget)[0])
-    ]
-    mean, label, budget = max(means)
-    return f"at any budget, the highest mean of a method is *{label}* {score_text(mean)}, {budget_text(budget)}"
 
 
 def above_all(result: BoardResult) -> list[MethodRow]:
@@ -350,7 +336,7 @@ def tasks_text(results: Iterable[BoardResult]) -> str:
     return ", ".join(f"`{task_of(result)}`" for result in results)
 
 
-def tasks_count(results: Sequence[BoardResult]) -> str:
+def tasks_count(results: Sequence[object]) -> str:
     """Return the number of tasks as text."""
     return f"{len(results)} task{'s' * (len(results) != 1)}"
 
