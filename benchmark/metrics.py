@@ -7,6 +7,7 @@ add a metric, add an entry.
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from algorithms.messages import numbers_in_statistics
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
 
 SIMULATED = "simulated"
 """The source of streams whose expected rewards are known."""
+
+Goal = Literal["hits", "value"]
+"""What recommendations are judged by: how many are taken, or what is taken is worth."""
+
+Part = Literal["earlier", "later"]
+"""A part of the time of a stream in the order of time."""
+
+GOALS: "Mapping[Goal, str]" = {"hits": "reward", "value": "value"}
+PARTS: "tuple[Part, ...]" = ("earlier", "later")
 
 BYTES_PER_NUMBER = 8
 CURVE_SUFFIX = "_curve"
@@ -101,6 +111,28 @@ def normalised_reward(trace: "Trace", stream: "EventStream") -> float:
     return float(trace.rewards.sum()) / by_chance if by_chance else math.nan
 
 
+def value(trace: "Trace", stream: "EventStream") -> float:
+    """Return the value of what was taken; NaN on data without values."""
+    return math.nan if stream.values is None else float(trace.rewards @ stream.values)
+
+
+def normalised_in(goal: Goal, part: Part | None, trace: "Trace", stream: "EventStream") -> float:
+    """Return the reward or value, divided by that of random choice, in a part of a stream in the order of time."""
+    first = stream.first_later_step
+    if (part and first is None) or (goal == "value" and stream.values is None) or stream.rewards.min() < 0:
+        return math.nan
+    steps = {None: slice(None), "earlier": slice(first), "later": slice(first, None)}[part]
+    worth = 1.0 if stream.values is None or goal == "hits" else stream.values[steps]
+    by_chance = float((stream.step_random_rewards[steps] * worth).sum())
+    return float((trace.rewards[steps] * worth).sum()) / by_chance if by_chance else math.nan
+
+
+def goal_metric(goal: Goal, part: Part | None = None) -> str:
+    """Return the name of the metric that judges recorded data by hits or by value, in a part of the time or in all."""
+    name = {"hits": "normalised_reward", "value": "normalised_value"}[goal]
+    return f"{name}_{part}" if part else name
+
+
 def amount(name: str, label: str, unit: str, of: "Callable[[Trace], float]") -> Metric:
     """Return a metric of what is sent; its axis shows zero and many orders of magnitude."""
     return Metric(name, label, "lower", lambda trace, stream: float(of(trace)), unit=unit, scale="log1p")
@@ -137,6 +169,19 @@ METRICS: tuple[Metric, ...] = (
         normalised_reward,
         meaning="normalised reward (reward divided by that of random choice)",
         by_chance=1.0,
+    ),
+    Metric("value", "value taken", "higher", value),
+    *(
+        Metric(
+            goal_metric(goal, part),
+            f"normalised {noun}{f', {part} part' if part else ''}",
+            "higher",
+            partial(normalised_in, goal, part),
+            by_chance=1.0,
+        )
+        for goal, noun in GOALS.items()
+        for part in (None, *PARTS)
+        if (goal, part) != ("hits", None)
     ),
     Metric(
         "regret",

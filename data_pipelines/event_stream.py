@@ -124,9 +124,14 @@ class EventStream:
         return float(self.rewards.sum()) / self.arms
 
     @cached_property
+    def step_random_rewards(self) -> NDArray[np.float64]:
+        """The same for each step."""
+        return _read_only(self.rewards.mean(axis=1))
+
+    @cached_property
     def client_random_rewards(self) -> NDArray[np.float64]:
         """The same for each client, in the order of `client_ids`."""
-        return _read_only(np.bincount(self.client_numbers, weights=self.rewards.mean(axis=1)))
+        return _read_only(np.bincount(self.client_numbers, weights=self.step_random_rewards))
 
     @cached_property
     def first_later_step(self) -> int | None:

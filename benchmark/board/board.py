@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmark.board.entries import MethodRow, board_filters, make_entry, reference_filters
 from benchmark.board.task import Task
-from benchmark.metrics import objective
+from benchmark.metrics import goal_metric, objective
 from benchmark.plan.method_names import MethodFilter
 from benchmark.plan.runs import outline_of
 from benchmark.protocol import BenchmarkProtocol, load_protocol
@@ -26,6 +26,7 @@ COLUMNS = ["configuration", "seed", "score", "communication"]
 COMMUNICATION = "needed_per_decision"
 """The metric by which the communication of a run is measured: full messages per decision."""
 
+NORMALISED_REWARD = goal_metric("hits")
 NOT_THE_PROTOCOL = "NOT THE PROTOCOL: fewer seeds and configurations, no verdicts"
 UNLIMITED = {math.inf: math.inf}
 
@@ -64,6 +65,7 @@ class Board:
         steps: the number of steps of its stream.
         clients: the number of clients of its stream.
         facts: what the task can show; None before the board is complete.
+        goal: the metric that is the score on recorded data.
     """
 
     task: Task
@@ -75,6 +77,7 @@ class Board:
     steps: int
     clients: int
     facts: "TaskFacts | None" = None
+    goal: str = NORMALISED_REWARD
 
     @property
     def scale(self) -> Scale:
@@ -179,7 +182,7 @@ def score(board: Board, outcomes: Outcomes, run: RunName) -> float:
     """Return the score of a run; NaN if it failed."""
     metrics = outcomes[run].metrics
     if board.scale == "reward":
-        return metrics.get("normalised_reward", math.nan)
+        return metrics.get(board.goal, math.nan)
     by_chance = outcomes.get((board.baseline or "", run[1]))
     regrets = metrics.get("regret", math.nan), by_chance.metrics.get("regret", math.nan) if by_chance else math.nan
     return regret_score(*regrets)

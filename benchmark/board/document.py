@@ -9,7 +9,7 @@ from typing import Any
 
 from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
-from benchmark.board.board import Board, Outcome, Outcomes, RunName
+from benchmark.board.board import NORMALISED_REWARD, Board, Outcome, Outcomes, RunName
 from benchmark.board.entries import MethodRow
 from benchmark.board.task import Task, board_fingerprint
 from benchmark.board.task_facts import TaskFacts
@@ -40,6 +40,7 @@ def to_json(board: Board, outcomes: Outcomes) -> str:
         "steps": board.steps,
         "clients": board.clients,
         "facts": None if board.facts is None else board.facts.to_json(),
+        **({} if board.goal == NORMALISED_REWARD else {"goal": board.goal}),
         "runs": [[name, seed, outcome.key, outcome.error] for (name, seed), outcome in outcomes.items()],
     }
     return json.dumps(_plain(content), allow_nan=False, separators=(",", ":"))
@@ -59,6 +60,7 @@ def from_json(text: str, records: Mapping[str, RunRecord]) -> tuple[Board, dict[
         steps=content["steps"],
         clients=content["clients"],
         facts=facts_in(content),
+        goal=content.get("goal", NORMALISED_REWARD),
     )
     outcomes: dict[RunName, Outcome] = {}
     for name, seed, key, error in content["runs"]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
+from types import MappingProxyType
 from typing import Any
 
 from numpy.typing import NDArray
@@ -43,14 +44,22 @@ METRICS = (COMMUNICATION, "communication")
 
 
 def play(
-    board: Board, store: Store | None, executor: Executor, observer: Observer = silent, *, with_facts: bool = False
+    board: Board,
+    store: Store | None,
+    executor: Executor,
+    observer: Observer = silent,
+    *,
+    with_facts: bool = False,
+    earlier: Outcomes = MappingProxyType({}),
+    is_documented: bool = True,
 ) -> BoardResult:
     """Execute and record the missing runs of a planned board, and compare its methods. It prints nothing.
 
-    Without a store, the runs are only kept in memory. The observer receives the progress, one sweep per pass. The facts
+    Without a store, the runs are only kept in memory; `earlier` are outcomes that are already known. The document of
+    the board is only written if it `is_documented`. The observer receives the progress, one sweep per pass. The facts
     about the task need the streams of all report seeds and of some others.
     """
-    experiment, outcomes = board_experiment(board), dict[RunName, Outcome]()
+    experiment, outcomes = board_experiment(board), dict(earlier)
     sources: dict[str, OwnSource | None] = {}
     left_out: list[str] = []
     while names := wanted(board, outcomes):
@@ -74,7 +83,7 @@ def play(
         observer.note(sentence)
     if with_facts:
         board = replace(board, facts=_facts(board, outcomes, store, experiment))
-    if store is not None:
+    if store is not None and is_documented:
         save_board(store, experiment, board, outcomes)
     return evaluate(board, outcomes)
 

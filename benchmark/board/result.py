@@ -265,6 +265,18 @@ def evaluate(board: Board, outcomes: Outcomes, further_runs: pd.DataFrame | None
     return _compared(BoardResult(board, outcomes, selections, problems, lines=lines, runs=runs))
 
 
+def judged_by(result: BoardResult, goal: str) -> BoardResult:
+    """Return the same choices, with all scores by another metric of the same runs."""
+    board = replace(result.board, goal=goal)
+    runs = run_table(board, result.outcomes)
+    reported = score_table(runs[runs["seed"].isin(list(board.seeds))])
+    configurations = {entry.name: [*entry.configurations] for entry in result.references}
+    lines = {
+        name: next((reported[each] for each in names if each in reported), {}) for name, names in configurations.items()
+    }
+    return _compared(replace(result, board=board, runs=runs, lines=lines))
+
+
 def _compared(result: BoardResult) -> BoardResult:
     """Add scores, comparisons and ranks; without choices of the reference there are none."""
     board, reference = result.board, result.board.protocol.comparison.reference

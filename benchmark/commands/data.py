@@ -61,6 +61,7 @@ COLUMNS = {
     "id": "id column of the items (default: item, or a similar name)",
     "rating": "column of the interactions with ratings (default: none)",
     "quantity": "column with quantities; rows of 0 or less are returns (default: quantity, or a similar name)",
+    "value": "column with what an interaction is worth, from 0, or a product: price*quantity (default: none)",
 }
 DIMENSION_HELP = "number of principal components (default: 25)"
 
@@ -145,7 +146,9 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
         "and show how many (default: refuse the file)",
     )
     content.add_argument(
-        "--repeats", choices=("once", "keep"), default="once", help="repeats of a (user, item) pair (default: once)"
+        "--repeats",
+        choices=("once", "keep"),
+        help="repeats of a (user, item) pair (default: once; where there are many, `recommend` does both)",
     )
     content.add_argument(
         "--features",

@@ -11,7 +11,9 @@ DATA is a prepared data set, a task of the board, or a CSV or Parquet file with
 one row per interaction, which is imported first, with the options below if it
 needs some (`fedbandit data import --interactions FILE --dry-run` shows how it
 is read). A budget is a number of full
-transfers per client (10/client) or in total (5000), or of bytes in total (1MB).
+transfers per client (10/client), per client and day, week or month
+(3/client/day), per decision (0.1/decision) or in total (5000), or of bytes per
+client (5MB/client) or in total (1MB).
 Counted are the transfers that are needed for the same choices.
 
 The usual methods take part, and others that you name with --method (`fedbandit
@@ -53,7 +55,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--configurations",
         type=int,
         metavar="N",
-        help="settings per method (default: 48, or 16 for more than 50,000 decisions)",
+        help="settings per method, at most (default: 48, or 16 for more than 50,000 decisions)",
+    )
+    parser.add_argument(
+        "--by",
+        choices=("hits", "value"),
+        default="hits",
+        help="what decides: how many recommendations are taken (the default), or their value (see --value-column)",
     )
     add_import_options(parser)
 
@@ -81,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
             configurations=arguments.configurations,
             options=import_options(arguments),
             methods=arguments.method,
+            by=arguments.by,
         )
     except KeyboardInterrupt:
         return interrupted()
@@ -102,26 +111,13 @@ def print_recommendation(answer: "Recommendation", page: Path, words: Sequence[s
     print()
     if answer.label:
         print(coloured(wrapped(f"{answer.profile.name}: {answer.label}"), YELLOW))
-    if answer.budget is None:
-        _print_notices(answer)
-        print("\n".join([*budget_lines(answer), ""]))
-        sentences = [f"At {answer.limit_text(answer.limit)}: {answer.certainty()}"]
-    else:
-        print(coloured(wrapped(answer.answer(), ""), BOLD))
-        _print_notices(answer)
-        print("\n".join(["", *lines_of(answer), ""]))
-        sentences = [answer.certainty(), *answer.other_budgets()]
-    for warning in answer.warnings():
-        print(coloured(wrapped(warning, ""), YELLOW))
-    for sentence in (*sentences, "", *answer.profile.sentences(), "", answer.plan_text(), ""):
+    for sentence in answer.sentences():
+        print(wrapped(sentence, ""))
+    print("\n".join(["", *(budget_lines(answer) if answer.budget is None else lines_of(answer)), ""]))
+    for sentence in (*answer.profile.sentences(), "", answer.plan_text(), ""):
         print(wrapped(sentence, ""))
     print(f"repeat   {shlex.join(['fedbandit', *words])}")
     print(f"page     {page}")
-
-
-def _print_notices(answer: "Recommendation") -> None:
-    for notice in answer.notices:
-        print(coloured(wrapped(notice, ""), YELLOW))
 
 
 def lines_of(answer: "Recommendation") -> list[str]:

@@ -88,7 +88,7 @@ def run_method(stream: EventStream, method: Any, seed: int) -> RunResult:
         times["microseconds_per_step"] = seconds / stream.steps * 1e6
         metrics = metric_values(trace, stream, times)
         curves = {name: curve(per_step) for name, per_step in curves_of(trace, stream.source).items()}
-        files = {name: FILES[name](trace) for name in files_of(seed)}
+        files = {name: FILES[name](trace, stream) for name in files_of(seed)}
         ended = started + time.perf_counter() - clock  # even if the system time is changed meanwhile
         facts = {
             "steps": str(stream.steps),
@@ -130,7 +130,7 @@ def _where(error: BaseException, method: Any) -> str:
     return f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
 
 
-def full_curve(trace: Trace) -> bytes:
+def full_curve(trace: Trace, stream: EventStream) -> bytes:
     """Return every step as Parquet: the choice, its reward and regret, and the transfers and numbers it moved."""
     return _parquet(
         {
@@ -147,12 +147,16 @@ def full_curve(trace: Trace) -> bytes:
     )
 
 
-def client_totals(trace: Trace) -> bytes:
+def client_totals(trace: Trace, stream: EventStream) -> bytes:
     """Return the totals per client as Parquet."""
+    worth = {}
+    if stream.values is not None:
+        worth["value"] = np.bincount(stream.client_numbers, weights=trace.rewards * stream.values)
     return _parquet(
         {
             "client": trace.client_ids,
             "reward": trace.client_rewards,
+            **worth,
             "uploads": trace.client_uploads,
             "downloads": trace.client_downloads,
             "numbers_up": trace.client_numbers_up,

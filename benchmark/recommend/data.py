@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,9 @@ def _checked(stream: Any) -> EventStream:
     return stream
 
 
+EASY = 2.0
+"""If popularity earns so many times what random choice does, an answer says that the test is easy."""
+
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".gz", ".xlsx", ".json")
 MIN_ARMS = 2
 
@@ -98,11 +101,11 @@ def is_file_name(text: str) -> bool:
     return "/" in text or text.lower().endswith(SUFFIXES) or Path(text).is_file()
 
 
-def data_from(text: str, options: ImportOptions | None = None, *, max_interactions: int | None = None) -> DatasetSpec:
-    """Return the specification of a prepared data set, or of a file that is imported now.
+def data_from(text: str, options: ImportOptions | None = None) -> DatasetSpec:
+    """Return the specification of a prepared data set, or of a file that is imported now, with its repeats.
 
-    A file is imported once: the same file gives the same data set. One with more than `max_interactions` is refused.
-    Without `options`, the error for a file that needs some names the commands that take them.
+    A file is imported once: the same file gives the same data set. Without `options`, the error for a file that needs
+    some names the commands that take them.
     """
     if not is_file_name(text):
         if options is not None and (names := list(options.given())):
@@ -113,7 +116,8 @@ def data_from(text: str, options: ImportOptions | None = None, *, max_interactio
     if not path.exists():
         raise ValueError(one_line(f"data must be a prepared data set or a file, got {text!r}: no such file"))
     try:
-        imported = import_table(path, options, min_arms=MIN_ARMS, max_interactions=max_interactions)
+        keeping_repeats = replace(options or ImportOptions(), repeats="keep")
+        imported = import_table(path, keeping_repeats, min_arms=MIN_ARMS)
     except OptionNeededError as error:
         if options is not None:
             raise
@@ -170,9 +174,10 @@ class DataProfile:
             f"(median {median:,}).",
         ]
         if np.isfinite(self.popularity):
+            is_easy = self.popularity >= EASY
             sentences.append(
                 f"Always taking the most popular item, with counts known in hindsight, earns {self.popularity:.3g} "
-                "times random choice; what a method earns above that is not popularity."
+                "times random choice" + (": popularity alone goes far, so this is an easy test." if is_easy else ".")
             )
         return [*sentences, *self.notes]
 

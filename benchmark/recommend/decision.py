@@ -6,7 +6,7 @@ is shown to beat is the decision: a rule before learning alone, and learning alo
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,15 +14,23 @@ import numpy as np
 
 from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult
+from benchmark.metrics import goal_metric
 from benchmark.plan.method_names import make_method
 from benchmark.statistics.budgets import Scores
 from benchmark.statistics.comparison import NO_COMMUNICATION, compare
-from benchmark.statistics.intervals import Floats, Interval, mean_interval
+from benchmark.statistics.intervals import Floats, Interval, mean_interval, t_quantile
 from benchmark.statistics.verdicts import Verdict, no_statement
+from data_pipelines.event_stream import EARLIER
 
 Kind = Literal["rule", "alone", "share"]
 UNDECIDED: Literal["undecided"] = "undecided"
 """The kind of a decision on fewer report seeds than a verdict needs."""
+
+MIN_CLIENTS = 3
+"""With fewer clients there is no interval over them."""
+
+Totals = Mapping[int, float]
+"""What each client earns with an option, by its id."""
 
 NOTHING: Interval = (math.nan, math.nan, math.nan)
 
@@ -128,7 +136,7 @@ class Holdout:
     """The choice on the first part of the time, checked on the last part.
 
     Attributes:
-        share: the share of the decisions in the last part.
+        share: the share of the decisions in the last part of the time.
         since: the first day of the last part; empty if times are not dates.
         chosen: the decision on the first part.
         later: the decision on the last part, among the same options and settings.
@@ -153,11 +161,35 @@ class Holdout:
         return f"{start} It would have been WRONG {end}: {self.later.headline}"
 
 
+@dataclass(frozen=True)
+class Welcome:
+    """What it earns, and costs, to send new clients the current model.
+
+    Attributes:
+        option: the best sharing with it.
+        gain: compared with the best setting of the same method without it, within the same budget.
+        messages: the further full transfers per client that it needs; negative if it needs fewer.
+    """
+
+    option: Option
+    gain: Gain
+    messages: float
+
+    def sentence(self) -> str:
+        """Return what it is, what it earns and what it costs, in two sentences."""
+        sure = {Verdict.BETTER: "", Verdict.WORSE: ""}.get(self.gain.verdict, ", which is not shown to be a difference")
+        more = "more" if self.messages >= 0 else "fewer"
+        return (
+            "Send new clients the current model when they join (welcome: one message down, before their first "
+            f"decision): {gain_text(self.gain)}{sure}, for {abs(self.messages):.2g} {more} messages per client in all."
+        )
+
+
 def decide(result: BoardResult, limit: float) -> Decision:
     """Compare the best rule, learning alone and sharing within a budget, which the board must have."""
     rules = sorted(_rules(result), key=lambda rule: -rule.score[0])
     options = (*rules[:1], *_methods(result, limit))
-    verdicts = _verdicts(result, [*rules, *options[len(rules[:1]) :]])
+    verdicts = compared(result, [*rules, *options[len(rules[:1]) :]])
     if not result.board.has_enough_seeds or not verdicts:
         needed = result.board.protocol.comparison.min_report_seeds
         return Decision(
@@ -174,6 +206,56 @@ def decide(result: BoardResult, limit: float) -> Decision:
     )
     gains = tuple(verdicts[advised.configuration, other.configuration] for other in options if other != advised)
     return Decision(advised.kind, _headline(advised, gains), options, gains, (*rules,))
+
+
+def check(earlier: BoardResult, later: BoardResult, limit: float, since: str = "") -> Holdout:
+    """Check the choice on the first part of the time on the last one, where the same options and settings play."""
+    chosen, then = decide(earlier, limit), decide(later, limit)
+    was_right = None
+    if chosen.option is not None and then.option is not None:
+        own = chosen.option.configuration
+        options = [*_rules(later), *_methods(later, limit)]
+        verdicts = compared(later, options)
+        others = [option.configuration for option in options if option.configuration != own]
+        was_right = not any(verdicts[other, own].verdict is Verdict.BETTER for other in others)
+    return Holdout(1 - EARLIER, since, chosen, then, was_right)
+
+
+def welcome(result: BoardResult, limit: float) -> Welcome | None:
+    """Price sending new clients the current model, with the method that earns most by it; None if none does it."""
+    rows = [
+        entry
+        for entry in result.contenders
+        if entry.method in result.selections and all(each.get("welcome") for each in entry.configurations.values())
+    ]
+    best = _best(result, rows, limit, communicates=True)
+    if best is None or result.choice(best.method, limit) is None:
+        return None
+    base = next(entry for entry in result.contenders if entry.name == best.method)
+    options = [row_option(result, "share", entry, limit) for entry in (best, base)]
+    verdicts = compared(result, options)
+    gain = verdicts.get((options[0].configuration, options[1].configuration))
+    return None if gain is None else Welcome(options[0], gain, options[0].transfers - options[1].transfers)
+
+
+def over_clients(gain: Gain, own: Totals, other: Totals) -> Gain:
+    """Add the 95 % interval over clients: that of a ratio of means, of what each client earns more by what it earns."""
+    clients = sorted({*own, *other})
+    base = np.array([other.get(client, 0.0) for client in clients])
+    more = np.array([own.get(client, 0.0) for client in clients]) - base
+    if len(clients) < MIN_CLIENTS or not base.sum():
+        return gain
+    ratio = more.sum() / base.sum()
+    half = t_quantile(len(clients) - 1) * np.std(more - ratio * base, ddof=1) * len(clients) ** 0.5 / base.sum()
+    return replace(gain, clients_low=float(ratio - half), clients_high=float(ratio + half))
+
+
+def differs(first: Decision, second: Decision) -> bool:
+    """Whether two decisions are for different options: another kind, another rule, or another method to share with."""
+    one, other = first.option, second.option
+    if one is None or other is None or one.kind != other.kind:
+        return one is not other
+    return one.kind != "alone" and one.name != other.name
 
 
 def _headline(advised: Option, gains: Sequence[Gain]) -> str:
@@ -196,19 +278,32 @@ def _rival(option: Option) -> str:
 
 def gain_text(gain: Gain) -> str:
     """Write a gain in percent with its band over seeds: `+5 % [+2; +8]`."""
-    return f"{100 * gain.mean:+.3g} % [{100 * gain.low:+.3g}; {100 * gain.high:+.3g}]"
+    return f"{percent(gain.mean)} % {percent(gain.low, gain.high)}"
+
+
+def percent(*shares: float) -> str:
+    """Write a share in percent without the sign, or the ends of an interval: `[+2; +8]`."""
+    texts = [f"{100 * share:+.3g}" for share in shares]
+    return texts[0] if len(texts) == 1 else f"[{'; '.join(texts)}]"
+
+
+def shown_by(entry: MethodRow) -> str:
+    """Return what a rule shows that can be deployed as it is, in words; empty if a row is not such a rule."""
+    methods = (make_method(entry.method, values) for values in entry.configurations.values())
+    return next((str(getattr(method, "shows", "")) for method in methods), "")
 
 
 def _rules(result: BoardResult) -> list[Option]:
     """Return the rules that can be deployed: those that say what to show."""
-    rules = []
-    for entry in result.references:
-        for configuration, parameters in entry.configurations.items():
-            shown = getattr(make_method(entry.method, parameters), "shows", "")
-            if shown:
-                values = tuple(result.lines[entry.name].get(seed, math.nan) for seed in result.board.seeds)
-                rules.append(_measured(result, Option("rule", shown, configuration, NOTHING, values=values)))
-    return rules
+    rules = [(entry, shown) for entry in result.references if (shown := shown_by(entry))]
+    return [rule_option(result, entry, shown) for entry, shown in rules]
+
+
+def rule_option(result: BoardResult, entry: MethodRow, name: str) -> Option:
+    """Return a reference as an option; of several configurations, the one that was chosen."""
+    values = tuple(result.lines[entry.name].get(seed, math.nan) for seed in result.board.seeds)
+    played = [each for each in entry.configurations if (each, result.board.seeds[0]) in result.outcomes]
+    return measured(result, Option("rule", name, (played or [entry.name])[0], NOTHING, values=values))
 
 
 def _methods(result: BoardResult, limit: float) -> list[Option]:
@@ -224,11 +319,19 @@ def _methods(result: BoardResult, limit: float) -> list[Option]:
     for kind, entry, budget in kinds:
         choice = result.choice(entry.name, budget) if entry else None
         if entry is not None and choice is not None:
-            transfers = result.board.per_client(result.needed(choice.configuration))
-            values = tuple(result.values(entry.name, budget).tolist())
-            option = Option(kind, entry.label, choice.configuration, NOTHING, transfers=transfers, values=values)
-            options.append(_measured(result, option))
+            options.append(row_option(result, kind, entry, budget))
     return options
+
+
+def row_option(result: BoardResult, kind: Kind, entry: MethodRow, budget: float) -> Option:
+    """Return a row with its choice within a budget."""
+    choice = result.choice(entry.name, budget)
+    assert choice is not None, "the row has a choice"
+    transfers = result.board.per_client(result.needed(choice.configuration))
+    values = tuple(result.values(entry.name, budget).tolist())
+    return measured(
+        result, Option(kind, entry.label, choice.configuration, NOTHING, transfers=transfers, values=values)
+    )
 
 
 def _best(
@@ -244,10 +347,10 @@ def _best(
     return max((entry for entry in entries if entry.name in scores), key=lambda entry: scores[entry.name], default=None)
 
 
-def _measured(result: BoardResult, option: Option) -> Option:
+def measured(result: BoardResult, option: Option) -> Option:
     """Add the intervals of the score, of the hits and of the value."""
     score = _interval(option.values)
-    if result.board.scale != "reward":
+    if result.board.goal not in (goal_metric("hits"), goal_metric("value")):
         return replace(option, score=score)
     steps = result.board.steps / 100
     hits, value = (
@@ -261,12 +364,15 @@ def _interval(values: Sequence[float]) -> Interval:
     return mean_interval(values if np.isfinite(values).all() else [])
 
 
-def _verdicts(result: BoardResult, options: Sequence[Option]) -> dict[tuple[str, str], Gain]:
-    """Return what each option earns more than each other one, with one bootstrap for all of them."""
+def compared(
+    result: BoardResult, options: Sequence[Option], pairs: Sequence[tuple[str, str]] | None = None
+) -> dict[tuple[str, str], Gain]:
+    """Return what options earn more than others, with one bootstrap: for all pairs, or some of configurations."""
     reference = result.board.protocol.comparison.reference
-    if result.scores is None or len(options) < 2:
-        return {}
     by_name = {option.configuration: option for option in options}
+    pairs = [*itertools.combinations(by_name, 2)] if pairs is None else pairs
+    if result.scores is None or not pairs:
+        return {}
     values: dict[str, Floats] = {name: np.array(option.values) for name, option in by_name.items()}
     values[NO_COMMUNICATION] = result.values(reference, 0.0)
     limit = 0.0
@@ -276,7 +382,6 @@ def _verdicts(result: BoardResult, options: Sequence[Option]) -> dict[tuple[str,
         np.stack([*values.values()])[:, None, :],
         result.board.scale,
     )
-    pairs = [*itertools.combinations(by_name, 2)]
     rules = replace(result.board.protocol.rules(), primary_budgets=(limit,))
     table = compare(scores, [(first, second, limit) for first, second in pairs], rules)
     gains = {}

@@ -1,26 +1,50 @@
-"""The answer of a small board: which method and setting to use, how sure that is, and what readers should know."""
+"""The answer for given data: the decision, its evidence, how sure it is, and what readers should know."""
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from benchmark.board.board import Board
-from benchmark.board.entries import others_text
+from benchmark.board.entries import MethodRow, others_text
 from benchmark.board.result import BoardResult
+from benchmark.metrics import Goal
 from benchmark.recommend.data import DataProfile
-from benchmark.recommend.decision import Decision, Dependence, Holdout, decide
+from benchmark.recommend.decision import (
+    Decision,
+    Dependence,
+    Gain,
+    Holdout,
+    Option,
+    Welcome,
+    compared,
+    percent,
+    row_option,
+    rule_option,
+    shown_by,
+)
+from benchmark.recommend.log import Log
 from benchmark.results.budget import Budget
-from benchmark.statistics.comparison import NO_COMMUNICATION, compare
+from benchmark.statistics.intervals import Interval
 from benchmark.statistics.verdicts import Verdict
-from data_pipelines.stream_spec import DatasetSpec
 from data_pipelines.support.messages import one_line
+
+NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the answer: its name and setting, its mean score with interval, and its needed messages per client."""
+    """A row of the answer.
+
+    Attributes:
+        name: the rule, or the method.
+        setting: the values of its parameters.
+        mean: its mean score, with its interval over seeds, `low` to `high`.
+        transfers: its needed messages per client; NaN for references.
+        verdict: on its score, compared with the first row.
+        hits: recommendations that were taken, per 100, with an interval.
+        value: the value taken per 100 recommendations.
+    """
 
     name: str
     setting: str
@@ -29,9 +53,11 @@ class Line:
     high: float
     transfers: float = math.nan
     verdict: str = ""
+    hits: Interval = NOTHING
+    value: Interval = NOTHING
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recommendation:
     """The answer for one data set and budget, and the runs behind it.
 
@@ -41,11 +67,15 @@ class Recommendation:
         limit: the budget in full messages per decision.
         profile: what the data are like.
         result: the board that was played.
+        decision: a rule, learning alone or sharing: which of them, and the evidence.
         label: the notice on generated or reconstructed data; empty if there is none.
         notices: the remarks on leaks in the data.
+        by: what decides: how many recommendations are taken, or what is taken is worth.
+        log: what the interactions have; None for a task, whose stream states its choices.
         pools: how the pools were drawn, and from which events, in a sentence.
         depends: choices about the data that were also made otherwise.
         holdout: the check on the last part of the time; None where times are not known.
+        welcome: what sending new clients the current model earns and costs; None without a method that can.
     """
 
     data: str
@@ -53,24 +83,23 @@ class Recommendation:
     limit: float
     profile: DataProfile
     result: BoardResult
+    decision: Decision
     label: str = ""
     notices: tuple[str, ...] = ()
+    by: Goal = "hits"
+    log: Log | None = None
     pools: str = ""
     depends: tuple[Dependence, ...] = ()
     holdout: Holdout | None = None
-
-    @cached_property
-    def decision(self) -> Decision:
-        """A rule, learning alone or sharing: which of them, and the evidence."""
-        return decide(self.result, self.limit)
+    welcome: Welcome | None = None
 
     @property
     def best(self) -> str:
-        """The recommended row: the best mean over the choosing seeds among settings within the budget."""
+        """The best federated row: the best mean over the choosing seeds among settings within the budget."""
         return self.best_at(self.limit)
 
     def best_at(self, limit: float) -> str:
-        """Return the best row at a budget, by its mean over the choosing seeds."""
+        """Return the best federated row at a budget, by its mean over the choosing seeds."""
         scores = {
             entry.name: choice.score
             for entry in self.result.contenders
@@ -80,116 +109,120 @@ class Recommendation:
             raise ValueError(one_line(f"no method could be run on {self.data}: {self._problems()}"))
         return max(scores, key=lambda name: scores[name])
 
-    def line(self, row: str, limit: float, name: str = "", verdict: str = "") -> Line:
+    def line(self, row: str, limit: float, name: str = "") -> Line:
         """Return a row of the answer at a budget."""
-        choice = self.result.choice(row, limit)
-        label = name or self._label(row)
-        if choice is None:
-            return Line(label, "none within it", math.nan, math.nan, math.nan)
-        transfers = self.result.board.per_client(self.result.needed(choice.configuration))
-        return Line(label, setting_of(choice.configuration), *self.result.mean(row, limit), transfers, verdict)
+        entry = self._entry(row)
+        if self.result.choice(row, limit) is None:
+            return Line(name or entry.label, "none within it", math.nan, math.nan, math.nan)
+        return _line(row_option(self.result, "share", entry, limit), name)
+
+    @property
+    def first(self) -> Option:
+        """The option that is decided for; without a decision, the one with the highest mean."""
+        return self.decision.option or max(self.decision.options, key=lambda option: option.score[0])
 
     def lines(self) -> list[Line]:
-        """Return the table: the recommendation, the other methods, both extremes, and reference lines.
+        """Return the table: the decision, other rules that can be deployed, the methods, both extremes, references.
 
-        Verdicts compare a row with the recommendation.
+        Verdicts compare a row with the first one.
         """
-        ranked = [entry.name for entry in self.result.contenders if entry.is_ranked]
-        rows = [self.line(self.best, self.limit)]
-        rows += [self.line(name, self.limit, "", self._verdict(name)) for name in ranked if name != self.best]
-        reference = self.result.board.protocol.comparison.reference
-        rows.append(self.line(reference, 0.0, "never communicating", self._verdict(NO_COMMUNICATION)))
-        always = next((entry.name for entry in self.result.contenders if entry.fixed), None)
-        if always is not None:
-            rows.append(self.line(always, math.inf, "always communicating"))
-        rows += [Line(entry.label, "", *self.result.line(entry.name)) for entry in self.result.references]
-        if math.isfinite(self.profile.popularity):
-            rows.append(Line("popularity in hindsight", "", self.profile.popularity, math.nan, math.nan))
-        return rows
-
-    @cached_property
-    def _verdicts(self) -> dict[str, Verdict]:
-        """The verdicts on the other rows, compared with the recommended one, at its budget."""
-        scores, board = self.result.scores, self.result.board
-        if scores is None:
-            return {}
-        others = [name for name in scores.methods if name != self.best]
-        table = compare(scores, [(name, self.best, self.limit) for name in others], board.protocol.rules())
-        return dict(zip(others, map(Verdict, table["verdict"]), strict=True))
-
-    def _verdict(self, other: str) -> str:
-        verdict = self._verdicts.get(other, Verdict.NONE)
-        return "" if verdict is Verdict.NONE else str(verdict)
+        result, first = self.result, self.first
+        rows: list[tuple[str, Option]] = [("", first), *(("", rule) for rule in self.decision.rules)]
+        rows += [
+            ("", row_option(result, "share", entry, self.limit))
+            for entry in result.contenders
+            if entry.is_ranked and result.choice(entry.name, self.limit) is not None
+        ]
+        reference = self._entry(result.board.protocol.comparison.reference)
+        rows.append(("never communicating", row_option(result, "alone", reference, 0.0)))
+        if always := next((entry for entry in result.contenders if entry.fixed), None):
+            rows.append(("always communicating", row_option(result, "share", always, math.inf)))
+        rows += [("", self._reference(entry)) for entry in result.references if not shown_by(entry)]
+        own = first.configuration
+        rows = [rows[0], *((name, row) for name, row in rows[1:] if name or row.configuration != own)]
+        pairs = [(name, own) for name in dict.fromkeys(row.configuration for _, row in rows) if name != own]
+        gains = compared(result, [row for _, row in rows], pairs)
+        lines = [_line(first)]
+        for name, row in rows[1:]:
+            gain = gains.get((row.configuration, own))
+            same = Verdict.IDENTICAL if row.configuration == own else Verdict.NONE
+            verdict = gain.verdict if gain else same
+            lines.append(replace(_line(row, name), verdict="" if verdict is Verdict.NONE else str(verdict)))
+        if math.isfinite(self.profile.popularity) and self.by == "hits":
+            lines.append(Line("popularity in hindsight", "", self.profile.popularity, math.nan, math.nan))
+        return lines
 
     def over_budgets(self) -> list[tuple[float, Line]]:
-        """Return the best row at each budget."""
+        """Return the best federated row at each budget."""
         return [(limit, self.line(self.best_at(limit), limit)) for limit in self.result.budgets]
 
     @property
     def table(self) -> pd.DataFrame:
-        """The best row at each budget, in messages per client, as a table."""
-        rows = [{"budget": self.result.board.per_client(limit), **vars(line)} for limit, line in self.over_budgets()]
-        return pd.DataFrame(rows).drop(columns="verdict")
+        """The best federated row at each budget, in messages per client, as a table."""
+        columns = ["name", "setting", "mean", "low", "high", "transfers"]
+        rows = [
+            {"budget": self.result.board.per_client(limit)} | {name: getattr(line, name) for name in columns}
+            for limit, line in self.over_budgets()
+        ]
+        return pd.DataFrame(rows)
 
-    def certainty(self) -> str:
-        """Return how sure the recommendation is, compared with never communicating."""
+    def rates(self) -> str:
+        """Return what is taken per 100 recommendations, by random choice and with each option; empty in simulations."""
+        chance = next((each for each in self.result.references if each.role == "baseline"), None)
+        named = [("random choice", self._reference(chance))] if chance else []
+        named += [(_option_name(option), option) for option in self.decision.options]
+        hits = [f"{option.hits[0]:.3g} {name}" for name, option in named if not math.isnan(option.hits[0])]
+        values = [f"{option.value[0]:,.4g} {name}" for name, option in named if not math.isnan(option.value[0])]
+        text = f"Taken per 100 recommendations: {'; '.join(hits)}." if hits else ""
+        return text + (f" Value taken per 100 recommendations: {'; '.join(values)}." if values else "")
+
+    def certainty(self) -> list[str]:
+        """Return how sure the decision is: what it earns more than each other option, over seeds and over clients."""
+        if self.decision.option is None:
+            return []
         seeds = f"On {len(self.result.board.seeds)} seeds that were not used for choosing"
-        row = self.result.difference(self.best, NO_COMMUNICATION, self.limit)
-        choice = self.result.choice(self.best, self.limit)
-        if choice is not None and choice.communication == 0:
-            return (
-                "It does not communicate: on the seeds for choosing, no setting that communicates within the budget "
-                "earned more."
-            )
-        if row is None or math.isnan(row["difference"]):
-            return f"{seeds}: runs are missing, so the difference to never communicating is not known."
-        band = f"{row['difference']:+.3g} [{row['low']:+.3g}; {row['high']:+.3g}]"
-        words = {
-            "better": "it earns more than never communicating",
-            "worse": "it earns less than never communicating; the choice did not hold on new seeds",
-            "equivalent": "it earns the same as never communicating, within 5 %",
-            "identical": "it is the same as never communicating",
-        }.get(str(row["verdict"]), "it is not decided whether it earns more or less than never communicating")
-        return f"{seeds}, {words}: difference {band}."
-
-    def warnings(self) -> list[str]:
-        """Return warnings: methods without a result, and references that earn more than the recommended method."""
-        above, undecided = [], []
-        own = self.result.mean(self.best, self.limit)[0]
-        for entry in self.result.references:
-            _, low, _ = self.result.above(entry.name, self.best)
-            line = Line(entry.label, "", *self.result.line(entry.name))
-            if low > 0:
-                above.append(f"{line.name} ({score_text(line)})")
-            elif line.mean > own:
-                undecided.append(f"{line.name} ({score_text(line)})")
-        problems = self.result.problems
-        labels = {entry.name: entry.label for entry in self.result.board.entries}
-        sentences = [f"{labels[name]} does not take part: {problem}." for name, problem in problems.items()]
-        if above:
+        sentences = [f"{seeds}, it earns {_gain_sentence(gain)}." for gain in self.decision.gains]
+        if not any(option.kind == "share" for option in self.decision.options):
             sentences.append(
-                f"WARNING: references earn more than the recommended method on these data: {'; '.join(above)}. "
-                "The recommendation is the best of the federated methods, and not the best rule for these data. "
-                "If a rule without a model, which only counts or remembers items, is acceptable to you, test it with "
-                "real users first: it learns nothing about what a single user likes."
-            )
-        if undecided:
-            sentences.append(f"It is not decided whether these references earn more: {'; '.join(undecided)}.")
-        if (above or undecided) and self.has_sampled_pools:
-            sentences.append(
-                "A rule that remembers items can use how the pools are drawn: an item that is offered to a client for "
-                "the second time is rarely the rewarded one. With real users, this part of its reward may be missing."
+                "On the seeds for choosing, no setting that communicates within the budget earned more than learning "
+                "alone."
             )
         return sentences
 
-    @property
-    def has_sampled_pools(self) -> bool:
-        """Whether the other items of each pool were drawn at random from the data."""
-        stream = self.result.board.task.stream
-        return isinstance(stream, DatasetSpec) and stream.pools == "sampled"
+    def footnotes(self) -> list[str]:
+        """Return what is no option: rules that exploit the pools and earn more; and methods that do not take part."""
+        above = []
+        for entry in self.result.references:
+            option = self._reference(entry)
+            if not shown_by(entry) and entry.role == "reference" and option.score[1] > self.first.score[2]:
+                above.append(f"{entry.label} ({score_text(_line(option))})")
+        labels = {entry.name: entry.label for entry in self.result.board.entries}
+        problems = self.result.problems
+        sentences = [f"{labels[name]} does not take part: {problem}." for name, problem in problems.items()]
+        if above:
+            sentences.append(
+                f"Not options, as they exploit how the pools are drawn or know more than a client can: "
+                f"{'; '.join(above)}."
+            )
+        return sentences
+
+    def needs(self) -> str:
+        """Return what the option that is decided for would need, in the unit of the budget."""
+        if math.isnan(self.first.transfers):
+            return "It needs no messages of the clients' models; the counts behind it must be kept up to date."
+        needed = self._in_unit(self.first.transfers)
+        limit = "" if self.budget is None else f", of {self.budget} that are allowed"
+        return f"It needs {needed}{limit}."
+
+    def _in_unit(self, transfers: float) -> Budget:
+        """Return transfers per client as a budget in the user's unit."""
+        board, log = self.result.board, self.log
+        clients = log.clients if log else board.clients
+        sizes = {"steps": board.steps / board.clients * clients, "days": log.days if log else math.nan}
+        return (self.budget or Budget(1.0)).needed(transfers, clients, self.profile.dimension, **sizes)
 
     def other_budgets(self) -> list[str]:
-        """Return what a smaller and a larger budget would change."""
+        """Return what a smaller and a larger budget would change for the best federated method."""
         index = self.result.budgets.index(self.limit)
         own = self.line(self.best, self.limit)
         sentences = []
@@ -200,7 +233,7 @@ class Recommendation:
             line = self.line(self.best_at(limit), limit)
             same = (line.name, line.setting) == (own.name, own.setting)
             change = "the same setting" if same else f"{line.name} {line.setting}, {score_text(line)}"
-            sentences.append(f"A {word} budget ({self.limit_text(limit)}): {change}.")
+            sentences.append(f"Sharing with a {word} budget ({self.limit_text(limit)}): {change}.")
         return sentences
 
     def plan_text(self) -> str:
@@ -208,46 +241,87 @@ class Recommendation:
         others = others_text({entry.method for entry in self.result.board.entries})
         return f"{plan_text(self.result.board)} {len(self.result.outcomes):,} runs. {others}".rstrip()
 
-    def answer(self) -> str:
-        """Return the recommendation in one or two sentences."""
-        line = self.line(self.best, self.limit)
+    def question(self) -> str:
+        """Return the data and the budget."""
+        return f"{self.profile.name}, {self.allowed()}"
+
+    def allowed(self) -> str:
+        """Return the budget in words."""
+        if math.isinf(self.limit):
+            return "unlimited communication"
         per_client = Budget(float(f"{self.result.board.per_client(self.limit):.10g}"))
-        limit = "unlimited communication" if math.isinf(self.limit) else f"at most {self.budget or per_client}"
-        start = "" if line.transfers else "Do not communicate: let each client learn alone. "
-        return (
-            f"{start}For {self.profile.name} with {limit}, use {line.name} with {line.setting or 'its defaults'}. It "
-            f"earns {score_text(line)}{self.unit}, with {transfers_text(line.transfers)} needed transfers per client."
-        )
+        return f"at most {self.budget or per_client}"
+
+    def answer(self) -> str:
+        """Return the decision in one sentence."""
+        return self.decision.headline
 
     def limit_text(self, limit: float) -> str:
-        """Write a budget in transfers per client."""
+        """Write a budget: as the user gives one, or in transfers per client."""
         if not limit:
             return "no communication"
+        if math.isinf(limit):
+            return "unlimited"
         per_client = self.result.board.per_client(limit)
-        return "unlimited" if math.isinf(limit) else f"{transfers_text(per_client)} per client"
+        return f"{transfers_text(per_client)} per client" if self.budget is None else str(self._in_unit(per_client))
 
     @property
     def unit(self) -> str:
         """What scores are multiples of."""
-        return (
-            " times random choice" if self.result.board.scale == "reward" else " of the regret of random choice avoided"
-        )
+        if self.result.board.scale != "reward":
+            return " of the regret of random choice avoided"
+        return " times random choice" if self.by == "hits" else " times the value of random choice"
+
+    def sentences(self) -> list[str]:
+        """Return the whole answer: the pools, the decision, what it depends on, and how sure it is."""
+        sentences = [self.pools, self.answer(), *self.notices, self.rates()]
+        sentences += [each.sentence() for each in sorted(self.depends, key=lambda each: not each.changes)]
+        sentences += self.certainty()
+        sentences += [self.holdout.sentence()] if self.holdout else []
+        sentences += [self.needs(), self.welcome.sentence() if self.welcome else ""]
+        return [sentence for sentence in [*sentences, *self.other_budgets(), *self.footnotes()] if sentence]
 
     def __str__(self) -> str:
-        """Return the answer, how sure it is, warnings, and what other budgets change."""
-        return "\n".join([self.answer(), *self.notices, self.certainty(), *self.warnings(), *self.other_budgets()])
+        """Return the whole answer, one sentence or two per line."""
+        return "\n".join(self.sentences())
+
+    def __repr__(self) -> str:
+        """Return the question and the decision."""
+        return f"<Recommendation for {self.question()}: {self.answer()}>"
 
     def _repr_html_(self) -> str:
         import html
 
-        texts = "".join(f"<p>{html.escape(text)}</p>" for text in str(self).splitlines())
+        texts = "".join(f"<p>{html.escape(text)}</p>" for text in self.sentences())
         return f"{texts}{self.table.to_html(index=False, float_format='{:.4g}'.format, border=0)}"
 
-    def _label(self, row: str) -> str:
-        return next(entry.label for entry in self.result.contenders if entry.name == row)
+    def _entry(self, row: str) -> MethodRow:
+        return next(entry for entry in self.result.contenders if entry.name == row)
+
+    def _reference(self, entry: MethodRow) -> Option:
+        return rule_option(self.result, entry, entry.label)
 
     def _problems(self) -> str:
         return "; ".join(self.result.problems.values()) or "no setting has a score"
+
+
+def _line(option: Option, name: str = "") -> Line:
+    label = name or option.name[:1].upper() + option.name[1:]
+    return Line(label, option.setting, *option.score, option.transfers, "", option.hits, option.value)
+
+
+def _option_name(option: Option) -> str:
+    return {"rule": option.name, "alone": "learning alone", "share": "sharing"}[option.kind]
+
+
+def _gain_sentence(gain: Gain) -> str:
+    words = {Verdict.EQUIVALENT: "as much as, within 5 %,", Verdict.UNDECIDED: "not decidedly more or less than"}
+    start = words.get(gain.verdict, "more than" if gain.mean > 0 else "less than")
+    clients = ""
+    if not math.isnan(gain.clients_low):
+        clients = f", and {percent(gain.clients_low, gain.clients_high)} over clients"
+    seeds = f"{percent(gain.mean)} % {percent(gain.low, gain.high)} over seeds"
+    return f"{start} {_option_name(gain.other)}: {seeds}{clients}"
 
 
 def plan_text(board: Board) -> str:

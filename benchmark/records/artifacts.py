@@ -115,13 +115,23 @@ def read_choices(store: "Store", experiment: str, run_id: str, artifact_uri: str
     return choices
 
 
-def _content(store: "Store", experiment: str, run_id: str, artifact_uri: str) -> bytes:
-    """Return the content of a run's `curve.parquet`; empty if there is no such file."""
+def read_client_totals(store: "Store", experiment: str, run_id: str, artifact_uri: str) -> bytes:
+    """Return the file with the totals per client of a stored run; empty if there is none."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return _content(store, experiment, run_id, artifact_uri, CLIENTS)
+    except (MlflowException, OSError):
+        return b""
+
+
+def _content(store: "Store", experiment: str, run_id: str, artifact_uri: str, name: str = CURVE) -> bytes:
+    """Return the content of a file of a run, by default of `curve.parquet`; empty if there is no such file."""
     folders = local_folders(store.uri, experiment, run_id, artifact_uri)
     with tempfile.TemporaryDirectory() as downloads:
-        files = [folder / CURVE for folder in folders]
+        files = [folder / name for folder in folders]
         if not folders:
-            files = [Path(store.client.download_artifacts(run_id, CURVE, downloads))]
+            files = [Path(store.client.download_artifacts(run_id, name, downloads))]
         return next((file.read_bytes() for file in files if file.is_file()), b"")
 
 

@@ -1,9 +1,9 @@
-"""Communication budgets: as a user writes them (`10/client`, `5000`, `1MB`), and the best settings within them."""
+"""Communication budgets: as users write them (`10/client`, `3/client/day`), and the best settings within them."""
 
 import math
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -23,8 +23,17 @@ UNITS = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
 NUMBER = r"[-+]?(?:[0-9]+(?:[,_][0-9]{3})*\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?"
 """A number, with `,` or `_` between groups of three digits only."""
 
-PATTERN = re.compile(rf"\s*({NUMBER})\s*(/\s*client|[kmgt]?b)?\s*", re.IGNORECASE)
-EXAMPLES = "10/client (transfers per client), 5000 (transfers in total) or 1MB (bytes in total)"
+PERIODS = {"day": 1.0, "week": 7.0, "month": 365.25 / 12}
+"""Days of each period of a budget."""
+
+PATTERN = re.compile(
+    rf"\s*({NUMBER})\s*(?:([kmgt]?b)\b)?\s*(?:/\s*(client)(?:\s*/\s*({'|'.join(PERIODS)}))?|/\s*(decision))?\s*",
+    re.IGNORECASE,
+)
+EXAMPLES = (
+    "10/client (transfers per client), 3/client/day (or week, month), 0.1/decision, 5000 (transfers in total), "
+    "5MB/client or 1MB (bytes in total)"
+)
 BUDGETS = (0.0, 10.0, 100.0, math.inf)
 """Transfers per client: the columns of a table of settings."""
 
@@ -36,36 +45,49 @@ NEEDED_CAPTION = "messages: those that are needed for the same choices, in full 
 
 @dataclass(frozen=True)
 class Budget:
-    """An upper limit of communication: an amount in `transfers/client`, `transfers` or `bytes`.
+    """An upper limit of communication: an amount of transfers or bytes, in total, or per client, period or decision.
 
     A transfer is a full {V, b}: d (d + 1) / 2 + d numbers of 8 bytes, 350 numbers for d = 25.
+
+    Args:
+        amount: how many of them.
+        unit: `transfers` or `bytes`, with `/client` or `/decision` if it is not in total.
+        period: `day`, `week` or `month`; empty for the whole time of the data.
     """
 
     amount: float
     unit: str = "transfers/client"
+    period: str = ""
 
-    def per_client(self, clients: int, dimension: int) -> float:
-        """Return the full transfers per client that the budget allows."""
-        if self.unit == "transfers/client":
-            return self.amount
-        if self.unit == "transfers":
-            return self.amount / clients
-        return self.amount / (BYTES_PER_NUMBER * full_transfer(dimension)) / clients
+    def per_client(self, clients: int, dimension: int, *, steps: float = math.nan, days: float = math.nan) -> float:
+        """Return the full transfers per client that the budget allows.
 
-    def per_decision(self, clients: int, steps: int, dimension: int) -> float:
-        """Return the full transfers per decision that the budget allows."""
-        return self.per_client(clients, dimension) * clients / steps
+        `steps` are the decisions of all clients, and `days` is the time of the data, NaN if it is not known.
+        """
+        what, _, per = self.unit.partition("/")
+        amount = self.amount if what == "transfers" else self.amount / (BYTES_PER_NUMBER * full_transfer(dimension))
+        if self.period:
+            if math.isnan(days):
+                raise ValueError(
+                    f"a budget per {self.period} must be used with data whose times are known, got {self}; "
+                    f"give it per client, such as 10/client"
+                )
+            amount *= days / PERIODS[self.period]
+        return amount * {"client": 1.0, "decision": steps / clients, "": 1 / clients}[per]
+
+    def needed(self, transfers: float, clients: int, dimension: int, **sizes: float) -> "Budget":
+        """Return the budget in the same unit that allows so many transfers per client, to three digits."""
+        allowed = replace(self, amount=1.0).per_client(clients, dimension, **sizes)
+        return replace(self, amount=float(f"{transfers / allowed:.3g}"))
 
     def __str__(self) -> str:
         """Return the budget in words."""
         if math.isinf(self.amount):
             return "unlimited communication"
+        what, _, per = self.unit.partition("/")
         noun = "transfer" if self.amount == 1 else "transfers"
-        return {
-            "transfers/client": f"{self.amount:,g} {noun} per client",
-            "transfers": f"{self.amount:,g} {noun} in total",
-            "bytes": f"{_bytes_text(self.amount)} in total",
-        }[self.unit]
+        amount = f"{self.amount:,g} {noun}" if what == "transfers" else _bytes_text(self.amount)
+        return f"{amount} {f'per {per}' if per else 'in total'}" + f" and {self.period}" * bool(self.period)
 
 
 UNLIMITED = Budget(math.inf)
@@ -79,12 +101,14 @@ def as_budget(value: Any) -> Budget:
 
 
 def parse_budget(text: str) -> Budget:
-    """Read `10/client`, `5000` or `1MB`."""
+    """Read `10/client`, `3/client/day`, `0.1/decision`, `5000`, `5MB/client` or `1MB`."""
     match = PATTERN.fullmatch(text) if len(text) <= 100 else None
     if match is None:
         raise ValueError(f"budget must be {EXAMPLES}, got {text[:100]!r}")
     amount = float(re.sub("[,_]", "", match[1]))
-    unit = (match[2] or "").lower().replace(" ", "")
+    per_client, period, per_decision = (text and text.lower() for text in match.group(3, 4, 5))
+    unit = (match[2] or "").lower()
+    per = per_client or per_decision
     if not amount > 0:
         raise ValueError(
             f"budget must be above 0, got {text!r}; the result without communication is part of every answer"
@@ -92,9 +116,7 @@ def parse_budget(text: str) -> Budget:
     amount *= UNITS.get(unit, 1.0)
     if amount > MAX_AMOUNT:
         raise ValueError(f"budget must be at most {MAX_AMOUNT:g}, got {text!r}; for no limit, leave the budget out")
-    if unit == "/client":
-        return Budget(amount)
-    return Budget(amount, "bytes" if unit else "transfers")
+    return Budget(amount, ("bytes" if unit else "transfers") + (f"/{per}" if per else ""), period or "")
 
 
 def _bytes_text(amount: float) -> str:

@@ -140,7 +140,7 @@ class Results:
         """
         limit = self.budget if budget is None else as_budget(budget)
         record = self._one_data_set()
-        allowed = limit.per_client(record.stream.size("clients"), record.stream.size("dimension"))
+        allowed = _per_client(limit, record)
         settings, cost = best_within(self.settings, allowed), cost_column(self.settings)
         if settings.empty:
             least = self.settings[cost].min()
@@ -182,7 +182,7 @@ class Results:
     def _chart(self) -> Chart:
         """Return the means of each method with their intervals, and the budget."""
         record, items = self._one_data_set(), []
-        limit = self.budget.per_client(record.stream.size("clients"), record.stream.size("dimension"))
+        limit = _per_client(self.budget, record)
         cost = cost_column(self.settings)
         amounts = [*self.settings[cost], *([limit] if np.isfinite(limit) else [])]
         axis = replace(communication_axis(amounts, UNITS[cost]), note="")
@@ -222,6 +222,12 @@ class Results:
             count = f"{len(names)} ({', '.join(names)}); choose one with only(dataset=…)" if names else "no runs"
             raise ValueError(f"results must be of one data set, got {count}")
         return self.records[0]
+
+
+def _per_client(budget: Budget, record: RunRecord) -> float:
+    """Return a budget in transfers per client on the stream of a run."""
+    clients, dimension, steps = (record.stream.size(name) for name in ("clients", "dimension", "steps"))
+    return budget.per_client(clients, dimension, steps=steps)
 
 
 def value_text(mean: float, low: float, high: float) -> str:

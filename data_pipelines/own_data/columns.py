@@ -93,6 +93,12 @@ QUANTITY = Role("quantity", f"{_any(QUANTITIES)}")
 RATING = Role("rating", f"{_any(RATINGS)}")
 """Only proposed: a column of ratings is used if the user names it."""
 
+VALUE = Role("value", "")
+"""Never recognised: a value is used if the user names it."""
+
+PRODUCT = r"\s*[*×]\s*"
+"""Between the columns of a value such as `price*quantity`."""
+
 
 DATE_START = r"\s*\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)"
 TWO_WORDS = r"\s*[^\W\d_]{2,}[\W_]+[^\W\d_]{2,}"
@@ -113,6 +119,8 @@ class Columns:
     quantity: str | None
     id: str | None
     words: tuple[str, ...]
+    value: tuple[str, ...] = ()
+    """The columns whose product is what an interaction is worth."""
     proposals: tuple[str, ...] = ()
     """Sentences on columns that are not used and could be."""
 
@@ -133,6 +141,7 @@ def find_columns(header: Header, items: Header | None, options: "ImportOptions")
     time = search.column(TIME, options.time_column)
     quantity = search.column(QUANTITY, options.quantity_column, pattern=NUMBER)
     rating = None if options.rating_column is None else search.column(RATING, options.rating_column)
+    value = search.factors(options.value_column)
     identifier = None
     if items is not None:
         item_search = _Search(items)
@@ -159,7 +168,7 @@ def find_columns(header: Header, items: Header | None, options: "ImportOptions")
     sentences = tuple(
         one_line(f"{name!r} has {kind}: {role.option} {shlex.quote(name)}") for role, name, kind in proposed
     )
-    return Columns(str(user), str(item), time, rating, quantity, identifier, words, sentences)
+    return Columns(str(user), str(item), time, rating, quantity, identifier, words, value, sentences)
 
 
 class _Search:
@@ -184,6 +193,13 @@ class _Search:
             return None
         self._used += candidates
         return candidates[0] if candidates else None
+
+    def factors(self, given: str | None) -> tuple[str, ...]:
+        """Return the columns whose product is the value: one, or several as in `price*quantity`."""
+        if given is None:
+            return ()
+        parts = [given] if given in self._header.names else re.split(PRODUCT, given.strip())
+        return tuple(self._checked(VALUE, name) for name in parts)
 
     def words(self, given: Sequence[str] | None, *, is_required: bool) -> tuple[str, ...]:
         """Return the columns with texts: several describe an item together."""

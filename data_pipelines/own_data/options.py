@@ -32,11 +32,14 @@ class ImportOptions:
     rating_column: str | None = None
     quantity_column: str | None = None
     """Rows whose quantity is not above zero are returns, which are bad rows."""
+    value_column: str | None = None
+    """What an interaction is worth: a column of numbers from 0, or a product such as `price*quantity`."""
     positive_from: float | None = None
     """Interactions rated lower have reward 0."""
     features: Features | None = None
     """By default words if there are any, else co-occurrence."""
-    repeats: Repeats = "once"
+    repeats: Repeats | None = None
+    """Without a choice, `once`."""
     skip_bad_rows: bool = False
     encoding: str | None = None
     separator: str | None = None

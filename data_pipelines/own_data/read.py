@@ -59,7 +59,7 @@ class _Reader:
         self._columns = columns = find_columns(self._header, self._item_header, options)
         self._features: Features = options.features or ("words" if columns.words else "co-occurrence")
         numbers = columns.time, columns.rating, columns.quantity
-        names = [columns.user, columns.item, *(name for name in numbers if name)]
+        names = [columns.user, columns.item, *(name for name in numbers if name), *columns.value]
         self._item_table: Table | None = None
         if self._item_header is None:
             names += columns.words
@@ -68,6 +68,10 @@ class _Reader:
         self._table = read_columns(self._header, names)
         self._times: Times | None = None
         self._decimal = options.decimal or "."
+
+    @property
+    def _keeps_repeats(self) -> bool:
+        return self._options.repeats == "keep"
 
     @property
     def _problems(self) -> list[Problem]:
@@ -85,13 +89,15 @@ class _Reader:
             table.reject(items, f"be an item of {options.items}", is_unknown[items.codes])
         times, ratings = self._parse_times(), self._parse_ratings()
         self._reject_returns()
+        values = self._parse_values()
         if self._problems and not options.skip_bad_rows:
             raise BadRowsError(self._problems)
         rows = np.flatnonzero(~table.is_bad)
         if not len(rows):
             raise ValueError(f"{table.header.path} has no usable row: {self._problems[0].line()}")
         item_texts = _used_texts(items, rows) if catalogue is None else catalogue
-        return self._assemble(rows, item_texts, times[rows], None if ratings is None else ratings[rows])
+        numbers = (None if each is None else each[rows] for each in (ratings, values))
+        return self._assemble(rows, item_texts, times[rows], *numbers)
 
     def _catalogue(self, table: Table) -> Any:
         """Return the ids of the table of items; a repeated id is a problem, and only its first row is used."""
@@ -137,6 +143,20 @@ class _Reader:
             numbers, _ = parse_numbers(column.values, self._options.decimal)
         self._table.reject(column, "be above 0 (other rows are returns)", ~(numbers > 0)[column.codes])
 
+    def _parse_values(self) -> NDArray[np.float64] | None:
+        """Return what each row is worth; a row without a number from 0 is a problem, unless it is a bad row already."""
+        if not self._columns.value:
+            return None
+        total = np.ones(len(self._table.is_bad))
+        for name in self._columns.value:
+            column = self._table.columns[name]
+            with self._naming(column):
+                numbers, _ = parse_numbers(column.values, self._options.decimal)
+            is_bad = ~(np.isfinite(numbers) & (numbers >= 0))[column.codes]
+            self._table.reject(column, "be a number from 0 (it is a value)", is_bad & ~self._table.is_bad)
+            total *= numbers[column.codes]
+        return total
+
     @contextmanager
     def _naming(self, column: Column) -> Iterator[None]:
         """Name file and column in an error about all values of the column."""
@@ -151,8 +171,9 @@ class _Reader:
         item_texts: Any,
         times: NDArray[np.int64],
         ratings: NDArray[np.float64] | None,
+        values: NDArray[np.float64] | None,
     ) -> OwnData:
-        """Sort the usable rows into `Contents`; `times` and `ratings` are those of these rows."""
+        """Sort the usable rows into `Contents`; `times`, `ratings` and `values` are those of these rows."""
         user_column, item_column = (self._table.columns[name] for name in (self._columns.user, self._columns.item))
         labels, user_texts = _sorted_ids(_used_texts(user_column, rows))
         item_ids, item_texts = _sorted_ids(item_texts)
@@ -166,7 +187,7 @@ class _Reader:
         repeats = int(np.count_nonzero(is_repeat))
         is_same_time = np.append(False, np.diff(times[order]) == 0) & (times[order] != UNKNOWN_TIME)
         duplicates = int(np.count_nonzero(is_repeat & is_same_time))
-        if self._options.repeats == "once":
+        if not self._keeps_repeats:
             order = order[~is_repeat]
         tables = {"interactions": self._table, "items": self._item_table}
         contents = Contents(
@@ -179,6 +200,7 @@ class _Reader:
             notes=tuple(self._notes(times, repeats, duplicates)),
             user_labels=None if are_numbers else labels,
             ratings=None if ratings is None else ratings[order],
+            values=None if values is None else values[order],
         )
         headers = [header for header in (self._header, self._item_header) if header is not None]
         profile = Profile.of(
@@ -189,7 +211,7 @@ class _Reader:
             bad_rows=self._table.row_count - len(rows),
             repeats=repeats,
             duplicates=duplicates,
-            repeats_are_kept=self._options.repeats == "keep",
+            repeats_are_kept=self._keeps_repeats,
             times=describe_times(contents.times, self._times),
             ratings=describe_ratings(contents.ratings, self._options.positive_from, self._decimal),
             features=item_features.KINDS[self._features].profile,
@@ -233,7 +255,7 @@ class _Reader:
         elif missing:
             notes.append(f"{number_of(missing, 'interaction')} without a time: put in random order")
         if repeats:
-            fate = "counted once" if self._options.repeats == "once" else "kept"
+            fate = "kept" if self._keeps_repeats else "counted once"
             notes.append(f"{number_of(repeats, 'repeated interaction')} (same user and item): {fate}")
         if duplicates:
             notes.append(f"{duplicates:,} of the repeats have the same time, too: they may be duplicate rows")
@@ -243,20 +265,19 @@ class _Reader:
         """Return the columns that were given, and those that were recognised."""
         texts: dict[bool, list[str]] = {True: [], False: []}
         for role, value in self._columns.roles().items():
-            name = " and ".join(value) if role == "words" else value
+            name = {"words": " and ", "value": " × "}[role].join(value) if isinstance(value, tuple) else value
             if name:
                 texts[getattr(self._options, f"{role}_column") is not None].append(f"{role} {name}")
         given, recognised = ", ".join(texts[True]), ", ".join(texts[False])
         return [*([given] if given else []), *([f"{recognised} (recognised by name)"] if recognised else [])]
 
     def _column_parameters(self) -> dict[str, str | list[str] | None]:
-        parameters = {**self._columns.roles(), "words": list(self._columns.words)}
+        parameters = {
+            role: [*value] if isinstance(value, tuple) else value for role, value in self._columns.roles().items()
+        }
         if self._options.time_column is None and self._columns.time == TIME.default:
             parameters["time"] = None  # recorded as if not given: the data are the same
-        for role in ("rating", "quantity"):
-            if parameters[role] is None:
-                del parameters[role]
-        return parameters
+        return {role: name for role, name in parameters.items() if name or role not in ("rating", "quantity", "value")}
 
     def _formats(self) -> dict[str, dict[str, str]]:
         formats: dict[str, dict[str, str]] = {}

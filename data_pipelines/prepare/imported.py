@@ -43,13 +43,12 @@ def import_table(
     name: str | None = None,
     folder: Path | None = None,
     min_arms: int = 0,
-    max_interactions: int | None = None,
 ) -> ImportedTable:
     """Import a table of interactions into the data folder, without printing anything.
 
     Without a name, the data set is named after the file; if other data already have that name, a hash follows it.
     Bad input raises a `ValueError` with one line, and nothing is written. `min_arms` refuses data whose pools would be
-    smaller, because a user took nearly every item; `max_interactions` refuses more interactions.
+    smaller, because a user took nearly every item.
     """
     options = options or ImportOptions()
     folder = data_folder() if folder is None else folder
@@ -58,13 +57,6 @@ def import_table(
     own_data = read_own_data(path, options)
     if own_data.profile.max_arms < min_arms:
         raise ValueError(one_line(f"{path}: one user took every item, so there is no other item to offer to this user"))
-    if max_interactions is not None and (count := own_data.profile.interactions) > max_interactions:
-        raise ValueError(
-            one_line(
-                f"{path} must have at most {max_interactions:,} interactions, got {count:,}; "
-                "keep those of some users only"
-            )
-        )
     files = {"interactions": path, **({} if options.items is None else {"items": options.items})}
     members = {kind: sha256_of(file) for kind, file in files.items()}
     name = name or _free_name(path, members, folder)
@@ -104,7 +96,7 @@ def _about(name: str, members: dict[str, str], own_data: OwnData, options: Impor
     contents, features = own_data.contents, KINDS[own_data.features]
     further_parameters = {
         "features": (own_data.features, "words"),
-        "repeats": (options.repeats, "once"),
+        "repeats": (options.repeats or "once", "once"),
         "skip_bad_rows": (options.skip_bad_rows, False),
         "positive_from": (options.positive_from, None),
         "formats": (own_data.formats, {}),

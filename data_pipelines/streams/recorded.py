@@ -41,6 +41,7 @@ def draw_pools(
     arms: int,
     by_popularity: bool = False,
     times: NDArray[np.int64] | None = None,
+    only_first: bool = False,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the pools (T, K) of the interactions in their order, and the position of the positive in each.
 
@@ -48,12 +49,14 @@ def draw_pools(
     others are drawn one after the other, without replacement, from the items that the user never interacted with:
     uniformly, or `by_popularity`, in proportion to the number of users who did. With the `times` of all interactions,
     they are drawn from the items that the user did not interact with in the `WINDOW_DAYS` days around the positive, in
-    proportion to their interactions. The position of the positive is uniform.
+    proportion to their interactions. Where the interactions are `only_first` ones, they are drawn from the items that
+    the user did not interact with then or before: an item that was taken cannot be a positive again. The position of
+    the positive is uniform.
     """
     if times is not None:
         if arms < 2:
             raise ValueError(f"arms must be an integer from 2, got {arms!r}")
-        items_then = _HistoryThen(user_rows, items, times, item_count)
+        items_then = _HistoryThen(user_rows, items, times, item_count, only_first=only_first)
         others = _draw_all_others(random, interactions, items_then, arms)
         return _with_positives(random, others, items[interactions])
     is_new_pair = np.ones(len(items), dtype=bool)
@@ -223,11 +226,17 @@ class _History:
 class _HistoryThen(_History):
     """Which items a user interacted with around the time of an interaction; its owners are interactions.
 
-    An unknown time may be any time.
+    An unknown time may be any time. With `only_first`, all earlier times count, too.
     """
 
     def __init__(
-        self, user_rows: NDArray[np.int64], items: NDArray[np.int32], times: NDArray[np.int64], item_count: int
+        self,
+        user_rows: NDArray[np.int64],
+        items: NDArray[np.int32],
+        times: NDArray[np.int64],
+        item_count: int,
+        *,
+        only_first: bool,
     ) -> None:
         super().__init__(user_rows, items, item_count, items)
         self._user_rows = user_rows
@@ -236,7 +245,7 @@ class _HistoryThen(_History):
         half = int(WINDOW_DAYS * DAY / 2 / seconds_per_unit(distinct)) if len(distinct) else 0
         self._ends = len(distinct) + 2  # place 0 is before all times, the last one is for unknown times
         place = np.where(is_unknown, self._ends - 1, np.searchsorted(distinct, times) + 1)
-        self._first = np.where(is_unknown, 0, np.searchsorted(distinct, times - half) + 1)
+        self._first = np.where(is_unknown | only_first, 0, np.searchsorted(distinct, times - half) + 1)
         self._end = np.where(is_unknown, self._ends, np.searchsorted(distinct, times + half, side="right") + 1)
         self._moments = np.sort(self._keys * self._ends + place)
 
@@ -489,7 +498,9 @@ def _sampled(seed: int, events: Prepared, spec: DatasetSpec) -> Decisions:
     draw = draw_pools_once
     if spec.repeats_offered:
         times = events.times if spec.negatives == "not-then" else None
-        draw = partial(draw_pools, by_popularity=spec.negatives == "popularity", times=times)
+        draw = partial(
+            draw_pools, by_popularity=spec.negatives == "popularity", times=times, only_first=spec.repeats == "once"
+        )
     item_count = len(events.item_ids)
     pools, positions = draw(pool_random, user_rows, events.items, interactions, item_count=item_count, arms=spec.arms)
     rows = np.arange(len(positions))

@@ -16,12 +16,13 @@ from selenium.webdriver import Chrome
 
 from benchmark.board.board import run_table
 from benchmark.commands.recommend import configure
-from benchmark.recommend import recommend as recommend_module
 from benchmark.recommend.data import leak_notices
-from benchmark.recommend.recommend import recommend, task_from
+from benchmark.recommend.decision import decide
+from benchmark.recommend.log import cases_from
+from benchmark.recommend.recommend import recommend
 from benchmark.recommend.recommendation import Recommendation, score_text
-from data_pipelines.prepare.imported import import_table
-from data_pipelines.stream_spec import simulated_spec
+from benchmark.statistics.verdicts import Verdict
+from data_pipelines.stream_spec import StreamSpec, simulated_spec
 from reports.page.recommendation import front_points, recommendation_page, reference_levels, write_recommendation
 from tests.benchmark.browser import looking_at
 from tests.benchmark.conftest import write_purchases
@@ -48,7 +49,7 @@ def test_the_method_is_chosen_on_choosing_seeds_and_reported_on_others(answer: R
     reported = [result.outcomes[chosen, seed].metrics["regret"] for seed in range(300, 310)]
     chance = [result.outcomes[result.board.baseline, seed].metrics["regret"] for seed in range(300, 310)]
     expected = np.mean([1 - own / by_chance for own, by_chance in zip(reported, chance, strict=True)])
-    assert answer.lines()[0].mean == pytest.approx(expected)
+    assert answer.line(answer.best, answer.limit).mean == pytest.approx(expected)
 
 
 def test_the_recommended_setting_stays_within_the_budget(answer: Recommendation):
@@ -60,56 +61,57 @@ def test_the_recommended_setting_stays_within_the_budget(answer: Recommendation)
 def test_the_answer_names_both_extremes_and_how_sure_it_is(answer: Recommendation):
     names = [line.name for line in answer.lines()]
     assert {"never communicating", "always communicating"} < {*names}
-    assert "10 seeds that were not used for choosing" in answer.certainty()
+    assert len({*names}) == len(names)
+    assert len(answer.certainty()) >= len(answer.decision.gains) == len(answer.decision.options) - 1
+    assert "10 seeds that were not used for choosing" in answer.certainty()[0]
     assert len(answer.other_budgets()) == 2
     assert answer.plan_text().startswith("Plan: ")
     assert "smaller than the benchmark protocol" in answer.plan_text()
     assert "<table" in answer._repr_html_()
+    assert answer.answer() in repr(answer)
+    assert len(repr(answer)) < 500
 
 
-def test_a_setting_without_communication_is_recommended_in_plain_words(answer: Recommendation):
-    alone = replace(answer, limit=0.0)
-    assert alone.answer().startswith("Do not communicate: let each client learn alone. For ")
-    assert "with 0 needed transfers per client" in alone.answer()
-    assert answer.lines()[0].transfers > 0
-    assert answer.answer().startswith("For ")
+def test_every_row_is_compared_with_the_decision(answer: Recommendation):
+    first, *others = answer.lines()
+    assert first.name == answer.decision.option.name
+    assert not first.verdict
+    assert all(line.verdict for line in others)
+    same = [line.name for line in others if line.verdict == "identical"]
+    assert same in ([], ["never communicating"])
 
 
-def test_only_the_same_method_with_the_same_setting_is_identical_as_on_the_board(answer: Recommendation):
-    selections = dict(answer.result.selections)
-    am = selections["async-linucb-am"].choices
-    worse = {budget: choice and replace(choice, score=-1.0) for budget, choice in am.items()}
-    selections["async-linucb-am"] = replace(selections["async-linucb-am"], choices=worse)  # the others are to be first
-    alone = replace(answer, limit=0.0, result=replace(answer.result, selections=selections))
-    verdicts = {line.name: line.verdict for line in alone.lines()}
-    choices = {entry.label: alone.result.choice(entry.name, 0.0) for entry in alone.result.contenders}
-    assert alone.lines()[0].name == "Async-LinUCB"
-    assert verdicts["never communicating"] == "identical"
-    values = [alone.result.values(name, 0.0) for name in ("async-linucb", "sync-linucb")]
-    assert np.array_equal(*values)  # neither communicates
-    assert choices["Async-LinUCB"].configuration != choices["Sync-LinUCB"].configuration
-    assert verdicts["Sync-LinUCB"] == "equivalent"
+def with_rule_at(answer: Recommendation, name: str, *scores: float) -> Recommendation:
+    """Return the same answer, decided with a rule that has these scores on the report seeds, in turn."""
+    line = {seed: scores[place % len(scores)] for place, seed in enumerate(answer.result.board.seeds)}
+    result = replace(answer.result, lines={**answer.result.lines, name: line})
+    return replace(answer, result=result, decision=decide(result, answer.limit))
 
 
-def with_references_at(answer: Recommendation, *scores: float) -> Recommendation:
-    """Return the same answer, with references that have these scores on the report seeds, in turn."""
-    seeds = answer.result.board.seeds
-    line = {seed: scores[place % len(scores)] for place, seed in enumerate(seeds)}
-    return replace(answer, result=replace(answer.result, lines=dict.fromkeys(answer.result.lines, line)))
+def test_a_rule_that_can_be_deployed_is_the_decision_unless_a_method_is_shown_to_earn_more(answer: Recommendation):
+    best = max(option.score[0] for option in answer.decision.options)
+    shown = with_rule_at(answer, "most-popular", best + 10.0, best + 11.0)
+    assert shown.answer() == "Show bestsellers: no federated method earns more on these data."
+    assert shown.lines()[0].name == "Bestsellers"
+    assert {gain.verdict for gain in shown.decision.gains} == {Verdict.BETTER}
+    assert not shown.footnotes()
+    open_question = with_rule_at(answer, "most-popular", best - 0.4, best + 0.3)
+    assert open_question.answer() == ("Show bestsellers: no federated method is shown to earn more on these data.")
+    poor = with_rule_at(answer, "most-popular", -1.0, -1.1)
+    assert poor.decision.kind != "rule"
+    assert "over bestsellers" in poor.answer() or "over learning alone" in poor.answer()
+    assert "% [" in poor.answer()
 
 
-def test_a_reference_that_earns_more_than_the_recommendation_is_a_warning(answer: Recommendation):
-    mean = answer.lines()[0].mean
-    better = with_references_at(answer, mean + 10.0, mean + 11.0)
-    (warning,) = better.warnings()
-    assert warning.startswith("WARNING: references earn more than the recommended method on these data: ")
-    assert all(entry.label in warning for entry in answer.result.references)
-    assert "If a rule without a model" in warning
-    assert warning in str(better)
-    assert warning in recommendation_page(better)
-    undecided = with_references_at(answer, mean + 10.0, mean - 9.0)
-    assert undecided.warnings()[0].startswith("It is not decided whether these references earn more: ")
-    assert not with_references_at(answer, mean - 10.0, mean - 11.0).warnings()
+def test_a_rule_that_exploits_the_pools_is_a_footnote(answer: Recommendation):
+    best = max(option.score[0] for option in answer.decision.options)
+    exploited = with_rule_at(answer, "never-offered", best + 10.0, best + 11.0)
+    assert exploited.answer() == answer.answer()
+    (footnote,) = exploited.footnotes()
+    assert "exploit how the pools are drawn" in footnote
+    assert "Never offered before, then most seen" in footnote
+    assert footnote in recommendation_page(exploited)
+    assert not answer.footnotes()
 
 
 def test_the_page_has_every_setting_that_was_tried_and_no_other_host(answer: Recommendation):
@@ -211,12 +213,16 @@ def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(
             assert cheapest["setting"] in chrome.execute_script("return choice.textContent")
 
 
+def stream_from(path: Path) -> StreamSpec:
+    return cases_from(str(path))[1][0].task.stream
+
+
 def test_a_leak_in_the_features_is_named_in_the_answer_and_on_the_page(
     answer: Recommendation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
     assert answer.notices == leak_notices(SMALL) == ()
-    (notice,) = leak_notices(task_from(str(write_purchases(tmp_path))).stream)
+    (notice,) = leak_notices(stream_from(write_purchases(tmp_path)))
     assert notice.startswith("LEAK: Features were made of the same interactions that are predicted: a leak.")
     assert "--items FILE" in notice
     with_leak = replace(answer, notices=(notice,))
@@ -224,30 +230,16 @@ def test_a_leak_in_the_features_is_named_in_the_answer_and_on_the_page(
     assert f'<p class="warning">{notice}</p>' in recommendation_page(with_leak)
     with_words = tmp_path / "with_words.csv"
     with_words.write_text("user,item,words\n" + "".join(f"{n % 9},{n % 31},word{n % 31}\n" for n in range(200)))
-    assert leak_notices(task_from(str(with_words)).stream) == ()
-
-
-def test_data_with_too_many_decisions_are_refused_before_they_are_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
-    file = write_purchases(tmp_path)
-    monkeypatch.setattr(recommend_module, "MAX_DECISIONS", 100)
-    with pytest.raises(ValueError, match=r"purchases\.csv must have at most 100 interactions, got \d+; keep those of"):
-        recommend(str(file))
-    assert not (tmp_path / "data").exists()
-    import_table(file)
-    with pytest.raises(ValueError, match="purchases must have at most 100 decisions for a recommendation, got"):
-        recommend("purchases")
+    assert leak_notices(stream_from(with_words)) == ()
 
 
 def test_the_command_answers_from_a_file_in_80_columns_and_resumes(shop: Path, fedbandit_here: Command):
     command = ("recommend", "purchases.csv", "--budget", "10/client", "--jobs", "2", "--configurations", "4")
     first = fedbandit_here(shop, *command)
     assert first.returncode == 0, first.stderr
-    assert "For purchases with at most 10 transfers per client, use" in " ".join(first.stdout.split())
+    assert first.stdout.split("\n\n")[0].strip().startswith("Pools: ")
     assert "transfers: those needed for the same choices, per client" in " ".join(first.stdout.split())
-    for text in ("never communicating", "always communicating", "popularity in hindsight", "A larger budget"):
+    for text in ("never communicating", "always communicating", "popularity in hindsight", "with a larger budget"):
         assert text in first.stdout
     assert first.stdout.index("LEAK: Features were made of the same interactions") < first.stdout.index("compared\n")
     *lines, repeat, page = first.stdout.splitlines()
