@@ -165,7 +165,7 @@ def test_two_clones_with_two_kinds_of_processors_give_the_same_bytes(tmp_path: P
     for core in ("Haswell", "Nehalem"):
         clone = tmp_path / core
         for package in ("algorithms", "benchmark", "data_pipelines", "reports"):
-            shutil.copytree(ROOT / package, clone / package, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / package, clone / package, ignore=shutil.ignore_patterns("__pycache__", "output"))
         write_tiny(clone)
         for words in (("run", "tiny.toml", "--jobs", "1"), ("bundle", "tiny")):
             variables = environment(OPENBLAS_CORETYPE=core)

@@ -17,6 +17,7 @@ ONCE = {
 
 OF_OTHER_VALUES = {
     "benchmark/board/result.py": "scores of a method within a budget",
+    "benchmark/recommend/decision.py": "scores of an option",
     "reports/analysis/claims.py": "numbers of a claim",
     "reports/analysis/decisions.py": "scores by the decision number of a client",
     "reports/analysis/directions.py": "differences and trends by seed",
