@@ -4,14 +4,12 @@ The pages are the Markdown files of the repository as they are, so their links w
 README is the home page. Nothing is loaded from other hosts, neither when the site is built nor when it is read.
 """
 
-import argparse
 import inspect
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
-from importlib import import_module, metadata
+from importlib import metadata
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -22,6 +20,7 @@ from benchmark.__main__ import _parser
 from reports.page.board import TO_COME
 from reports.page.page import asset, board_parts
 from tests.tools.committed import read_committed
+from tests.tools.reference_pages import parsers, public_names
 
 project = "fedbandit-bench"
 release = metadata.version("fedbandit-bench")
@@ -52,21 +51,23 @@ autodoc_typehints_description_target = "documented"
 METHODS = "../methods.html"
 """The page on methods, from the page of the board."""
 
-PACKAGES = ("algorithms", "data_pipelines", "benchmark")
 CONTENTS = """
 
 ```{toctree}
 :hidden:
-:caption: Use
+:caption: User guide
 
 docs/install
 docs/answers
-docs/experiments
-docs/ui
-docs/reports
-docs/own_method
 docs/own_data
+docs/data
+docs/own_method
+docs/methods
+docs/experiments
+docs/reports
+docs/ui
 docs/cluster
+docs/citing
 ```
 
 ```{toctree}
@@ -75,13 +76,11 @@ docs/cluster
 
 docs/board
 docs/reference/board
-docs/board-1
-docs/methods
-docs/protocol
 docs/results
-docs/data
-docs/speed
+docs/protocol
 docs/reliability
+docs/speed
+docs/board-1
 ```
 
 ```{toctree}
@@ -98,16 +97,18 @@ docs/tables/*
 
 docs/reference/command_line
 docs/reference/python
+docs/reference/metrics
 docs/glossary
-docs/citing
 ```
 
 ```{toctree}
 :hidden:
-:caption: Development
+:caption: Developer guide
 
-docs/architecture
 CONTRIBUTING
+docs/architecture
+docs/testing
+docs/performance
 CHANGELOG
 ```
 """
@@ -120,29 +121,15 @@ def command_reference() -> str:
     return "".join(f"\n## {name}\n\n```text\n{text}```\n" for name, text in helps.items())
 
 
-def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Return a parser and those of all its sub-commands."""
-    yield parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for sub_command in action.choices.values():
-                yield from parsers(sub_command)
-
-
 def python_reference() -> str:
-    """Return directives for the public names of our packages, as Markdown; a name in two packages is listed once."""
-    documented: set[int] = set()
+    """Return directives for the public names of our packages, as Markdown."""
     text = ""
-    for package in PACKAGES:
-        module = import_module(package)
-        members = {name: getattr(module, name) for name in sorted(module.__all__)}
-        new = {name: member for name, member in members.items() if id(member) not in documented}
-        documented.update(map(id, new.values()))
+    for package, members in public_names().items():
         text += f"\n## {package}\n\n```{{eval-rst}}\n.. automodule:: {package}\n```\n"
         text += "".join(
-            f"\n### {name}\n\n```{{eval-rst}}\n{directive(package, name, new[name])}\n```\n" for name in new
+            f"\n### {name}\n\n```{{eval-rst}}\n{directive(package, name, member)}\n```\n"
+            for name, member in members.items()
         )
-        text += "".join(f"\n`{package}.{name}`: see above.\n" for name in members if name not in new)
     return text
 
 

@@ -34,7 +34,7 @@ WARNING = """\
 warning: --host {host}: anyone who can reach this machine can read, change and delete all runs without a password.
   To require passwords, use MLflow's own server: pip install 'mlflow[auth]'; set MLFLOW_FLASK_SERVER_SECRET_KEY
   and MLFLOW_AUTH_ADMIN_PASSWORD; mlflow server --app-name basic-auth --backend-store-uri … --allowed-hosts NAME:PORT;
-  then set MLFLOW_TRACKING_URI, MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD here. See docs/reliability.md."""
+  then set MLFLOW_TRACKING_URI, MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD here. See docs/cluster.md."""
 FIRST_PORT = 5000
 PORTS_TRIED = 100
 SECONDS_TO_START = 60.0

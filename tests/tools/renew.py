@@ -39,6 +39,7 @@ from tests.tools.first_table import first_table
 from tests.tools.methods_page import methods_sections
 from tests.tools.methods_pictures import write_pictures
 from tests.tools.prose import BLOCK, bare, filled
+from tests.tools.reference_pages import TABLES as REFERENCE
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
 from tests.tools.transcripts import renew_transcripts
@@ -46,6 +47,7 @@ from tests.tools.transcripts import renew_transcripts
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = DOCS / "pictures"
 PAGES = ("results.md", "tables/thresholds.md", "data.md", "methods.md", "../README.md")
+PAGES += tuple(f"reference/{name}.md" for name in REFERENCE)
 FIGURES = (
     *(f"fig_{letter}" for letter in "abcdef"),
     "low_communication",
@@ -140,6 +142,8 @@ def block(name: str, results: Results) -> str:
         return first_table(results)
     if name == "methods":
         return methods_sections()
+    if name in REFERENCE:
+        return REFERENCE[name]()
     if name in makers:
         return bare(makers[name]())
     for start, module in (("study_", studies), ("user_groups_", user_groups), ("bounds", bounds)):
