@@ -90,14 +90,16 @@ def run(
     disk or a lost cluster, raise OSError or ValueError; finished runs are already recorded.
     """
     with nullcontext() if store is None else single_writer_lock(store.uri):
-        if store is not None and (killed_count := mark_dead_runs(store, plan.experiments)):
-            observer.note(
-                f"{killed_count} unfinished runs from a crashed process were marked KILLED and will be run again"
-            )
         if earlier_runs is None:
             earlier_runs = finished_runs(store, experiments_to_read(plan)) if store is not None else ()
         usable_runs = with_metrics(earlier_runs, plan.metrics)
         remaining_runs = unfinished(plan.runs, usable_runs)
+        if fresh := {run.key for run in remaining_runs} - {record.key for record in usable_runs}:
+            executor.start(len(fresh))  # in the background, because opening a store takes seconds, too
+        if store is not None and (killed_count := mark_dead_runs(store, plan.experiments)):
+            observer.note(
+                f"{killed_count} unfinished runs from a crashed process were marked KILLED and will be run again"
+            )
         keys = {(run.experiment, run.key) for run in plan.runs} - {(run.experiment, run.key) for run in remaining_runs}
         skipped_runs = tuple(record for record in usable_runs if (record.experiment, record.key) in keys)
         recorder = _Recorder(plan, store, observer, expected_seconds(remaining_runs, earlier_runs))

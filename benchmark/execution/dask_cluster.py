@@ -88,6 +88,9 @@ class DaskExecutor(Executor):
             self.close()
             raise
 
+    def start(self, runs: int) -> None:
+        """Do nothing: the workers of a cluster are running."""
+
     def capacity(self) -> int:
         """Update the workers, give up runs that no worker can finish, and return two runs per thread.
 

@@ -89,6 +89,11 @@ class LocalExecutor(Executor):
         """Return the processes, dead or alive."""
         return list((self._pool._processes or {}).values())
 
+    def start(self, runs: int) -> None:
+        """Start the processes, which import their modules while the parent opens the store."""
+        for _ in range(min(self._jobs, runs) - len(self.workers())):
+            self._submit(os.getpid)  # the standard pool starts a process for each call that none is free for
+
     def capacity(self) -> int:
         """Return two runs per process, one running and one waiting, and some more while the parent writes records."""
         workers = self.workers()

@@ -47,6 +47,10 @@ class Executor(ABC):
     """Whether its workers use the compiled kernels of this machine."""
 
     @abstractmethod
+    def start(self, runs: int) -> None:
+        """Start the workers for this many runs in the background, if they are not running; `submit` does so too."""
+
+    @abstractmethod
     def capacity(self) -> int:
         """Check the workers, and return the number of runs to have in flight; 0 while there is no worker.
 

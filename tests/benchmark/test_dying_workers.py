@@ -44,6 +44,9 @@ class Fragile(Executor):
     waiting: list[Future[Any]] = field(default_factory=list)
     shares_kernels: bool = True
 
+    def start(self, runs: int) -> None:
+        pass
+
     def capacity(self) -> int:
         return 6
 
@@ -155,9 +158,11 @@ def test_a_worker_that_dies_in_the_middle_of_its_result_is_noticed(is_closed: bo
 
 def test_the_standard_pool_has_the_private_parts_that_we_use():
     with LocalExecutor(1) as executor:
-        pid = executor._pool.submit(os.getpid).result(timeout=120)
+        assert executor.workers() == []
+        for runs in (3, 2):
+            executor.start(runs)
         workers = executor.workers()
-        assert [worker.pid for worker in workers] == [pid]
+        assert [worker.pid for worker in workers] == [executor._pool.submit(os.getpid).result(timeout=120)]
         assert isinstance(executor._pool._result_queue._writer, Connection)
     for worker in workers:
         # Not `worker.is_alive()`: for a moment it is wrong if the pool's own thread collects the exit code first.

@@ -69,9 +69,12 @@ class Unused:
 
 
 def test_a_sweep_runs_in_a_thread_prints_nothing_and_skips_everything_the_second_time(
-    tmp_path: Path, workers: LocalExecutor, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, workers: LocalExecutor, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     tiny, notes = write_tiny(tmp_path), Notes()
+    order: list[object] = []
+    monkeypatch.setattr(workers, "start", order.append)
+    monkeypatch.setattr(session, "mark_dead_runs", lambda *store: order.append("store opened"))
     with ThreadPoolExecutor(1) as thread:
         first = thread.submit(sweep, tmp_path, workers, tiny, observer=notes).result()
     assert (len(first.finished), first.failed, first.skipped, first.interrupted) == (RUNS, (), (), False)
@@ -79,9 +82,11 @@ def test_a_sweep_runs_in_a_thread_prints_nothing_and_skips_everything_the_second
     assert {record.key for record in first.finished} == set(results(tmp_path))
     assert notes.calls == ["started", *["run_done"] * RUNS, "ended"]
     assert notes.counts == (RUNS, 0)
+    assert order == [RUNS, "store opened"]
     assert notes.seconds > 0
     assert sum(seconds for _, seconds, _ in notes.runs) == pytest.approx(notes.seconds)
     second = sweep(tmp_path, Unused(), tiny)  # type: ignore[arg-type]
+    assert order[2:] == ["store opened"]
     assert (second.finished, second.failed, second.interrupted) == ((), (), False)
     assert {record.run_id for record in second.skipped} == {record.run_id for record in first.finished}
     assert capfd.readouterr() == ("", "")
@@ -164,6 +169,9 @@ def test_ctrl_c_stops_a_sweep_between_records_and_the_next_sweep_resumes(tmp_pat
 def test_an_error_that_ends_it_closes_the_records_and_releases_the_store(tmp_path: Path, workers: LocalExecutor):
     class Lost:
         shares_kernels = True
+
+        def start(self, runs: int) -> None:
+            pass
 
         def capacity(self) -> int:
             raise OSError("the cluster is gone")
