@@ -86,9 +86,6 @@ TUNED = ("alpha", "ridge")
 SCALED = ("ridge",)
 """The parameters whose values, when tuned, are multiplied by the mean squared norm of the task's arms."""
 
-MAX_USUAL = 5
-"""The maximum number of methods that a quick board and `recommend` play unless others are named."""
-
 
 @dataclass(frozen=True)
 class Limits:

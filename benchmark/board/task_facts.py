@@ -51,11 +51,6 @@ class TaskFacts:
     scores: Mapping[str, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
 
     @property
-    def by_decision(self) -> dict[str, tuple[float, ...]]:
-        """For each configuration the mean of its score over report seeds, by group; NaN in an empty group."""
-        return {name: _means(rows) for name, rows in self.scores.items()}
-
-    @property
     def ceiling(self) -> float:
         """The mean of what one ranking for all earns; NaN in simulations."""
         return float(np.mean(list(self.one_ranking.values()))) if self.one_ranking else math.nan

@@ -580,16 +580,7 @@ def _draw_turns(random: np.random.Generator, counts: NDArray[np.int64]) -> NDArr
     while (total := int(remaining.sum())) > 0:
         users = np.flatnonzero(remaining)
         draws = random.integers(len(users), size=min(total + 16, MAX_DRAWS))
-        turn = draws[_occurrence(draws) < remaining[users][draws]]
+        turn = draws[_ranks(np.argsort(draws, kind="stable"), draws) < remaining[users][draws]]
         turns.append(users[turn])
         remaining[users] -= np.bincount(turn, minlength=len(users))
     return np.concatenate(turns)
-
-
-def _occurrence(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each value the number of equal values before it."""
-    order = np.argsort(values, kind="stable")
-    sorted_values = values[order]
-    occurrence = np.empty_like(values)
-    occurrence[order] = np.arange(len(values)) - np.searchsorted(sorted_values, sorted_values)
-    return occurrence

@@ -221,7 +221,7 @@ def shown() -> Any:
         return replace(stream, rewards=(stream.rewards > 0).astype(float), fingerprint="")
 
     facts = task_facts(board, {}, ["any"], lambda name, seed: np.zeros(300, dtype=int), build)
-    return facts.one_ranking, facts.groups, facts.by_decision
+    return facts.one_ranking, facts.groups, str(facts.scores)
 
 
 Change = tuple[Callable[[], Any] | None, dict[str, Any]]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from algorithms import AsyncLinUCBAsPublished
-from algorithms.method import MAX_USUAL, MethodInfo
+from algorithms.method import MethodInfo
 from algorithms.registry import built_in_methods
 from benchmark.board.board import Board, Outcome, RunName, plan_board, run_table, selection_of, wanted
 from benchmark.board.document import from_json, to_json
@@ -125,7 +125,7 @@ def test_a_board_plays_all_contenders_with_their_variants_and_a_named_method_alo
 def test_at_most_five_contenders_are_usual_and_others_are_named():
     usual = [name for name, info in built_in_methods().items() if info.is_usual]
     assert {REFERENCE} < {*usual} <= {*CONTENDERS}
-    assert len(usual) <= MAX_USUAL == 5
+    assert len(usual) <= 5
     assert [row.name for row in with_usual([])] == usual
     assert [row.name for row in with_usual([parse_filter(usual[-1]), parse_filter(OWN)])] == [*usual, OWN]
     assert {row.name for row in board_filters(with_usual([]), REFERENCE)} == {*usual}

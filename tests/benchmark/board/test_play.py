@@ -74,7 +74,7 @@ def test_a_board_is_played_recorded_and_compared(
     lines = board_lines(result)
     assert max(map(len, lines)) <= 80
     assert result.board.facts is not None
-    assert {*result.board.facts.by_decision} > {*result.chosen, "most-seen"}
+    assert {*result.board.facts.scores} > {*result.chosen, "most-seen"}
     assert {len(rows) for rows in result.board.facts.scores.values()} == {10}
     assert {*result.facts_lines()} <= {*lines}
     assert any(line.startswith("Sync-LinUCB") and "=" in line for line in lines)

@@ -83,9 +83,7 @@ def test_scores_by_decision_number_are_kept_for_each_seed():
     facts = TaskFacts(
         (1, 2, 3), groups=("1", "later"), scores={"a": ((1.0, nan), (2.0, nan)), "b": ((nan, nan), (1, 2))}
     )
-    assert facts.by_decision["a"][0] == 1.5
-    assert math.isnan(facts.by_decision["a"][1])
-    assert facts.by_decision["b"] == (1, 2)
+    assert facts.lines({"a": "a", "b": "b"})[-1] == "a: 1.5 -; b: 1 2", "means over seeds"
     restored = TaskFacts.from_json(json.loads(json.dumps(facts.to_json(), allow_nan=False)))
     np.testing.assert_array_equal(restored.scores["a"], facts.scores["a"])
     assert [*restored.scores] == ["a", "b"]
@@ -113,10 +111,9 @@ def test_the_facts_of_a_board_are_few_short_lines_and_survive_json():
     facts = task_facts(board, outcomes, [first], lambda name, seed: np.zeros(60, int) if seed == 300 else None)
     assert facts.one_ranking == {}
     assert facts.exploration == -0.25
-    assert set(facts.by_decision) == {first}
+    assert set(facts.scores) == {first}
     assert facts.groups == ("1", "2-3", "later")
     known, unknown = facts.scores[first]  # on seeds 300 and 301
-    assert facts.by_decision[first] == known
     assert [round(value, 4) for value in known] == [*known]
     assert all(map(math.isnan, unknown))
     content = json.loads(json.dumps(facts.to_json(), allow_nan=False))
