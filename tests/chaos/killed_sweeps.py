@@ -11,7 +11,7 @@ import psutil
 
 from tests.benchmark.test_cluster import background, free_port
 from tests.benchmark.tiny_sweeps import fedbandit, results, rows, statuses
-from tests.chaos.sweeps import RUNS_PER_SEED, Faults, Workspace, last_line, wait_until, wrong_end
+from tests.chaos.sweeps import RUNS_PER_SEED, SWEEP, Faults, Workspace, last_line, wrong_end
 
 SEEDS = 8
 HUNGRY = (Path(__file__).parent / "hungry.py").read_text()
@@ -53,7 +53,7 @@ def ask_to_stop(times: int, random: Random, folder: Path) -> Faults:
     for number in range(times):
         process = workspace.sweep(2)
         if number % 3 == 2:
-            wait_until(process, lambda pid=process.pid: bool(children(pid)))
+            workspace.wait_for_records(process, tag=SWEEP)
             time.sleep(random.uniform(0, 2))
         else:
             workspace.wait_for_a_moment(process, random)

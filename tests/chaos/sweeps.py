@@ -21,6 +21,9 @@ RUNS_PER_SEED = 8
 MAX_SEEDS = 8
 STEPS = 1500
 PATIENCE = 120.0
+RUN, SWEEP = "fedbandit.run_key", "fedbandit.command"
+"""Tags that only runs and only sweeps have."""
+
 Process = subprocess.Popen[bytes]
 Faults = Iterator[tuple[int, list[str]]]
 """What a kind of fault yields: a number of injections that really happened, and what was wrong after them."""
@@ -63,10 +66,10 @@ class Workspace:
         """Wait for a process; describe an unexpected exit code or a traceback."""
         return wrong_end(process.wait(seconds), self.errors, expected)
 
-    def records(self) -> int:
+    def records(self, tag: str = RUN) -> int:
         """Return the number of runs in the store, including unfinished ones, without the right to write to it."""
         try:
-            return int(self.read_only("select count(*) from tags where key = 'fedbandit.run_key'")[0][0])
+            return int(self.read_only(f"select count(*) from tags where key = '{tag}'")[0][0])
         except sqlite3.Error:
             return 0
 
@@ -76,10 +79,10 @@ class Workspace:
         with closing(sqlite3.connect(address, uri=True)) as connection:
             return connection.execute(query).fetchall()
 
-    def wait_for_records(self, process: Process, more: int = 1) -> bool:
-        """Wait until the store has more runs; return False if the process ends first."""
-        count = self.records()
-        return wait_until(process, lambda: self.records() >= count + more)
+    def wait_for_records(self, process: Process, more: int = 1, tag: str = RUN) -> bool:
+        """Wait until the store has more runs, or sweeps; return False if the process ends first."""
+        count = self.records(tag)
+        return wait_until(process, lambda: self.records(tag) >= count + more)
 
     def wait_for_a_moment(self, process: Process, random: Random) -> None:
         """Wait until the next record is started, and a little longer."""
