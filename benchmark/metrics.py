@@ -1,9 +1,10 @@
 """The metrics of a run. Each is declared here, and all other code relies on this declaration alone.
 
 Recording, reading, axes, captions, sorting, the summary and the chart of the MLflow UI look metrics up in `METRICS`. To
-add a metric, add an entry.
+add a built-in metric, add an entry. A metric of the user is in the records of the runs that have it, see `OwnMetric`.
 """
 
+import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -103,6 +104,65 @@ class Metric:
     @property
     def _unit_text(self) -> str:
         return f" ({self.unit})" if self.unit and self.unit not in self.label.split() else ""
+
+
+SHOWN = ("label", "better", "unit", "scale", "symbol", "meaning", "by_chance")
+"""The fields of a metric that say how to show it."""
+
+
+@dataclass(frozen=True)
+class OwnMetric:
+    """A metric of the user, as runs record it: how to show it, where it is from, the hash of its source, and when.
+
+    `metric` has no function: results are shown without the source. `at` is in milliseconds since the epoch; where runs
+    have values by different sources, those by the latest are shown.
+    """
+
+    metric: Metric
+    reference: str
+    code: str
+    at: int
+
+
+OwnMetrics = Mapping[str, OwnMetric]
+"""Metrics of the user, by name."""
+
+
+MAX_JSON = 8000
+"""Characters: MLflow refuses longer tags, or cuts them."""
+
+
+def own_metrics_to_json(metrics: OwnMetrics) -> str:
+    """Return metrics of the user as JSON; ValueError if there are too many for a tag."""
+    content = {
+        name: {
+            **{field: getattr(own.metric, field) for field in SHOWN},
+            "reference": own.reference,
+            "code": own.code,
+            "at": own.at,
+        }
+        for name, own in metrics.items()
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    if len(text) > MAX_JSON:
+        raise ValueError(f"what the metrics of a run say must have at most {MAX_JSON:,} characters, got {len(text):,}")
+    return text
+
+
+def own_metrics_from_json(text: str) -> OwnMetrics:
+    """Return the metrics of a text that `own_metrics_to_json` wrote; none of any other text."""
+    try:
+        return {
+            str(name): OwnMetric(
+                Metric(str(name), **{field: values[field] for field in SHOWN}),
+                str(values["reference"]),
+                str(values["code"]),
+                int(values["at"]),
+            )
+            for name, values in json.loads(text).items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 def normalised_reward(trace: "Trace", stream: "EventStream") -> float:

@@ -15,6 +15,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from benchmark.execution.compilation import announcement, is_compiled
+from benchmark.execution.own_metrics import lacking_sentences, metric_line
 from benchmark.execution.run_result import RunResult
 from benchmark.execution.sweep import Executor, stopping_at_signals, sweep
 from benchmark.observer import Observer, silent
@@ -57,6 +58,7 @@ class SweepResult:
         skipped: the records of runs that were finished before.
         interrupted: whether Ctrl-C or SIGTERM ended it; the next sweep executes the remaining runs.
         earlier_code: the records of finished runs by earlier code of a method; no result includes them.
+        metric_errors: one line per error of a metric of the user; the runs are finished without its value.
     """
 
     finished: tuple[RunRecord, ...] = ()
@@ -64,6 +66,7 @@ class SweepResult:
     skipped: tuple[RunRecord, ...] = ()
     interrupted: bool = False
     earlier_code: tuple[RunRecord, ...] = ()
+    metric_errors: tuple[str, ...] = ()
 
 
 def experiments_to_read(plan: Plan) -> list[str]:
@@ -93,7 +96,8 @@ def run(
         if earlier_runs is None:
             earlier_runs = finished_runs(store, experiments_to_read(plan)) if store is not None else ()
         usable_runs = with_metrics(earlier_runs, plan.metrics)
-        remaining_runs = unfinished(plan.runs, usable_runs)
+        runs = [replace(run, metrics=plan.own_metrics) for run in plan.runs] if plan.own_metrics else plan.runs
+        remaining_runs = unfinished(runs, usable_runs)
         if fresh := {run.key for run in remaining_runs} - {record.key for record in usable_runs}:
             executor.start(len(fresh))  # in the background, because opening a store takes seconds, too
         if store is not None and (killed_count := mark_dead_runs(store, plan.experiments)):
@@ -110,12 +114,15 @@ def run(
                 was_interrupted = _sweep(recorder, remaining_runs, usable_runs, executor)
             finally:
                 observer.ended()
+        for sentence in (*recorder.undefined, *lacking_sentences((*skipped_runs, *recorder.copied), plan.own_metrics)):
+            observer.note(sentence)
         records, planned = [*earlier_runs, *recorder.finished], [experiment.name for experiment in plan.experiments]
         if store is not None:
             update_pages(store, planned, records, recorder.curves)
         _, by_earlier_code = split_by_code([record for record in records if record.experiment in planned])
         new_runs, failures = tuple(recorder.finished), tuple(recorder.failures)
-        return SweepResult(new_runs, failures, skipped_runs, was_interrupted, tuple(by_earlier_code))
+        earlier = tuple(by_earlier_code)
+        return SweepResult(new_runs, failures, skipped_runs, was_interrupted, earlier, tuple(recorder.metric_errors))
 
 
 def _sweep(recorder: "_Recorder", runs: Sequence[Run], before: Sequence[RunRecord], executor: Executor) -> bool:
@@ -163,6 +170,9 @@ class _Recorder:
         self.store, self.observer, self.seconds = store, observer, seconds
         self.failures: list[RunRecord] = []
         self.finished: list[RunRecord] = []
+        self.copied: list[RunRecord] = []
+        self._without_value: dict[tuple[str, str, bool], list[str]] = {}
+        """The runs without a value of a metric of the user, by name, reason and whether it is an error."""
         self.curves: dict[str, Curves] = {}
         self._plan = plan
         self._experiments = {experiment.name: experiment for experiment in plan.experiments}
@@ -186,12 +196,34 @@ class _Recorder:
                 experiment = self._experiments[run.experiment]
                 record = self.store.record(self._parents[run.experiment], experiment, run, result)
                 self.curves[record.run_id] = curves
+            for name, reason in result.metric_problems.items():
+                key = (name, reason, name not in result.own_metrics)
+                self._without_value.setdefault(key, []).append(f"{run.name} on {run.stream.name}")
+            if is_reused:
+                self.copied.append(record)
             if result.error:
                 self.failures.append(replace(record, error=one_line(without_secrets(result.error))))
             else:
                 self.finished.append(record)
             seconds = self.seconds[run.key] if run is runs[0] else 0.0  # a run that experiments share is executed once
             self.observer.run_done(run, result, seconds, is_reused=is_reused)
+
+    @property
+    def metric_errors(self) -> list[str]:
+        """One line per error of a metric of the user."""
+        return self._metric_lines(are_errors=True)
+
+    @property
+    def undefined(self) -> list[str]:
+        """One line per metric of the user that was not finite."""
+        return self._metric_lines(are_errors=False)
+
+    def _metric_lines(self, *, are_errors: bool) -> list[str]:
+        return [
+            one_line(without_secrets(metric_line(name, reason, runs)))
+            for (name, reason, is_error), runs in self._without_value.items()
+            if is_error == are_errors
+        ]
 
     def close(self, status: str) -> None:
         """Close the parents: KILLED, or FAILED where a run failed, or FINISHED."""

@@ -140,7 +140,7 @@ class Package:
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """Declaration of one data set; each module in `data_pipelines/datasets/` has at least one.
+    """Declaration of one data set; each module in `data_pipelines/datasets/` has at least one, and users have theirs.
 
     Its sources are an archive, packages, or both; a data set without an archive has neither `limits` nor `read`.
     """
@@ -179,6 +179,15 @@ class DataSet:
     """Generates contents of the same kind and size as those of the archive."""
     fallback_size: Size = "small"
     """The size of the stand-in that `fedbandit data --or-stand-in` generates."""
+    declared_in: str = ""
+    """Where it is declared, `module:NAME`, if it is not built in; set when it is found, as is `code`."""
+    code: str = ""
+    """The hash of that source: if it has changed, the data are prepared again, and have another fingerprint."""
+
+    @property
+    def known_as(self) -> str:
+        """What `fedbandit data` finds it by."""
+        return self.declared_in or self.name
 
 
 def marked_times(times: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -234,10 +243,12 @@ def find_data_set(name: str) -> DataSet:
 
 def stream_label(name: str) -> str:
     """Return the label of a data set or simulation; an imported data set has none and keeps its name."""
+    from data_pipelines.prepare.prepared import prepared_label
+
     if name in SIMULATIONS:
         return SIMULATIONS[name]
     known = data_sets()
-    return known[name].label if name in known else name
+    return known[name].label if name in known else prepared_label(name)
 
 
 def stream_defaults(name: str) -> Mapping[str, str]:

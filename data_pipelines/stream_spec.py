@@ -54,9 +54,6 @@ CLIENT_DISTRIBUTION = "client_distribution"
 LEARNED_DIMENSION = 25
 """The dimension of features that are learned from users who do not play."""
 
-OF_IMPORTS = ("scaling", "order")
-"""The options whose defaults the manifest of an imported data set states."""
-
 Count = Annotated[int, Field(ge=1, le=MAX_POOLED)]
 Arms = Annotated[int, Field(ge=1, le=MAX_ARMS)]
 Dimension = Annotated[int, Field(ge=1, le=MAX_DIMENSION)]
@@ -191,8 +188,8 @@ class BoundData:
 class DatasetSpec(_Spec):
     """A stream made from a prepared data set, with its options; see `data_pipelines.load`.
 
-    Options that the file does not state are taken from the data set's declaration (`stream_defaults`), or, for an
-    imported data set, from its manifest when the specification is bound. A bound specification also has the number of
+    Options that the file does not state are taken from the data set's declaration (`stream_defaults`), or, for one that
+    is not built in, from its manifest when the specification is bound. A bound specification also has the number of
     components and the fingerprint of the data in one folder.
     """
 
@@ -354,7 +351,9 @@ class DatasetSpec(_Spec):
         if self.pools == "rated":
             _require_ratings(manifest)
         defaults = {} if self.dataset in data_set_names() else manifest.get("stream_defaults", {})
-        own = {name: defaults[name] for name in OF_IMPORTS if name in defaults and name not in self.model_fields_set}
+        own = {name: value for name, value in defaults.items() if name not in self.model_fields_set}
+        if self.features != "words":
+            own.pop("scaling", None)  # it is of features that are made of words
         data = BoundData(folder, str(manifest["fingerprint"]), str(manifest["source"]), str(manifest["origin"]))
         return type(self).model_validate({**self.model_dump(), **own, "dimension": dimension}, context=data)
 

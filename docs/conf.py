@@ -62,6 +62,7 @@ docs/answers
 docs/own_data
 docs/data
 docs/own_method
+docs/own_metric
 docs/methods
 docs/experiments
 docs/reports

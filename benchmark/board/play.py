@@ -23,6 +23,7 @@ from benchmark.board.entries import MethodRow
 from benchmark.board.result import BoardResult, evaluate
 from benchmark.board.task import experiment_name
 from benchmark.board.task_facts import TaskFacts, task_facts
+from benchmark.execution.own_metrics import PlannedMetric
 from benchmark.execution.sweep import Executor
 from benchmark.metrics import objective
 from benchmark.observer import Observer, silent
@@ -52,20 +53,23 @@ def play(
     with_facts: bool = False,
     earlier: Outcomes = MappingProxyType({}),
     is_documented: bool = True,
+    metrics: tuple[PlannedMetric, ...] = (),
 ) -> BoardResult:
     """Execute and record the missing runs of a planned board, and compare its methods. It prints nothing.
 
     Without a store, the runs are only kept in memory; `earlier` are outcomes that are already known. The document of
     the board is only written if it `is_documented`. The observer receives the progress, one sweep per pass. The facts
-    about the task need the streams of all report seeds and of some others.
+    about the task need the streams of all report seeds and of some others. `metrics` are further ones of the user.
     """
     experiment, outcomes = board_experiment(board), dict(earlier)
     sources: dict[str, OwnSource | None] = {}
     left_out: list[str] = []
+    metric_errors: list[str] = []
     while names := wanted(board, outcomes):
         observer.note(stage_text(board, names))
         runs = board_runs(board, names, sources)
-        plan = Plan((experiment,), PROFILE, tuple({run.key: run for run in runs.values()}.values()), metrics=METRICS)
+        distinct = tuple({run.key: run for run in runs.values()}.values())
+        plan = Plan((experiment,), PROFILE, distinct, metrics=METRICS, own_metrics=metrics)
         sweep = session.run(plan, store, executor, observer)
         if sweep.interrupted:
             return BoardResult(board, outcomes, is_interrupted=True)
@@ -79,13 +83,14 @@ def play(
                 else Outcome(run.key, error=error)
             )
         left_out = earlier_code_sentences(sweep.earlier_code)
-    for sentence in left_out:
+        metric_errors += sweep.metric_errors
+    for sentence in (*left_out, *(f"FAILED {error}" for error in metric_errors)):
         observer.note(sentence)
     if with_facts:
         board = replace(board, facts=_facts(board, outcomes, store, experiment))
     if store is not None and is_documented:
         save_board(store, experiment, board, outcomes)
-    return evaluate(board, outcomes)
+    return replace(evaluate(board, outcomes), metric_errors=tuple(metric_errors))
 
 
 def _facts(board: Board, outcomes: Outcomes, store: Store | None, experiment: ExperimentInfo) -> TaskFacts:

@@ -56,6 +56,7 @@ class BoardResult:
         lines: the score of each reference line, by the name of its row and by seed.
         runs: one row per run, as `run_table` returns them.
         is_interrupted: whether a signal ended it; the other results are then empty.
+        metric_errors: one line per error of a metric of the user; no other result depends on it.
     """
 
     board: Board
@@ -69,6 +70,7 @@ class BoardResult:
     lines: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     runs: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))
     is_interrupted: bool = False
+    metric_errors: tuple[str, ...] = ()
 
     @property
     def budgets(self) -> list[float]:

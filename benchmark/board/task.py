@@ -9,7 +9,7 @@ from pydantic import Field
 
 from benchmark.protocol import BenchmarkProtocol, Count, load_protocol
 from data_pipelines.stream_spec import StreamSpec, Strict, TaggedSpec
-from data_pipelines.support.messages import load_toml, unknown_name
+from data_pipelines.support.messages import load_toml, one_line, unknown_name
 
 FOLDER = Path(__file__).parents[1] / "tasks"
 MAX_BYTES = 100_000
@@ -48,6 +48,15 @@ def load_task(name: str) -> Task:
     if name not in playable_names():
         raise unknown_name("task", name, playable_names())
     return read_task(FOLDER / f"{name}.toml")
+
+
+def own_task(path: Path) -> Task:
+    """Read the file of a user's task; its name is that of the file, and no built-in task has it."""
+    if path.stem in playable_names():
+        raise ValueError(
+            one_line(f"{path}: the file of a task must not have the name of a built-in one, got {path.stem}")
+        )
+    return read_task(path)
 
 
 def read_task(path: Path) -> Task:

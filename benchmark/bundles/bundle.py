@@ -158,7 +158,8 @@ class Bundle:
 def portable(record: RunRecord) -> RunRecord:
     """Return a record without what differs between two machines or folders that computed the same."""
     kept = {name: text for name, text in record.provenance.items() if name not in (COMMIT, MACHINE)}
-    metrics = {name: comparable(value) for name, value in record.metrics.items() if name not in TIMES}
+    left_out = {*TIMES, *record.own_metrics}  # their source is not in a bundle
+    metrics = {name: comparable(value) for name, value in record.metrics.items() if name not in left_out}
     return RunRecord(
         "",
         record.key,

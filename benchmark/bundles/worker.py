@@ -36,7 +36,7 @@ def main() -> None:
     try:
         execute(job["runs"], job["reference"], job["code"], answer)
     except BaseException as error:  # also `sys.exit` in a stranger's module
-        from benchmark.execution.run_result import error_text
+        from data_pipelines.support.messages import error_text
 
         answer({"error": error_text(error)})
 

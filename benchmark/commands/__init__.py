@@ -17,6 +17,12 @@ def add_method_option(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument("--method", "--algorithm", action="append", default=[], metavar="METHOD", help=text)
 
 
+def add_metric_option(parser: argparse.ArgumentParser) -> None:
+    """Declare `--metric`."""
+    text = "also compute this metric: module:NAME for your own, or an installed one by name (repeatable)"
+    parser.add_argument("--metric", action="append", default=[], metavar="METRIC", help=text)
+
+
 def add_jobs_option(parser: argparse.ArgumentParser) -> None:
     """Declare `--jobs`."""
     parser.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: all cores)")

@@ -3,6 +3,7 @@
 Examples:
   fedbandit board --quick                 a first look at one task, a minute
   fedbandit board lastfm-once --seeds 10  one task, ten seeds: verdicts
+  fedbandit board mine.toml --quick       a task of your own
   fedbandit board --report                all tasks by the protocol
   fedbandit board --dry-run               number of runs and estimated time
   fedbandit board lastfm-once --latex > lastfm.tex
@@ -34,12 +35,14 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from benchmark.commands import (
     add_executor_options,
     add_method_option,
+    add_metric_option,
     check_executor,
     check_minimum,
     executor_of,
@@ -89,12 +92,15 @@ MIN_SECONDS = 10.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("tasks", nargs="*", metavar="TASK", help="names or patterns (default: all tasks)")
+    parser.add_argument(
+        "tasks", nargs="*", metavar="TASK", help="names, patterns or TOML files (default: all built-in tasks)"
+    )
     add_method_option(
         parser,
         "only this method and the reference; NAME[KEY=VALUE,…] adds a declared variant of it, or else a row that is "
         "not tuned; module:Class your own class (repeatable)",
     )
+    add_metric_option(parser)
     parser.add_argument(
         "--quick",
         action="store_true",
@@ -116,11 +122,13 @@ def run(arguments: argparse.Namespace) -> int:
     from benchmark.board.board import NOT_THE_PROTOCOL
     from benchmark.board.play import estimate
     from benchmark.board.task import experiment_name
+    from benchmark.execution.own_metrics import find_metrics
     from benchmark.records.reader import finished_runs
     from benchmark.records.store import Store
 
     check_executor(arguments)
     check_minimum(arguments, configurations=1)
+    own_metrics = find_metrics(arguments.metric)
     if arguments.report and (arguments.quick or arguments.seeds is not None):
         raise ValueError("--report must not be combined with --quick or --seeds: it plays the seeds of the protocol")
     boards, missing = plan_boards(arguments)
@@ -146,21 +154,22 @@ def run(arguments: argparse.Namespace) -> int:
     display, results = BoardDisplay([each.seconds for each in estimates]), []
     with executor_of(arguments, display.note) as executor:
         for board in boards:
-            result = play(board, store, executor, display, with_facts=True)
+            result = play(board, store, executor, display, with_facts=True, metrics=own_metrics)
             display.board_done()
             if result.is_interrupted:
                 return interrupted()
             results.append(result)
             print(_paper_scores(result) if arguments.latex else "\n".join(["", *board_lines(result)]), flush=True)
     if not arguments.latex:
-        _print_summary(results, is_quick=arguments.quick)
+        _print_summary(results, arguments.tasks, is_quick=arguments.quick)
     has_failed = any(
-        result.problems or any(outcome.error for outcome in result.outcomes.values()) for result in results
+        result.problems or result.metric_errors or any(outcome.error for outcome in result.outcomes.values())
+        for result in results
     )
     return 1 if missing or has_failed else 0
 
 
-def _print_summary(results: "Sequence[BoardResult]", *, is_quick: bool) -> None:
+def _print_summary(results: "Sequence[BoardResult]", names: Sequence[str], *, is_quick: bool) -> None:
     """Print the ranks of all tasks, and what to do next."""
     from benchmark.board.board import NOT_THE_PROTOCOL
     from benchmark.board.entries import others_text
@@ -168,7 +177,8 @@ def _print_summary(results: "Sequence[BoardResult]", *, is_quick: bool) -> None:
     print("\n".join(["", *summary_lines(results)]))
     if is_quick:
         board = results[0].board
-        print(f"{NOT_THE_PROTOCOL}.\nThe protocol: fedbandit board {board.task.name}")
+        task = next((name for name in names if Path(name).stem == board.task.name), board.task.name)
+        print(f"{NOT_THE_PROTOCOL}.\nThe protocol: fedbandit board {task}")
         if others := others_text({entry.method for entry in board.entries}):
             print(wrapped(others))
     print("report   fedbandit report 'board_*' (figures, tables, HTML page)")
@@ -234,14 +244,22 @@ def seeds_of(arguments: argparse.Namespace, protocol: "BenchmarkProtocol") -> tu
 
 
 def find_tasks(names: Sequence[str]) -> "list[Task]":
-    """Return tasks by name or pattern; without names, all tasks. A retired task is found by its whole name only."""
-    from benchmark.board.task import load_task, task_names
+    """Return tasks by name, pattern or TOML file; without names, all built-in ones.
+
+    A retired task is found by its whole name only.
+    """
+    from benchmark.board.task import load_task, own_task, task_names
     from benchmark.protocol import load_protocol
 
     retired = [name for name in names if name in load_protocol().retired]
-    others = [name for name in names if name not in retired]
+    files = [name for name in names if name.endswith(".toml")]
+    others = [name for name in names if name not in (*retired, *files)]
     ranked = matching_names("task", others, task_names()) if others or not names else []
-    return [load_task(name) for name in (*ranked, *dict.fromkeys(retired))]
+    built_in = [load_task(name) for name in (*ranked, *dict.fromkeys(retired))]
+    own = [own_task(Path(name)) for name in dict.fromkeys(files)]
+    if len({task.name for task in own}) < len(own):
+        raise ValueError(f"files of tasks must have distinct names, got {', '.join(files)}")
+    return built_in + own
 
 
 def tuning_lines(boards: "Sequence[Board]") -> list[str]:

@@ -18,7 +18,7 @@ The exit code is 1 if runs failed, 2 for bad input, 130 after Ctrl-C.
 import argparse
 from typing import TYPE_CHECKING
 
-from benchmark.commands import add_jobs_option, check_minimum, interrupted
+from benchmark.commands import add_jobs_option, add_metric_option, check_minimum, interrupted
 from benchmark.commands.data import add_import_options, import_options
 from data_pipelines.support.text import RED, YELLOW, coloured, wrapped
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "methods", nargs="+", metavar="METHOD", help="NAME, NAME[KEY=VALUE,…], or module:Class for your own"
     )
     parser.add_argument(
-        "--dataset", required=True, metavar="DATA", help="a prepared data set, or a CSV or Parquet file"
+        "--dataset", required=True, metavar="DATA", help="a prepared data set, a CSV or Parquet file, or module:NAME"
     )
     parser.add_argument(
         "--budget",
@@ -41,12 +41,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seeds", default="5", metavar="SEEDS", help="number (5, the default), list or range")
     parser.add_argument("--points", type=int, default=6, metavar="N", help="thresholds per method (default: 6)")
+    add_metric_option(parser)
     add_jobs_option(parser)
     add_import_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is not finished, print the table and the best setting."""
+    from benchmark.execution.own_metrics import find_metrics
     from benchmark.observer import SweepDisplay
     from benchmark.plan.plan import parse_seeds
     from benchmark.plan.runs import settings_of
@@ -59,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     budget = as_budget(arguments.budget)
     seeds = seed_list(parse_seeds(arguments.seeds))
     settings_of(arguments.methods, points=arguments.points)  # bad methods are refused before a file is imported
+    find_metrics(arguments.metric)
     spec = data_from(arguments.dataset, import_options(arguments))
     try:
         comparison = compare(
@@ -69,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.jobs,
             Store(),
             points=arguments.points,
+            metrics=arguments.metric,
             observer=SweepDisplay(),
         )
     except KeyboardInterrupt:

@@ -7,6 +7,7 @@ Examples:
   fedbandit data --or-stand-in                generated data if a download fails
   fedbandit data movielens-1m --offline       without network access
   fedbandit data movielens --set observations_above=2000
+  fedbandit data books:DATA_SET               a data set that you declare
   fedbandit data show delicious               a summary and a plot
   fedbandit data import --name shop --interactions clicks.csv
 
@@ -187,14 +188,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _prepare(arguments: argparse.Namespace) -> int:
     from benchmark.plan.experiment import optional_data_sets, shipped_data_sets, shipped_fallbacks
-    from data_pipelines.data_set import find_data_set
+    from benchmark.plan.own_data_sets import find_any_data_set
     from data_pipelines.fetch.sources import PreparationOptions, mirror_from_environment, offline_from_environment
     from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, data_folder
     from data_pipelines.prepare.readiness import make_ready, missing_data_help, status_table, tried_lines
 
     if arguments.size and not arguments.stand_in:
         raise ValueError(f"--size must only be used with --stand-in, got --size {arguments.size} without it")
-    names = list(dict.fromkeys(find_data_set(name).name for name in arguments.names or shipped_data_sets()))
+    found = [find_any_data_set(name) for name in arguments.names or shipped_data_sets()]
+    declared = {data_set.name: data_set for data_set in found}
+    names = list(declared)
     if arguments.set and len(names) != 1:
         raise ValueError(f"--set must be used with exactly one data set, got {len(names)}")
     folder = data_folder()
@@ -210,7 +213,7 @@ def _prepare(arguments: argparse.Namespace) -> int:
     if not arguments.names:  # experiments usually follow
         _compile_in_background()
     make = partial(make_ready, dimension=dimension, dead_hosts={})
-    results = [make(name, options, parameters=parameters) for name in names]
+    results = [make(data_set, options, parameters=parameters) for data_set in declared.values()]
     missing = [result.data_set.name for result in results if result.manifest is None]
     fallbacks = {} if arguments.names or arguments.stand_in else shipped_fallbacks()
     fallback_results = {name: make(fallbacks[name], options) for name in missing if name in fallbacks}
@@ -260,7 +263,7 @@ def _stand_in(
         print(f"{data_set.name} could not be downloaded, and {data_set.name} has no stand-in.", file=sys.stderr)
         return result
     print(f"{data_set.name} could not be downloaded; using generated stand-in data instead.", file=sys.stderr)
-    return make(data_set.name, replace(options, stand_in=data_set.fallback_size))
+    return make(data_set, replace(options, stand_in=data_set.fallback_size))
 
 
 def parse_parameter(text: str) -> tuple[str, float]:

@@ -46,7 +46,9 @@ LABEL_WIDTH, BUDGET_WIDTH, SCORE_WIDTH, TRANSFERS_WIDTH = 36, 17, 21, 10
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("data", metavar="DATA", help="a prepared data set, a task, or a CSV or Parquet file")
+    parser.add_argument(
+        "data", metavar="DATA", help="a prepared data set, a task, a CSV or Parquet file, or module:NAME"
+    )
     parser.add_argument("--budget", metavar="BUDGET", help="10/client, 5000 or 1MB (default: a table over budgets)")
     parser.add_argument("--out", metavar="FILE", help="the page (default: recommendations/DATA.html)")
     add_method_option(parser, "a further method beside the usual ones; module:Class is your own (repeatable)")

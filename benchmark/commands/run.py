@@ -6,6 +6,8 @@ Examples:
   fedbandit run fig_d --method "async-linucb[gamma=5]" --seeds 0,1
   fedbandit run fig_d --method my_module:MyMethod
                                                your class and the others
+  fedbandit run fig_d --metric my_module:MY_METRIC
+                                               a further metric of your own
   fedbandit run fig_d --on purchases.csv       the methods of fig_d on your data
   fedbandit run --dry-run                      list the runs, estimate the time
   fedbandit run --executor dask --scheduler tcp://10.0.0.1:8786
@@ -29,6 +31,7 @@ from typing import TYPE_CHECKING
 from benchmark.commands import (
     add_executor_options,
     add_method_option,
+    add_metric_option,
     check_executor,
     executor_of,
     interrupted,
@@ -60,6 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser,
         "run only this method: NAME, or NAME[KEY=VALUE,…] with these values; module:Class adds your own (repeatable)",
     )
+    add_metric_option(parser)
     parser.add_argument(
         "--dataset",
         action="append",
@@ -70,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on",
         metavar="DATA",
-        help="replace the data set: a prepared one, or a CSV or Parquet file with one row per interaction",
+        help="replace the data set: a prepared one, a CSV or Parquet file, or module:NAME",
     )
     parser.add_argument("--seeds", metavar="SEEDS", help="number of seeds (3), a list (0,5) or a range (0-9)")
     add_executor_options(parser)
@@ -80,6 +84,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Plan, execute the unfinished runs, print a summary, and return the exit code."""
     from benchmark import session
+    from benchmark.execution.own_metrics import find_metrics
     from benchmark.observer import SweepDisplay
     from benchmark.plan.method_names import parse_filter
     from benchmark.plan.plan import RunOptions, find_experiments, make_plan, parse_seeds, without_profile
@@ -89,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     from benchmark.ui.pages import are_current
 
     check_executor(arguments)
+    own_metrics = find_metrics(arguments.metric)
     experiments = find_experiments(arguments.experiments)
     if left_out := without_profile(experiments, arguments.profile, arguments.experiments):
         text = ", ".join(experiment.name for experiment in left_out)
@@ -102,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
         datasets=tuple(arguments.dataset),
         seeds=parse_seeds(arguments.seeds) if arguments.seeds is not None else (),
     )
-    plan = make_plan(experiments, options)
+    plan = replace(make_plan(experiments, options), own_metrics=own_metrics)
     store = Store()
     names = sorted(experiment.name for experiment in plan.experiments)
     stored = finished_runs(store, session.experiments_to_read(plan))  # read once
@@ -117,7 +123,8 @@ def run(arguments: argparse.Namespace) -> int:
         reason = "none of the requested data sets has been prepared" if plan.missing else "see above"
         print(f"Nothing to run: {reason}.", file=sys.stderr)
         return 1
-    if not remaining and not something_is_running(store, names) and are_current(store, names, finished):
+    is_done = not remaining and all(each.is_in(record) for each in own_metrics for record in finished)
+    if is_done and not something_is_running(store, names) and are_current(store, names, finished):
         print(f"{number_of(len(plan.runs), 'run')}, all finished. Nothing to do.")
         print_summary(store, plan, finished, failures=())
         return 1 if plan.missing else 0
@@ -126,8 +133,8 @@ def run(arguments: argparse.Namespace) -> int:
         result = session.run(plan, store, executor, display, stored)
     if result.interrupted:
         return interrupted()
-    print_summary(store, plan, [*finished, *result.finished], result.failed)
-    return 1 if result.failed or plan.missing else 0
+    print_summary(store, plan, [*finished, *result.finished], result.failed, result.metric_errors)
+    return 1 if result.failed or result.metric_errors or plan.missing else 0
 
 
 def on_data(experiments: "Sequence[Experiment]", data: str) -> "list[Experiment]":
@@ -155,6 +162,7 @@ def print_summary(
     plan: "Plan",
     finished: "Sequence[RunRecord]",
     failures: "Sequence[RunRecord]",
+    metric_errors: Sequence[str] = (),
 ) -> None:
     """Print one table (methods × budgets), the failures, where the results are, and how to view and report them."""
     from benchmark.records.tracking import sqlite_file
@@ -174,7 +182,7 @@ def print_summary(
     print("\n".join(["", *lines, ""] if lines else []))
     for line in (*data_lines(plan.runs), *runs_on_other_data(plan.runs, finished)):
         print(coloured(wrapped(line), YELLOW))
-    for line in failure_lines(failures):
+    for line in (*failure_lines(failures), *metric_errors):
         print(coloured(wrapped(f"FAILED {line}"), RED))
     file = sqlite_file(store.uri)
     print(f"results  {without_user(store.uri)}" + (f"\n         {file.parent / 'mlartifacts'}" if file else ""))

@@ -1,4 +1,4 @@
-"""List, archive or delete recorded runs, by filters.
+"""List, archive or delete recorded runs, or add a metric to them, by filters.
 
 Examples:
   fedbandit runs list --experiment fig_d
@@ -7,14 +7,21 @@ Examples:
   fedbandit runs restore --experiment fig_d
   fedbandit runs delete --experiment "board_sales*" --before 2026-03-01
   fedbandit runs delete --dataset shop --older-data --yes
+  fedbandit runs fill my_module:MY_METRIC       add a metric of your own
+  fedbandit runs fill my_module:MY_METRIC --experiment fig_d
 
 An archived run is marked as deleted in MLflow: it is no longer shown, until
 `restore` removes the mark. `delete` permanently removes runs, archived or not,
 with their files, and experiments of which no run is left. It asks first, says
-how much space it freed, and never runs beside a sweep. After an interruption,
-the same command continues.
+how much space it freed, and never runs beside a sweep.
 
-The exit code is 2 for bad input, 130 after Ctrl-C.
+`fill` computes a metric of finished runs from their stored steps; runs on seeds
+that choose settings have none. No method is executed, and runs keep their keys.
+
+After an interruption of `delete` or `fill`, the same command continues.
+
+The exit code is 1 if a metric failed on a run, 2 for bad input, 130 after
+Ctrl-C.
 """
 
 import argparse
@@ -24,12 +31,12 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from data_pipelines.support.text import BOLD, coloured, cut, number_of
+from data_pipelines.support.text import BOLD, RED, coloured, cut, number_of, wrapped
 
 if TYPE_CHECKING:
     from benchmark.records.record import RunRecord
 
-ACTIONS = ("list", "archive", "restore", "delete")
+ACTIONS = ("list", "archive", "restore", "delete", "fill")
 WIDTHS = (20, 22, 22)
 """Of the columns experiment, data and method."""
 
@@ -37,6 +44,7 @@ WIDTHS = (20, 22, 22)
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
+    parser.add_argument("metric", nargs="?", metavar="METRIC", help="of fill: module:NAME, or an installed metric")
     parser.add_argument("--experiment", metavar="NAME", help="only this experiment (or a pattern)")
     parser.add_argument("--dataset", metavar="NAME", help="only on this data set or simulation (or a pattern)")
     parser.add_argument("--method", metavar="NAME", help="only of this method (or a pattern)")
@@ -51,14 +59,20 @@ def run(arguments: argparse.Namespace) -> int:
     """Do the action on the selected runs."""
     from benchmark.results.stored import archive_runs, select_runs
 
+    if arguments.action == "fill" and arguments.metric is None:
+        raise ValueError("`runs fill` needs a METRIC: module:NAME, or an installed one")
+    if arguments.action != "fill" and arguments.metric is not None:
+        raise ValueError(f"METRIC must only be used with `runs fill`, got {arguments.metric!r}")
     names = ("experiment", "dataset", "method", "older_data", "failed", "before")
     filters = {name: value for name in names if (value := getattr(arguments, name))}
-    if arguments.action != "list" and not filters:
+    if arguments.action not in ("list", "fill") and not filters:
         raise ValueError(f"`runs {arguments.action}` needs at least one filter, such as --experiment NAME; got none")
     if arguments.yes and arguments.action != "delete":
         raise ValueError("--yes must only be used with `runs delete`")
     if "before" in filters:
         filters["before"] = _date(filters["before"])
+    if arguments.action == "fill":
+        return _fill(arguments.metric, select_runs(**filters), is_dry_run=arguments.dry_run)
     if arguments.action == "delete":
         return _delete(filters, arguments)
     selected = select_runs(**filters, archived=arguments.action == "restore")
@@ -129,6 +143,28 @@ def _agrees(question: str) -> bool:
     if not sys.stdin.isatty():
         raise ValueError("`runs delete` must have --yes where it cannot ask: standard input is not a terminal")
     return input(question).strip().lower() in ("y", "yes")
+
+
+def _fill(name: str, runs: "Sequence[RunRecord]", *, is_dry_run: bool) -> int:
+    """Add a metric to runs, and print what was done."""
+    from benchmark.execution.own_metrics import find_metric
+    from benchmark.records.store import Store
+    from benchmark.results.fill import fill, to_fill
+
+    planned = find_metric(name)
+    finished = [run for run in runs if run.status == "FINISHED"]
+    left = to_fill(planned, finished)
+    if is_dry_run or not finished:
+        print(f"{planned.name}: {len(left):,} of {number_of(len(finished), 'finished run')} without a value")
+        return 0
+    done = fill(planned, finished, Store())
+    had = number_of(len(finished) - len(left), "run")
+    print(f"{planned.name}: {number_of(done.count, 'run')} filled in; {had} had it already.")
+    for line in done.left_out:
+        print(wrapped(line), file=sys.stderr)
+    for line in done.errors:
+        print(coloured(wrapped(f"FAILED {line}"), RED), file=sys.stderr)
+    return 1 if done.errors else 0
 
 
 def run_lines(records: "Sequence[RunRecord]") -> list[str]:

@@ -8,7 +8,7 @@ import logging
 import sys
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from functools import partial
@@ -16,7 +16,8 @@ from importlib import import_module
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
-from benchmark.execution.run_result import RunResult, error_text, execute, failed_result, packed
+from benchmark.execution.own_metrics import PlannedMetric
+from benchmark.execution.run_result import RunResult, execute, failed_result, packed
 from benchmark.execution.sweep import Executor, WorkerDiedError
 from benchmark.extras import require
 from benchmark.plan.own_modules import SourceFiles
@@ -25,7 +26,7 @@ from benchmark.records.provenance import difference, provenance, with_same_code
 from data_pipelines import EventStream
 from data_pipelines.prepare.prepared import Prepared
 from data_pipelines.stream_spec import DatasetSpec
-from data_pipelines.support.messages import one_line
+from data_pipelines.support.messages import error_text, one_line
 from data_pipelines.support.secrets import without_user
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class DaskExecutor(Executor):
         needed = {run.fingerprint, *(stream for _, stream, _ in self._running.values())}
         self._streams = {name: task for name, task in self._streams.items() if name in needed}
         method, future = packed(run.method), Future[RunResult]()
-        task = self._task(_execute, self._stream(run), run.files, method, run.seed)
+        task = self._task(_execute, self._stream(run), run.files, method, run.seed, run.metrics)
         self._running[future] = task, run.fingerprint, self._usable
         task.add_done_callback(partial(self._settle, future))
         return future
@@ -251,9 +252,11 @@ def _build(data: Prepared | None, spec: Any, seed: int) -> EventStream | RunResu
         return failed_result(f"the stream could not be built: {error_text(error)}")
 
 
-def _execute(stream: EventStream | RunResult, files: SourceFiles, method: bytes, seed: int) -> RunResult:
+def _execute(
+    stream: EventStream | RunResult, files: SourceFiles, method: bytes, seed: int, metrics: Sequence[PlannedMetric]
+) -> RunResult:
     if isinstance(stream, RunResult):
         return stream
     for array in (*stream.arrays().values(), stream.client_ids, stream.client_numbers):
         array.flags.writeable = False  # lost between workers, and part of the types that kernels are compiled for
-    return execute(lambda: stream, files, method, seed)
+    return execute(lambda: stream, files, method, seed, metrics)

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -19,6 +19,7 @@ from typing import Any
 
 from filelock import FileLock
 
+from benchmark.execution.own_metrics import PlannedMetric
 from benchmark.execution.run_result import RunResult, execute, packed
 from benchmark.execution.sweep import Executor, WorkerDiedError
 from benchmark.import_order import folder_searched_last, search_last
@@ -110,7 +111,7 @@ class LocalExecutor(Executor):
         """Execute a run in a worker, which writes the stream first if no other worker has done so."""
         stream, future = self._folder / run.fingerprint, Future[RunResult]()
         self._remove_other_streams(stream)
-        inner = self._submit(_execute, run.stream, run.seed, stream, run.files, packed(run.method))
+        inner = self._submit(_execute, run.stream, run.seed, stream, run.files, packed(run.method), run.metrics)
         self._running[future] = stream
         inner.add_done_callback(partial(_settle, future, stream))
         return future
@@ -187,8 +188,10 @@ def _settle(future: "Future[RunResult]", stream: Path, inner: "Future[RunResult]
         future.set_exception(error)
 
 
-def _execute(spec: StreamSpec, seed: int, folder: Path, files: SourceFiles, method: bytes) -> RunResult:
-    return execute(partial(_shared_stream, spec, seed, folder), files, method, seed)
+def _execute(
+    spec: StreamSpec, seed: int, folder: Path, files: SourceFiles, method: bytes, metrics: Sequence[PlannedMetric]
+) -> RunResult:
+    return execute(partial(_shared_stream, spec, seed, folder), files, method, seed, metrics)
 
 
 def _shared_stream(spec: StreamSpec, seed: int, folder: Path) -> EventStream:

@@ -9,7 +9,7 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,16 @@ from numpy.typing import NDArray
 
 from algorithms import Trace
 from benchmark.execution.compilation import compile_once, running_time
+from benchmark.execution.own_metrics import PlannedMetric, measured
 from benchmark.execution.replay import replay_method
 from benchmark.execution.sent_modules import importable
-from benchmark.metrics import curves_of, metric_values
+from benchmark.metrics import OwnMetrics, curves_of, metric_values
 from benchmark.plan.own_modules import SourceFiles
 from benchmark.records.artifacts import CLIENTS, CURVE, curve, files_of
 from benchmark.records.provenance import provenance
 from benchmark.records.record import CHOICES
 from data_pipelines import EventStream
+from data_pipelines.support.messages import error_text
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,10 @@ class RunResult:
     details: str = ""
     provenance: Mapping[str, str] | None = None
     """The versions of the code, as reported by the process that ran it."""
+    own_metrics: OwnMetrics = field(default_factory=dict)
+    """The metrics of the user that were computed."""
+    metric_problems: Mapping[str, str] = field(default_factory=dict)
+    """Why metrics of the user have no value, by name."""
 
 
 def packed(method: Any) -> bytes:
@@ -61,7 +67,13 @@ def packed(method: Any) -> bytes:
         raise ValueError(f"the method could not be sent to a worker: {error_text(error)}") from None
 
 
-def execute(open_stream: Callable[[], EventStream], files: SourceFiles, method: bytes, seed: int) -> RunResult:
+def execute(
+    open_stream: Callable[[], EventStream],
+    files: SourceFiles,
+    method: bytes,
+    seed: int,
+    metrics: Sequence[PlannedMetric] = (),
+) -> RunResult:
     """Run a pickled method in a worker, with the source of its class from these files; any exception fails the run."""
     try:
         stream = open_stream()
@@ -72,11 +84,11 @@ def execute(open_stream: Callable[[], EventStream], files: SourceFiles, method: 
             unpacked = pickle.loads(method)
         except BaseException as error:  # a user's module may end with SystemExit, too
             return failed_result(f"the worker could not load the method: {error_text(error)}")
-        return run_method(stream, unpacked, seed)
+        return run_method(stream, unpacked, seed, metrics)
 
 
-def run_method(stream: EventStream, method: Any, seed: int) -> RunResult:
-    """Run a method over a stream and measure it; any exception becomes a failed result."""
+def run_method(stream: EventStream, method: Any, seed: int, metrics: Sequence[PlannedMetric] = ()) -> RunResult:
+    """Run a method over a stream and measure it, also by metrics of the user; any exception becomes a failed result."""
     started, clock = time.time(), time.perf_counter()
     try:
         compile_once(method)
@@ -86,9 +98,10 @@ def run_method(stream: EventStream, method: Any, seed: int) -> RunResult:
         seconds, cpu_seconds = (now - before for now, before in zip(running_time(), (kernel, cpu), strict=True))
         times = {"kernel_seconds": seconds, "cpu_seconds": cpu_seconds}
         times["microseconds_per_step"] = seconds / stream.steps * 1e6
-        metrics = metric_values(trace, stream, times)
+        values = metric_values(trace, stream, times)
         curves = {name: curve(per_step) for name, per_step in curves_of(trace, stream.source).items()}
         files = {name: FILES[name](trace, stream) for name in files_of(seed)}
+        own = measured(metrics, trace, stream)
         ended = started + time.perf_counter() - clock  # even if the system time is changed meanwhile
         facts = {
             "steps": str(stream.steps),
@@ -98,7 +111,18 @@ def run_method(stream: EventStream, method: Any, seed: int) -> RunResult:
             "worker": f"{platform.node()}:{os.getpid()}",
             CHOICES: hash_of(trace.choices),
         }
-        return RunResult(started, ended, platform.node(), metrics, curves, files, facts, provenance=provenance())
+        return RunResult(
+            started,
+            ended,
+            platform.node(),
+            values | own.values,
+            curves,
+            files,
+            facts,
+            provenance=provenance(),
+            own_metrics=own.own,
+            metric_problems=own.problems,
+        )
     except BaseException as error:  # also SystemExit, KeyboardInterrupt and GeneratorExit: workers ignore Ctrl-C
         return failed_result(f"{error_text(error)}{_where(error, method)}", started, time.perf_counter() - clock)
 
@@ -113,14 +137,6 @@ def failed_result(error: str, started: float | None = None, seconds: float = 0.0
     started = time.time() if started is None else started
     details = traceback.format_exc() if sys.exc_info()[0] else error
     return RunResult(started, started + seconds, platform.node(), error=error, details=details, provenance=provenance())
-
-
-def error_text(error: BaseException) -> str:
-    """Return the name and message of an exception, even if its own `__str__` fails."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except BaseException:
-        return f"{type(error).__name__}: (its message cannot be shown)"
 
 
 def _where(error: BaseException, method: Any) -> str:

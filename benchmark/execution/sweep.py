@@ -13,8 +13,9 @@ from types import FrameType
 from typing import Any, Self
 
 from benchmark.execution.compilation import compile_seconds, is_compiled, kernel_of
-from benchmark.execution.run_result import RunResult, error_text, failed_result
+from benchmark.execution.run_result import RunResult, failed_result
 from benchmark.plan.runs import Run
+from data_pipelines.support.messages import error_text
 
 MAX_DEATHS = 3
 """A run, or the building of a stream, that kills its worker this often while nothing else runs is given up."""

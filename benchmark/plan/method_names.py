@@ -1,23 +1,20 @@
 """Algorithms by name: built-in ones, entry points, users' own classes, and filters such as `name[gamma=5]`."""
 
 import hashlib
-import importlib
 import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Any
 
 from algorithms.method import MethodInfo, is_federated, is_learner
 from algorithms.registry import built_in_methods
-from benchmark.import_order import PACKAGES, hidden_file, search_last
 from benchmark.plan.own_modules import OwnSource, own_source
+from benchmark.plan.plugins import Kind
 from data_pipelines.support.messages import one_line, unknown_name
 
-ENTRY_POINTS = "fedbandit.algorithms"
+METHODS = Kind("method", "fedbandit.algorithms", "class", type)
 FUNCTIONS = "choose and learn, or client and server"
 MAX_FILTER_LENGTH = 2000
 VALUE_OR_LIST = re.compile(r"\[\s*([^\[\],\s][^\[\],]*(?:,\s*[^\[\],\s][^\[\],]*)*)\]|[^\[\],]+")
@@ -39,51 +36,27 @@ class MethodFilter:
 
 def method_names() -> list[str]:
     """Return the names of all installed methods."""
-    return sorted([*built_in_methods(), *(point.name for point in entry_points(group=ENTRY_POINTS))])
+    return sorted([*built_in_methods(), *METHODS.names()])
 
 
 def broken_methods() -> dict[str, str]:
     """Return the methods of other packages that fail to load, each with a one-line error that names the package."""
-    broken = {}
-    for name in method_names():
-        try:
-            find_method(name)
-        except ValueError as error:
-            broken[name] = str(error)
-    return broken
+    return METHODS.broken(find_method)
 
 
 def find_method(name: str) -> type:
     """Return the class behind a name, or behind `module:Class`."""
     if ":" in name:
-        return _own_class(name)
+        method = METHODS.own(name)
+        if not is_method(method):
+            raise ValueError(f"method must be a class with the functions {FUNCTIONS}, got {name!r}")
+        return method
     if name in built_in_methods():
         return built_in_methods()[name].method
-    loaded = _installed(name)
+    loaded = METHODS.installed(name)
     if loaded is None:
         raise unknown_name("method", name, method_names())
     return loaded
-
-
-@lru_cache(maxsize=64)
-def _installed(name: str) -> type | None:
-    """Return the class of an entry point. Cached: searching all installed packages takes milliseconds."""
-    for point in entry_points(group=ENTRY_POINTS, name=name):
-        try:
-            loaded = point.load()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # also `sys.exit`
-            raise _broken(point, f"{type(error).__name__}: {error}") from None
-        if not isinstance(loaded, type):
-            raise _broken(point, "it is not a class")
-        return loaded
-    return None
-
-
-def _broken(point: EntryPoint, reason: str) -> ValueError:
-    package = f"the package {point.dist.name} {point.dist.version}" if point.dist else "an installed package"
-    return ValueError(one_line(f"method {point.name} of {package} cannot be loaded from {point.value}: {reason}"))
 
 
 def method_info(name: str) -> MethodInfo:
@@ -198,38 +171,3 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
-
-
-def _own_class(reference: str) -> type:
-    """Import a user's class. The working directory is searched last; the error names a file hidden by a module."""
-    module_name, _, class_name = reference.partition(":")
-    here = Path.cwd()
-    search_last(here)
-    try:
-        module = importlib.import_module(module_name)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # also `sys.exit`
-        reason = str(error) if isinstance(error, Exception) else f"{type(error).__name__}: {error}"
-        hint = f"; write {module_name.removesuffix('.py')}:{class_name}" if module_name.endswith(".py") else ""
-        where = f" (searched {here} and the installed packages)" if isinstance(error, ModuleNotFoundError) else ""
-        hidden = _hidden((error.name if isinstance(error, ImportError) else None) or module_name, here)
-        text = f"method {reference!r}: {module_name} cannot be imported: {reason}{where}{hint}{hidden}"
-        raise ValueError(one_line(text)) from None
-    if (file := hidden_file(module_name, here)) and file.is_file():
-        raise ValueError(f"method {reference!r}{_hidden(module_name, here)}")
-    method = getattr(module, class_name, None)
-    if not isinstance(method, type):
-        classes = [name for name, value in vars(module).items() if isinstance(value, type)]
-        raise unknown_name(f"class in {module_name}", class_name, classes)
-    if not is_method(method):
-        raise ValueError(f"method must be a class with the functions {FUNCTIONS}, got {reference!r}")
-    return method
-
-
-def _hidden(module_name: str, folder: Path) -> str:
-    """Return the text that names a file in the user's folder hidden by another module; empty if there is none."""
-    file = hidden_file(module_name, folder)
-    top = module_name.partition(".")[0]
-    other = "a fedbandit package" if top in PACKAGES else "a module of Python or of an installed package"
-    return f"; {file} is ignored because {top} is the name of {other}; rename the file" if file else ""

@@ -1,8 +1,8 @@
-"""The source of a user's class: its module, and the modules of the user's own folder that it imports, even indirectly.
+"""The source of what a user adds: its module, and the user's own modules that it imports, even indirectly.
 
-It is part of a run's key and is sent to all workers, which execute it even if a file changes afterwards. Modules are
-found by reading the source, so imports inside functions count. Modules whose names are computed at run time, and data
-files, are not found.
+That of a class is part of a run's key. It is sent to all workers, which execute it even if a file changes afterwards.
+Modules are found by reading the source, so imports inside functions count. Modules whose names are computed at run
+time, and data files, are not found.
 """
 
 import ast
@@ -57,7 +57,11 @@ def own_source(algorithm: type) -> OwnSource:
     not installed packages. If the class belongs to an installed package, only modules of that package count. The
     packages that contain the class's module are imported with it, so they and their imports are sent too.
     """
-    own, source = algorithm.__module__, inspect.getsourcefile(algorithm)
+    return source_of_module(algorithm.__module__, inspect.getsourcefile(algorithm))
+
+
+def source_of_module(own: str, source: str | None) -> OwnSource:
+    """Read the source of a module, given its file, and of its helper modules."""
     if source is None:
         return OwnSource(hashlib.sha256().hexdigest()[:16])
     path = Path(source).resolve()

@@ -9,7 +9,7 @@ from functools import partial
 from inspect import Parameter, signature
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmark.plan.experiment import (
     GRID,
@@ -31,6 +31,9 @@ from data_pipelines.data_set import data_set_names
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, prepared_names
 from data_pipelines.stream_spec import StreamSpec
 from data_pipelines.support.messages import did_you_mean, unknown_name
+
+if TYPE_CHECKING:
+    from benchmark.execution.own_metrics import PlannedMetric
 
 OwnValues = Sequence[tuple[str, Mapping[str, Any]]]
 """Classes that are not built in, by their names, each with its values; one class may occur with several."""
@@ -106,6 +109,7 @@ class Plan:
         notices: sentences for the user on what differs from the experiment files: what filters, values of the profile,
             missing data or methods leave out, and which defaults and other data sets are used.
         metrics: the metrics that its results are compared by: a finished run without one of them is executed again.
+        own_metrics: the metrics of the user to compute; finished runs keep the values they have.
     """
 
     experiments: tuple[ExperimentInfo, ...] = ()
@@ -115,6 +119,7 @@ class Plan:
     skipped: Mapping[tuple[str, str], str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
+    own_metrics: "tuple[PlannedMetric, ...]" = ()
 
 
 def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = None) -> Plan:

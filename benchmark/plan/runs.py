@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from algorithms.hyperparameters import number_text
 from algorithms.method import Front, MethodInfo
@@ -32,6 +32,9 @@ from benchmark.records.record import MethodRecord, RunRecord, comparable, decode
 from data_pipelines.stream_spec import StreamSpec
 from data_pipelines.support.messages import one_line
 from data_pipelines.support.text import cut
+
+if TYPE_CHECKING:
+    from benchmark.execution.own_metrics import PlannedMetric
 
 USUAL_STEPS = {"lastfm": 92_834, "delicious": 104_799, "movielens": 214_729}
 MAX_TEXT = 120
@@ -56,6 +59,8 @@ class Run:
     """The hash of the source of a class that is not built in."""
     files: SourceFiles = field(default_factory=dict, repr=False)
     """The source of a class that is not built in, as its key covers it: workers execute it."""
+    metrics: "tuple[PlannedMetric, ...]" = ()
+    """The metrics of the user to compute; they are not part of its key."""
 
     @property
     def front(self) -> Front | None:

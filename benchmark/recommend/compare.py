@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from benchmark import session
+from benchmark.execution.own_metrics import find_metrics
 from benchmark.observer import Observer, silent
 from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.method_names import is_in_this_session
@@ -14,7 +15,7 @@ from benchmark.plan.plan import Plan
 from benchmark.plan.runs import Run, runs_of, settings_of
 from benchmark.protocol import load_protocol
 from benchmark.recommend.data import AnyStream, leak_notices, streams_by_seed
-from benchmark.records.data_identity import earlier_code_sentences
+from benchmark.records.data_identity import earlier_code_sentences, split_by_metric_code
 from benchmark.records.store import Store
 from benchmark.results.budget import as_budget
 from benchmark.results.results import Results
@@ -36,6 +37,7 @@ def compare(
     *,
     points: int | None = None,
     experiment: str | None = None,
+    metrics: Sequence[str] = (),
     observer: Observer = silent,
 ) -> Results:
     """Run methods on a stream, and return their results.
@@ -52,6 +54,7 @@ def compare(
             Without one, results are only kept in memory.
         points: how many values of its grid a name or class without a value runs through; all by default.
         experiment: the name of the experiment in the store; `compare-` and the name of the stream by default.
+        metrics: further metrics of your own, `module:NAME` each, or installed ones by name.
         observer: receives the progress.
     """
     from benchmark.execution.local import LocalExecutor
@@ -70,7 +73,8 @@ def compare(
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")
     if store is not None:
         _require_modules(runs)
-    plan = Plan((ExperimentInfo(name, f"Methods compared on {spec.name}"),), "compare", tuple(runs), metrics=METRICS)
+    info = ExperimentInfo(name, f"Methods compared on {spec.name}")
+    plan = Plan((info,), "compare", tuple(runs), metrics=METRICS, own_metrics=find_metrics(metrics))
     with without_the_script(), LocalExecutor(jobs) as executor:
         result = session.run(plan, as_store(store), executor, observer)
     if result.interrupted:
@@ -78,8 +82,10 @@ def compare(
     order = {run.key: index for index, run in enumerate(runs)}
     latest = {record.key: record for record in (*result.skipped, *result.finished)}
     records = sorted(latest.values(), key=lambda record: order[record.key])
-    failures = session.failure_lines(result.failed, "{0.name}")
-    return Results(tuple(records), limit, (*notes, *earlier_code_sentences(result.earlier_code)), tuple(failures))
+    records, _, lacking = split_by_metric_code(records)
+    failures = [*session.failure_lines(result.failed, "{0.name}"), *result.metric_errors]
+    notes += [*earlier_code_sentences(result.earlier_code), *lacking.values()]
+    return Results(tuple(records), limit, tuple(notes), tuple(failures))
 
 
 def seed_list(seeds: int | Sequence[int]) -> list[int]:

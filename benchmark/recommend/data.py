@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmark.plan.own_data_sets import is_plugin, prepared_plugin
 from data_pipelines.data_label import DataLabel, data_label
 from data_pipelines.data_set import data_set_names
 from data_pipelines.event_stream import EventStream
@@ -102,7 +103,7 @@ def is_file_name(text: str) -> bool:
 
 
 def data_from(text: str, options: ImportOptions | None = None) -> DatasetSpec:
-    """Return the specification of a prepared data set, or of a file that is imported now, with its repeats.
+    """Return the specification of a prepared data set, or of a file or a declaration that is prepared now.
 
     A file is imported once: the same file gives the same data set. Without `options`, the error for a file that needs
     some names the commands that take them.
@@ -111,7 +112,7 @@ def data_from(text: str, options: ImportOptions | None = None) -> DatasetSpec:
         if options is not None and (names := list(options.given())):
             option = f"--{names[0].replace('_', '-')}"
             raise ValueError(one_line(f"{option} must only be used with a CSV or Parquet file, got data {text!r}"))
-        return data_set_spec(text)
+        return data_set_spec(prepared_plugin(text) if is_plugin(text) else text)
     path = Path(text).expanduser()
     if not path.exists():
         raise ValueError(one_line(f"data must be a prepared data set or a file, got {text!r}: no such file"))

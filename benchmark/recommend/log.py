@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.board.task import Task, load_task, playable_names, task_of
+from benchmark.plan.own_data_sets import is_plugin
 from benchmark.recommend.data import data_from, is_file_name
 from data_pipelines.data_set import UNKNOWN_TIME, data_set_names
 from data_pipelines.own_data.options import ImportOptions, Repeats
@@ -147,7 +148,7 @@ def cases_from(data: Any, options: ImportOptions | None = None) -> tuple[Log | N
     if text in playable_names() and not (options and options.given()):
         return None, [Case(load_task(text))]
     known = {*playable_names(), *data_set_names(), *prepared_names()}
-    if not is_file_name(text) and text not in known:
+    if not is_file_name(text) and text not in known and not is_plugin(text):
         raise unknown_name("data set or task", text, known)
     spec = data_from(text, options).bound()
     log = Log.of(open_prepared(spec.dataset))

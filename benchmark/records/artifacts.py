@@ -97,7 +97,7 @@ def read_curves(store: "Store", source: str, experiment: str, run_id: str, artif
     from mlflow.exceptions import MlflowException
 
     try:
-        return curves_in(_content(store, experiment, run_id, artifact_uri), source)
+        return curves_in(content_of(store, experiment, run_id, artifact_uri), source)
     except (MlflowException, OSError, ValueError):
         return _points_in_mlflow(store, run_id)
 
@@ -108,7 +108,7 @@ def read_choices(store: "Store", experiment: str, run_id: str, artifact_uri: str
     from mlflow.exceptions import MlflowException
 
     try:
-        content = io.BytesIO(_content(store, experiment, run_id, artifact_uri))
+        content = io.BytesIO(content_of(store, experiment, run_id, artifact_uri))
         choices: NDArray[Any] = pq.read_table(content, columns=["choice"], use_threads=False).column(0).to_numpy()
     except (MlflowException, OSError, ValueError, IndexError):
         return None
@@ -120,12 +120,12 @@ def read_client_totals(store: "Store", experiment: str, run_id: str, artifact_ur
     from mlflow.exceptions import MlflowException
 
     try:
-        return _content(store, experiment, run_id, artifact_uri, CLIENTS)
+        return content_of(store, experiment, run_id, artifact_uri, CLIENTS)
     except (MlflowException, OSError):
         return b""
 
 
-def _content(store: "Store", experiment: str, run_id: str, artifact_uri: str, name: str = CURVE) -> bytes:
+def content_of(store: "Store", experiment: str, run_id: str, artifact_uri: str, name: str = CURVE) -> bytes:
     """Return the content of a file of a run, by default of `curve.parquet`; empty if there is no such file."""
     folders = local_folders(store.uri, experiment, run_id, artifact_uri)
     with tempfile.TemporaryDirectory() as downloads:

@@ -6,8 +6,10 @@ Results on different data with the same name, or by different code of a method, 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
+from benchmark.metrics import Metric, OwnMetric
 from benchmark.records.record import RunRecord
 
 MAX_CODES = 3
@@ -42,6 +44,47 @@ def split_by_code(runs: Sequence[RunRecord]) -> tuple[list[RunRecord], list[RunR
     shown = [run for run in runs if newest[run.experiment, run.method.name] == run.method.code_version]
     keys = {(run.experiment, run.key) for run in shown}
     return shown, [run for run in runs if (run.experiment, run.key) not in keys]
+
+
+def split_by_metric_code(
+    runs: Iterable[RunRecord],
+) -> tuple[list[RunRecord], dict[str, Metric], dict[tuple[str, str], str]]:
+    """Return runs with the values by the latest source of each metric of the user within an experiment.
+
+    Also return how to show these metrics, by name; and a sentence for each experiment and metric that some of its runs
+    have no such value of.
+    """
+    listed = list(runs)
+    latest: dict[tuple[str, str], OwnMetric] = {}
+    for run in listed:
+        for name, own in run.own_metrics.items():
+            known = latest.get((run.experiment, name))
+            if known is None or own.at >= known.at:
+                latest[run.experiment, name] = own
+    if not latest:
+        return listed, {}, {}
+    shown, lacking = [], Counter[tuple[str, str]]()
+    for run in listed:
+        of_run = {name: own for (experiment, name), own in latest.items() if experiment == run.experiment}
+        codes = {name: own.code for name, own in run.own_metrics.items()}
+        current = {name for name, own in of_run.items() if codes.get(name) == own.code}
+        lacking.update((run.experiment, name) for name in of_run.keys() - current)
+        if stale := run.own_metrics.keys() - current:
+            kept = {name: value for name, value in run.metrics.items() if name not in stale}
+            measured = {name: own for name, own in run.own_metrics.items() if name in current}
+            run = replace(run, metrics=kept, own_metrics=measured)
+        shown.append(run)
+    sentences = {
+        (
+            experiment,
+            name,
+        ): f"{name}: {count:,} run{'s' * (count > 1)} of {experiment} have no value by its latest source, "
+        f"and means are over the others; to add it, run `fedbandit runs fill {latest[experiment, name].reference} "
+        f"--experiment {experiment}`"
+        for (experiment, name), count in sorted(lacking.items())
+    }
+    in_order = sorted(latest.items(), key=lambda pair: pair[1].at)
+    return shown, {name: own.metric for (_, name), own in in_order}, sentences
 
 
 def fingerprints_prepared_now(names: Iterable[str], folder: Path) -> dict[str, str]:

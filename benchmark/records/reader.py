@@ -10,7 +10,7 @@ from benchmark.records import sqlite
 from benchmark.records.artifacts import files_of, local_folders
 from benchmark.records.record import RunRecord, StoredRun
 from benchmark.records.store import Store
-from benchmark.records.tags import AGGREGATE, CONTENT, ERROR, PARENT, PROFILE, RECORD
+from benchmark.records.tags import AGGREGATE, CONTENT, ERROR, OWN_METRICS, PARENT, PROFILE, RECORD
 from benchmark.records.tracking import sqlite_file
 from data_pipelines.support.secrets import without_user
 
@@ -67,9 +67,10 @@ def read(
 ) -> Iterator[RunRecord]:
     """Yield the runs of these experiments, by default of all, finished or not, in the order in which they ended.
 
-    An empty or missing store has none. `metrics` limits the metrics that are read from a file.
+    An empty or missing store has none. `metrics` limits the metrics that are read from a file; those of the user are
+    always read.
     """
-    runs = stored_runs(Store(uri), ("run",), experiments, tags=(RECORD, ERROR, PARENT), metrics=metrics)
+    runs = stored_runs(Store(uri), ("run",), experiments, tags=(RECORD, ERROR, PARENT, OWN_METRICS), metrics=metrics)
     readable = [run for run in runs if RECORD in run.tags]
     _note_earlier_runs(str(sqlite_file(uri) or without_user(uri)), len(runs) - len(readable))
     for run in readable:

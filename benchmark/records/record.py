@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from algorithms.hyperparameters import number_text
 from algorithms.method import MethodInfo
-from benchmark.metrics import SIMULATED
-from benchmark.records.tags import ERROR, PARENT, RECORD
+from benchmark.metrics import SIMULATED, OwnMetrics, own_metrics_from_json, own_metrics_to_json
+from benchmark.records.tags import ERROR, OWN_METRICS, PARENT, RECORD
 from data_pipelines.data_set import stream_label
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ class RunRecord:
         artifact_uri: the folder of its files.
         parent: the id of the run that it is nested below.
         choices: the hash of the chosen arms; empty if it was recorded before there was one.
+        own_metrics: the metrics of the user that it has been measured by; their values are among its `metrics`.
     """
 
     run_id: str
@@ -186,6 +187,7 @@ class RunRecord:
     artifact_uri: str = ""
     parent: str = ""
     choices: str = ""
+    own_metrics: OwnMetrics = field(default_factory=dict)
 
     @property
     def purpose(self) -> str:
@@ -205,7 +207,7 @@ class RunRecord:
         return Configuration(method.comparable_parameters | self.stream.comparable_options | code)
 
     def to_mlflow(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the parameters that the MLflow UI shows, searches and groups by, and the tag with the record."""
+        """Return the parameters that the MLflow UI shows, searches and groups by, and the tags with the record."""
         texts = {name: number_text(value) for name, value in self.method.parameters.items()}
         texts |= {name: str(value) for name, value in self.stream.sizes.items()}
         options = self.stream.options.items()
@@ -214,7 +216,8 @@ class RunRecord:
         identity = {"algorithm": self.method.name, "threshold": front, "dataset": self.stream.name}
         tags = (self.to_json(limit) for limit in (None, *MAX_VALUES))
         tag = next(text for text in tags if len(text) <= MAX_TAG)
-        return {**texts, **identity, "seed": str(self.seed)}, {RECORD: tag}
+        own = {OWN_METRICS: own_metrics_to_json(self.own_metrics)} if self.own_metrics else {}
+        return {**texts, **identity, "seed": str(self.seed)}, {RECORD: tag, **own}
 
     def to_json(self, max_value: int | None = None) -> str:
         """Return the record as JSON, without its metrics; values longer than a limit are replaced by their hash."""
@@ -249,6 +252,7 @@ class RunRecord:
             metrics=metrics,
             error=tags.get(ERROR, ""),
             parent=tags.get(PARENT, ""),
+            own_metrics=_own_metrics_of(tags[OWN_METRICS]) if OWN_METRICS in tags else {},
             **about,
         )
 
@@ -286,6 +290,7 @@ def record_of(run: "Run", result: "RunResult", provenance: Mapping[str, str] | N
         name=run.name,
         error=result.error,
         choices=result.facts.get(CHOICES, ""),
+        own_metrics=result.own_metrics,
     )
 
 
@@ -343,6 +348,7 @@ def _stream_of(text: str) -> StreamRecord:
 
 
 _provenance_of = lru_cache(maxsize=256)(json.loads)
+_own_metrics_of = lru_cache(maxsize=256)(own_metrics_from_json)
 
 TASKS = {
     ("negatives", "popularity"): ("matched", "popularity-matched pools"),

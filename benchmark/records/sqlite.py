@@ -11,9 +11,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from benchmark.metrics import CURVE_SUFFIX
+from benchmark.metrics import CURVE_SUFFIX, own_metrics_from_json
 from benchmark.records.record import StoredRun
-from benchmark.records.tags import KIND
+from benchmark.records.tags import KIND, OWN_METRICS
 from benchmark.records.tracking import StoreError
 
 KNOWN_SCHEMAS = frozenset({"dc11669786a5", "f4a9b2c7d1e6"})
@@ -58,7 +58,7 @@ def stored_runs(
         experiments: their names; by default all.
         status: by default any.
         tags: the tags that are read.
-        metrics: the metrics that are read; None means all final values.
+        metrics: the metrics that are read, with those of the user; None means all final values.
     """
     query = f"{RUNS} and k.value in ({_marks(kinds)})" + (" and r.status = ?" if status else "")
     rows: list[Any] = _rows(file, f"{query} order by ended, r.run_uuid", [*kinds, *([status] if status else [])])
@@ -66,6 +66,9 @@ def stored_runs(
     if not rows:
         return []
     texts = _by_run(file, f"select run_uuid, key, value from tags where key in ({_marks(tags)})", tags)
+    if metrics is not None:
+        own = {values[OWN_METRICS] for values in texts.values() if OWN_METRICS in values}
+        metrics = [*metrics, *sorted({name for text in own for name in own_metrics_from_json(text)})]
     only = "" if metrics is None else f" and key in ({_marks(metrics)})"
     values = _by_run(file, FINAL_METRICS + only, metrics or ())
     return [

@@ -9,12 +9,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmark.metrics import CURVE_SUFFIX, curves_to_show
+from benchmark.metrics import CURVE_SUFFIX, curves_to_show, own_metrics_to_json
 from benchmark.plan.experiment import ExperimentInfo
 from benchmark.plan.runs import Run
 from benchmark.records.artifacts import ARTIFACTS, files_of, read_curves, thinned
@@ -27,6 +27,7 @@ from benchmark.records.tags import (
     FINGERPRINT,
     KEY,
     KIND,
+    OWN_METRICS,
     PARENT,
     PREPARED,
     PROFILE,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
     from mlflow.tracking import MlflowClient
 
+    from benchmark.execution.own_metrics import PlannedMetric
     from benchmark.execution.run_result import RunResult
 
 UNREMARKABLE = ("official", "imported", "simulated")
@@ -273,6 +275,19 @@ class Store:
         self.call(client.set_terminated, run_id, run.status, run.end_time)
         return run_id, artifact_uri
 
+    def add_metric(self, run: RunRecord, planned: "PlannedMetric", value: float) -> RunRecord:
+        """Add the value of a metric of the user to a finished run, and then that the run has been measured by it.
+
+        A later value counts: MLflow compares times.
+        """
+        from mlflow.entities import Metric, RunTag
+
+        own = {**run.own_metrics, planned.name: planned.own}
+        now, tag = int(time.time() * 1000), RunTag(OWN_METRICS, own_metrics_to_json(own))
+        value = value if math.isfinite(value) else math.nan
+        self.call(self.client.log_batch, run.run_id, metrics=[Metric(planned.name, value, now, 0)], tags=[tag])
+        return replace(run, own_metrics=own, metrics={**run.metrics, planned.name: value})
+
     def outcome_of(self, run_id: str) -> "RunResult | None":
         """Read back a finished run, to record it in another experiment; None if its files are missing."""
         from benchmark.execution.run_result import RunResult  # it imports Numba, which readers do not need
@@ -297,6 +312,7 @@ class Store:
             files,
             {**run.data.params, CHOICES: record.choices},
             provenance={name: record.provenance[name] for name in provenance() if name in record.provenance},
+            own_metrics=record.own_metrics,
         )
 
     def _run_tags(

@@ -35,6 +35,9 @@ COMMIT = "mlflow.source.git.commit"
 RECORD = "fedbandit.record"
 """The record of a run as JSON; see `records/record.py`."""
 
+OWN_METRICS = "fedbandit.own_metrics"
+"""The metrics of the user that a run has been measured by, as JSON; see `OwnMetric`."""
+
 ERROR = "fedbandit.error"
 """The error of a failed run, in one line."""
 

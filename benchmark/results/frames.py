@@ -61,13 +61,14 @@ NO_WORDS: Words = {}
 
 
 def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
-    """Return one row per run, in the order of the records: the columns below, and one for each metric.
+    """Return one row per run, in the order of the records: the columns below, and one for each metric, also the user's.
 
     `stream` is the name of the data set, with the options that change its task, see `stream_name`. `method` is the
     label of the algorithm, and `setting` names its hyper-parameters. `configuration` is everything but the seed.
     `family` is the configuration without the values that are on an axis or in the name of the stream. `variant` is for
     display only: how the families of an algorithm on a stream differ.
     """
+    own = sorted({name for record in records for name in record.own_metrics})
     of_configurations = {record.configuration: record for record in records}
     families = {configuration: family_of(record) for configuration, record in of_configurations.items()}
     table = pd.DataFrame(
@@ -93,7 +94,7 @@ def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
             "artifact_uri": [record.artifact_uri for record in records],
             COST: [cost(record) for record in records],
             NEEDED: [needed_cost(record) for record in records],
-            **{name: [record.metrics.get(name, math.nan) for record in records] for name in metric_names()},
+            **{name: [record.metrics.get(name, math.nan) for record in records] for name in (*metric_names(), *own)},
         },
         dtype=None if records else object,
     )
@@ -319,6 +320,9 @@ def over_seeds(
     return pd.DataFrame(rows, columns=[*by, *shown, "seeds", "seed_list", *ends])
 
 
+ENDS = ("", "_low", "_high")
+"""Of the columns of a mean and its interval."""
+
 DIFFERENCE = ["difference", "difference_low", "difference_high"]
 
 
@@ -327,21 +331,27 @@ def setting_columns(cost: str = COST) -> list[str]:
     return [*SETTING, "method", "objective", "seeds", cost, "mean", "low", "high", *DIFFERENCE, "is_reference"]
 
 
-def setting_frame(runs: pd.DataFrame, by: Sequence[str] = SETTING, cost: str = COST) -> pd.DataFrame:
+def setting_frame(
+    runs: pd.DataFrame, by: Sequence[str] = SETTING, cost: str = COST, own_metrics: Sequence[str] = ()
+) -> pd.DataFrame:
     """Return one row per setting: means over seeds with 95 % intervals, and paired differences to a reference.
 
     The reference of a data set is the first setting without communication, or the first one if all communicate; its
     row has `is_reference`. Differences are seed by seed, over the seeds that both have. `values` is the objective by
-    seed. Settings are in the order of their first runs.
+    seed. Settings are in the order of their first runs. `own_metrics` are those of the user to average, too.
     """
-    tables = [_settings_of_data_set(part, by, cost) for _, part in runs.groupby("dataset", sort=False)]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*setting_columns(cost), "values"])
+    own = [f"{name}{end}" for name in own_metrics for end in ENDS]
+    columns = [*setting_columns(cost), *own, "values"]
+    tables = [
+        _settings_of_data_set(part, by, cost, own_metrics)[columns] for _, part in runs.groupby("dataset", sort=False)
+    ]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
 
 
-def _settings_of_data_set(runs: pd.DataFrame, by: Sequence[str], cost: str) -> pd.DataFrame:
+def _settings_of_data_set(runs: pd.DataFrame, by: Sequence[str], cost: str, own_metrics: Sequence[str]) -> pd.DataFrame:
     goal = objective(runs["source"]).name
     shown = [name for name in (*SETTING, "method") if name not in by]
-    table = over_seeds(runs, [goal, cost], by, shown, sort=False)
+    table = over_seeds(runs, [goal, cost, *own_metrics], by, shown, sort=False)
     table = table.rename(columns={goal: "mean", f"{goal}_low": "low", f"{goal}_high": "high"}).assign(objective=goal)
     pairs = zip(table[f"{goal}_seeds"], table["seed_list"], strict=True)
     values = [pd.Series(numbers, index=seeds, dtype=float) for numbers, seeds in pairs]
@@ -351,7 +361,7 @@ def _settings_of_data_set(runs: pd.DataFrame, by: Sequence[str], cost: str) -> p
     table[DIFFERENCE] = np.array([paired_interval(*pair) for pair in pairs_of_seeds], dtype=float)
     table["is_reference"] = table.index == reference
     table["values"] = pd.Series(values, index=table.index, dtype=object)
-    return table[[*setting_columns(cost), "values"]]
+    return table
 
 
 def cost_column(settings: pd.DataFrame) -> str:

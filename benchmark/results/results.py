@@ -33,7 +33,6 @@ from benchmark.results.frames import (
     best_within,
     cost_column,
     run_frame,
-    setting_columns,
     setting_frame,
     tidy_frame,
 )
@@ -109,11 +108,13 @@ class Results:
         """One row per setting: means over seeds with 95 % intervals, and paired differences to a reference.
 
         The reference, marked by `is_reference`, is the first setting without communication, or the first setting.
-        Communication is counted in needed messages, unless a run has recorded all transfers only.
+        Communication is counted in needed messages, unless a run has recorded all transfers only. Metrics of the user
+        are averaged over the runs that have a value.
         """
         runs = run_frame(self.records)
         cost = COST if runs[NEEDED].isna().any() else NEEDED
-        return setting_frame(runs, cost=cost)[setting_columns(cost)]
+        own = sorted({name for record in self.records for name in record.own_metrics})
+        return setting_frame(runs, cost=cost, own_metrics=own).drop(columns="values")
 
     def summary(self) -> pd.DataFrame:
         """Return a copy of `settings`."""

@@ -17,6 +17,7 @@ from benchmark.records.data_identity import (
     left_out_sentences,
     split_by_code,
     split_by_data,
+    split_by_metric_code,
 )
 from benchmark.records.reader import experiments_with_runs, read
 from benchmark.records.record import RunRecord
@@ -62,10 +63,10 @@ def shown_records(records: Iterable[RunRecord], folder: Path | None = None) -> t
     prepared = fingerprints_prepared_now(data_sets_of(finished), folder)
     on_data, others = split_by_data(finished, prepared)
     current, earlier = split_by_code(on_data)
-    reported = [record for record in current if record.purpose == "report"]
+    reported, _, lacking = split_by_metric_code(record for record in current if record.purpose == "report")
     notes = [*_labels(reported, folder)]
     notes += left_out_sentences(((record.stream.name, describe_data(record), 1) for record in others), prepared)
-    notes += earlier_code_sentences(earlier)
+    notes += [*earlier_code_sentences(earlier), *lacking.values()]
     if choosing := len(current) - len(reported):
         runs = "run" if choosing == 1 else "runs"
         notes.append(f"{choosing:,} {runs} on seeds that choose settings left out")

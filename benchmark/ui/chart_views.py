@@ -52,9 +52,16 @@ def save_chart_views(client: "MlflowClient", experiment: "Experiment", settings:
         state = _state(ONLY_RUNS, NEWEST_FIRST, is_ascending=False, columns=columns)
         _save(client, experiment, VIEW_KEY, "All runs", state)
     for number, data in enumerate(streams[:MAX_VIEWS]):
-        goal = objective([setting.first.stream.source for setting in settings if setting.data == data])
+        shown = [setting for setting in settings if setting.data == data]
+        goal, own = objective([each.first.stream.source for each in shown]), [*shown[0].own_metrics.values()]
         key = VIEW_KEY if number == 0 else f"{VIEW_KEY}-{number + 1}"
-        _save(client, experiment, key, f"{data}: {goal.label.lower()} against communication", settings_view(goal, data))
+        _save(
+            client,
+            experiment,
+            key,
+            f"{data}: {goal.label.lower()} against communication",
+            settings_view(goal, data, own),
+        )
 
 
 def save_overview_view(client: "MlflowClient", experiment_id: str) -> None:
@@ -97,9 +104,12 @@ def chart_fragment(experiment_id: str, *, mode: str = "CHART") -> str:
     return f"#/experiments/{experiment_id}/runs?{query}"
 
 
-def settings_view(metric: Metric, data: str) -> dict[str, Any]:
-    """Return the state of the runs page: a scatter chart of the settings on a stream, in the colours of methods."""
-    goal = metric_name(metric)
+def settings_view(metric: Metric, data: str, own_metrics: Sequence[Metric] = ()) -> dict[str, Any]:
+    """Return the state of the runs page: a scatter chart of the settings on a stream, in the colours of methods.
+
+    Each metric of the user has a chart and a column, too.
+    """
+    goal, own = metric_name(metric), [metric_name(each) for each in own_metrics]
     quoted = data.replace("'", "")
     state = _state(
         f"{ONLY_SETTINGS} and tags.Data = '{quoted}'",
@@ -108,12 +118,23 @@ def settings_view(metric: Metric, data: str) -> dict[str, Any]:
         columns=[
             *(f"tags.`{name}`" for name in ("Method", "Setting")),
             *(f"metrics.`{name}`" for name in (goal, f"{goal} low", f"{goal} high", PER_CLIENT, COMMUNICATION, SEEDS)),
+            *(f"metrics.`{name}`" for name in own),
         ],
     )
     title = f"{data}: {goal} against communication (log10 of 1 + C_T), one point per setting"
     groups = {"aggregateFunction": "average", "groupByKeys": [{"mode": "tag", "groupByData": "Method"}]}
-    scatter = {
-        "uuid": "fedbandit-scatter",
+    charts = [_scatter("fedbandit-scatter", goal)]
+    charts += [_scatter(f"fedbandit-scatter-{each.name}", name) for each, name in zip(own_metrics, own, strict=True)]
+    sections = [
+        _section("fedbandit-comparison", title, is_open=True),
+        _section("fedbandit-metrics", "Model metrics", is_open=False),
+    ]
+    return state | {"compareRunCharts": charts, "compareRunSections": sections, "groupBy": groups}
+
+
+def _scatter(key: str, goal: str) -> dict[str, Any]:
+    return {
+        "uuid": key,
         "type": "SCATTER",
         "runsCountToCompare": 1000,
         "metricSectionId": "fedbandit-comparison",
@@ -122,11 +143,6 @@ def settings_view(metric: Metric, data: str) -> dict[str, Any]:
         "xaxis": {"key": LOG_COMMUNICATION, "type": "METRIC"},
         "yaxis": {"key": goal, "type": "METRIC"},
     }
-    sections = [
-        _section("fedbandit-comparison", title, is_open=True),
-        _section("fedbandit-metrics", "Model metrics", is_open=False),
-    ]
-    return state | {"compareRunCharts": [scatter], "compareRunSections": sections, "groupBy": groups}
 
 
 def _state(search: str, order: str, *, is_ascending: bool, columns: Sequence[str]) -> dict[str, Any]:

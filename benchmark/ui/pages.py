@@ -162,7 +162,7 @@ def _setting_content(
     }
     # A run that is replaced may have had an interval: MLflow's client cannot delete metrics.
     goal = metric_name(setting.objective)
-    gaps = dict.fromkeys((f"{goal} low", f"{goal} high"), math.nan) if stored else {}
+    gaps = dict.fromkeys((f"{goal} low", f"{goal} high", *setting.own_names.values()), math.nan) if stored else {}
     files = {}
     if setting.is_reported:
         curves = [known.get(run.run_id) or _read_curves(store, run) for run in setting.runs]

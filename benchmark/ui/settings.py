@@ -5,14 +5,14 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from algorithms.hyperparameters import number_text
 from benchmark.metrics import Metric, objective
-from benchmark.records.data_identity import split_by_code
+from benchmark.records.data_identity import split_by_code, split_by_metric_code
 from benchmark.records.record import SIZES, RunRecord, dataset_label, stream_name
 from benchmark.results.frames import COST, cost, means, setting_texts
 from data_pipelines.data_label import DataLabel, data_label
@@ -24,6 +24,7 @@ LOG_COMMUNICATION = "log10 of communication"
 COMMUNICATION, PER_CLIENT, FULL_PER_CLIENT = "communication", "transfers per client", "full transfers per client"
 SEEDS, SECONDS = "seeds", "running time in seconds"
 RUNS, SETTINGS = "finished runs", "settings"
+NUMBERS = (LOG_COMMUNICATION, COMMUNICATION, PER_CLIENT, FULL_PER_CLIENT, SEEDS, SECONDS, RUNS, SETTINGS)
 NOT_IN_NAMES = re.compile(r"[^\w .\-/]")
 """Characters that MLflow refuses in the name of a metric."""
 
@@ -43,6 +44,7 @@ class Setting:
         run_ids: the ids of all its finished runs, with earlier ones of the same seeds.
         stream: the name of its stream for people; streams of one name that differ in their sizes state them.
         label: the warning to show with every result on its data; empty if they are official and complete.
+        own_metrics: the metrics of the user that its experiment has, by name.
     """
 
     key: str
@@ -51,6 +53,7 @@ class Setting:
     runs: tuple[RunRecord, ...]
     run_ids: tuple[str, ...]
     label: DataLabel = field(default_factory=DataLabel)
+    own_metrics: Mapping[str, Metric] = field(default_factory=dict)
 
     @property
     def first(self) -> RunRecord:
@@ -89,7 +92,7 @@ class Setting:
         name, goal = self.objective.name, metric_name(self.objective)
         columns = {
             metric: [run.metrics.get(metric, math.nan) for run in self.runs]
-            for metric in (name, "communication", "kernel_seconds")
+            for metric in (name, "communication", "kernel_seconds", *self.own_metrics)
         }
         clients = [float(run.stream.size("clients")) for run in self.runs]
         row = means({**columns, COST: [cost(run) for run in self.runs], "clients": clients})
@@ -103,8 +106,16 @@ class Setting:
             FULL_PER_CLIENT: row[COST],
             COMMUNICATION: row["communication"],
             SECONDS: row["kernel_seconds"],
+            **{shown: row[column] for column, shown in self.own_names.items()},
         }
         return {name: value for name, value in values.items() if math.isfinite(value)}
+
+    @property
+    def own_names(self) -> dict[str, str]:
+        """The names that MLflow's pages show of the metrics of the user and the ends of their intervals, by column."""
+        ends = (("", ""), ("_low", " low"), ("_high", " high"))
+        pairs = [(name, metric_name(metric)) for name, metric in self.own_metrics.items()]
+        return {f"{name}{end}": f"{shown}{word}" for name, shown in pairs for end, word in ends}
 
     def description(self) -> str:
         """Describe the setting and its means in plain text."""
@@ -124,7 +135,9 @@ class Setting:
     @property
     def digest(self) -> str:
         """The hash of what a page about it is made from."""
-        return digest_of([self.name, self.label, [run.run_id for run in self.runs], sorted(self.run_ids)])
+        runs = [self.name, self.label, [run.run_id for run in self.runs], sorted(self.run_ids)]
+        own = [sorted((name, own.code, own.metric.label) for name, own in run.own_metrics.items()) for run in self.runs]
+        return digest_of([*runs, own] if self.own_metrics else runs)
 
 
 def line_of(
@@ -176,7 +189,8 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     Runs by earlier code of a method have none.
     """
     groups: dict[str, list[RunRecord]] = defaultdict(list)
-    for record in split_by_code(records)[0]:
+    current, own, _ = split_by_metric_code(split_by_code(records)[0])
+    for record in current:
         groups[setting_key(record)].append(record)
     latest = [runs[-1] for runs in groups.values()]
     texts = setting_texts(latest, [stream_name(run.stream) for run in latest], hidden=SIZES)
@@ -186,7 +200,7 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
         by_seed = {run.seed: run for run in runs}
         of_seeds = tuple(by_seed[seed] for seed in sorted(by_seed))
         run_ids = tuple(run.run_id for run in runs)
-        settings.append(Setting(key, text, stream, of_seeds, run_ids, labels[_data(runs[-1])]))
+        settings.append(Setting(key, text, stream, of_seeds, run_ids, labels[_data(runs[-1])], own))
     return settings
 
 

@@ -124,6 +124,8 @@ def _about(name: str, members: dict[str, str], own_data: OwnData, options: Impor
 
 def leak_of(manifest: Mapping[str, Any]) -> str:
     """Return the remark on features that are made of what is predicted; empty if they are not."""
+    if "leak" in manifest:  # of a data set that is not built in
+        return str(manifest["leak"])
     if manifest["source"] == "imported":
         return KINDS[manifest["parameters"].get("features", "words")].leak
     declared = data_sets().get(manifest["name"])

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ PIPELINE_VERSION = 1
 """Part of every fingerprint: raise it if a change in reading or preparing changes the data."""
 
 MANIFEST = "manifest.json"
+DATA_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 SEAL = "manifest_sha256"
 """The field of a manifest with the hash of all other fields."""
 
@@ -132,6 +135,7 @@ def prepare(
     arrays |= {name: array for name, array in optional_arrays.items() if array is not None}
     parameters = {**about["parameters"], "dimension": dimension}
     inputs = {"sources": about["members"], "parameters": parameters, "pipeline": PIPELINE_VERSION}
+    inputs |= {"code": about["code"]} if "code" in about else {}
     with replacing_folder(folder) as new:
         for name, array in arrays.items():
             save_array(new / f"{name}.npy", array)
@@ -217,6 +221,25 @@ def open_prepared(name: str, folder: Path | None = None) -> Prepared:
     if "unknown_time" not in manifest:  # prepared when 0 was the mark
         arrays["times"] = marked_times(arrays["times"])
     return Prepared(manifest, **arrays, folder=folder)
+
+
+def prepared_label(name: str) -> str:
+    """Return the label of a prepared data set that is not built in; without one, its name."""
+    folder = data_folder() / name
+    try:
+        modified = (folder / MANIFEST).stat().st_mtime_ns if DATA_SET_NAME.fullmatch(name) else 0
+    except OSError:
+        modified = 0
+    return _label(folder, modified) if modified else name
+
+
+@lru_cache(maxsize=256)
+def _label(folder: Path, modified: int) -> str:
+    """Read a label once: a report asks for it for every run."""
+    try:
+        return str(read_sealed_manifest(folder).get("label", folder.name))
+    except NotPreparedError:
+        return folder.name
 
 
 def prepared_names(folder: Path | None = None) -> list[str]:

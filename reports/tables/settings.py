@@ -38,7 +38,8 @@ def setting_tables(results: Results) -> list[Table]:
 
 def _table(experiment: str, dataset: str, label: str, runs: pd.DataFrame, results: Results) -> Table:
     metric = objective(runs["source"].unique())
-    rows = over_seeds(runs, [metric.name, "communication"]).sort_values(["algorithm", "variant", "threshold"])
+    own = {each.name: each.label for each in results.own_metrics.values() if _has_values(runs, each.name)}
+    rows = over_seeds(runs, [metric.name, "communication", *own]).sort_values(["algorithm", "variant", "threshold"])
     columns = {
         "algorithm": rows["algorithm"].map(results.methods.label),
         "variant": rows["variant"].map(variant_text).replace("", "–"),
@@ -46,12 +47,16 @@ def _table(experiment: str, dataset: str, label: str, runs: pd.DataFrame, result
     if rows["global_dim"].notna().any():
         columns["d_g"] = rows["global_dim"]
     columns |= {"threshold": rows["threshold"], "seeds": rows["seeds"]}
-    for column, heading in ((metric.name, metric.label), ("communication", "C_T")):
+    for column, heading in ((metric.name, metric.label), ("communication", "C_T"), *own.items()):
         columns |= {f"{heading}{end}": rows[f"{column}{end}"] for end in ("", "_low", "_high")}
     title = f"Settings: {results.about(experiment).title}, {dataset_label(dataset)}"
     about: dict[str, Any] = {"experiments": (experiment,), "subject": SETTINGS, "short_caption": ""}
     frame = pd.DataFrame(columns)
     return make_table(f"settings_{experiment}_{dataset}", title, CAPTION, frame, label=label, counts=["C_T"], **about)
+
+
+def _has_values(runs: pd.DataFrame, name: str) -> bool:
+    return name in runs and bool(runs[name].notna().any())
 
 
 STREAM_SETTINGS = {name: field.default for name, field in DatasetSpec.model_fields.items() if name != "dataset"}

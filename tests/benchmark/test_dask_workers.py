@@ -13,6 +13,7 @@ import pytest
 from algorithms import RandomChoice
 from algorithms.method import MethodInfo
 from benchmark.execution.dask_cluster import DaskExecutor
+from benchmark.execution.own_metrics import find_metrics
 from benchmark.execution.run_result import RunResult, run_method
 from benchmark.plan.own_modules import own_source
 from benchmark.plan.runs import Run
@@ -48,6 +49,12 @@ class Own:
 LAZY = """
 RAISED = {"exit": SystemExit(0), "interrupt": KeyboardInterrupt("not Ctrl-C"), "close": GeneratorExit()}
 """
+METRIC = """
+from benchmark.metrics import Metric
+from parts.shapes import middle
+
+MIDDLE = Metric("middle", "middle of the steps", "neither", lambda trace, stream: middle(trace.choices))
+"""
 
 
 @pytest.fixture
@@ -57,6 +64,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]
     (folder / "parts").mkdir(parents=True)
     (folder / "own_with_helpers.py").write_text(OWN)
     (folder / "lazy.py").write_text(LAZY)
+    (folder / "own_metric_of_dask.py").write_text(METRIC)
     (folder / "parts" / "__init__.py").write_text("import parts.shapes\n")
     (folder / "parts" / "shapes.py").write_text(
         "import parts.numbers\ndef middle(of):\n    return len(of) // parts.numbers.TWO\n"
@@ -67,10 +75,14 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]
     return made
 
 
-def sweep(executor: DaskExecutor, methods: dict[str, Any]) -> dict[str, RunResult]:
-    stream = SimulatedSpec(**SMALL)
+def sweep(executor: DaskExecutor, methods: dict[str, Any], *metrics: str) -> dict[str, RunResult]:
+    stream, found = SimulatedSpec(**SMALL), find_metrics(metrics)
     runs = [
-        Run("e", stream, MethodInfo(name, name, 0), method, {}, 0, name, files=own_source(type(method)).files)
+        Run(
+            *("e", stream, MethodInfo(name, name, 0), method, {}, 0, name),
+            files=own_source(type(method)).files,
+            metrics=found,
+        )
         for name, method in methods.items()
     ]
     return outcomes_of(executor, runs)
@@ -106,7 +118,9 @@ def test_only_workers_with_the_same_code_get_runs_and_without_any_the_sweep_stop
         assert "is not used: its engine version is 999, expected" in old
 
         quitting = {how: own(how) for how in ("exit", "interrupt", "close")}
-        outcomes = sweep(executor, {**quitting, "own": own("fine"), "random": RandomChoice()})
+        methods = {**quitting, "own": own("fine"), "random": RandomChoice()}
+        outcomes = sweep(executor, methods, "own_metric_of_dask:MIDDLE")
+        assert {outcomes[name].metrics["middle"] for name in ("own", "random")} == {25.0}
         assert errors_of(outcomes) == {
             "exit": "SystemExit: 0 (own_with_helpers.py, line 16)",
             "interrupt": "KeyboardInterrupt: not Ctrl-C (own_with_helpers.py, line 16)",
