@@ -2,6 +2,7 @@
 
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from tests.readme import DOCS, commands, example_file
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working directory with the archive in its data folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FEDBANDIT_DATA", str(tmp_path / "data"))
@@ -31,7 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         archive.writestr("books.tsv", "id\ttitle\n" + titles)
         loans = "".join(f"{n % 2}\t{3 * n}\t{n + 1}\n" for n in range(10))
         archive.writestr("loans.tsv", "reader\tbook\ttime\n" + loans)
-    return tmp_path
+    with unloaded(tmp_path):
+        yield tmp_path
 
 
 def declare(folder: Path, old: str = "", new: str = "", name: str = "books") -> Path:
