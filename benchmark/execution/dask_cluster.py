@@ -253,7 +253,7 @@ def _build(data: Prepared | None, spec: Any, seed: int) -> EventStream | RunResu
 
 
 def _execute(
-    stream: EventStream | RunResult, files: SourceFiles, method: bytes, seed: int, metrics: Sequence[PlannedMetric]
+    stream: EventStream | RunResult, files: SourceFiles, method: bytes, seed: int, metrics: Sequence[PlannedMetric] = ()
 ) -> RunResult:
     if isinstance(stream, RunResult):
         return stream

@@ -189,7 +189,7 @@ def _settle(future: "Future[RunResult]", stream: Path, inner: "Future[RunResult]
 
 
 def _execute(
-    spec: StreamSpec, seed: int, folder: Path, files: SourceFiles, method: bytes, metrics: Sequence[PlannedMetric]
+    spec: StreamSpec, seed: int, folder: Path, files: SourceFiles, method: bytes, metrics: Sequence[PlannedMetric] = ()
 ) -> RunResult:
     return execute(partial(_shared_stream, spec, seed, folder), files, method, seed, metrics)
 
