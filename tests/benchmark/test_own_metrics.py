@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from algorithms.stream import silent_trace
+from benchmark import compare
 from benchmark.__main__ import main
 from benchmark.execution.own_metrics import find_metric, find_metrics, measured
 from benchmark.metrics import Metric, OwnMetric, own_metrics_from_json
@@ -25,6 +26,7 @@ from reports.read.results import read_results
 from reports.tables.settings import setting_tables
 from tests.benchmark.test_list import install
 from tests.benchmark.tiny_sweeps import Command, unloaded, write_tiny
+from tests.readme import DOCS, commands, example_file
 from tests.records import run_record, unknown_schema
 
 FAIR = """
@@ -260,6 +262,19 @@ def test_the_source_that_was_planned_is_executed(folder: Path):
         assert measured([planned], trace, stream).values == {"worst_client": trace.client_rewards.min()}
     with unloaded(folder):
         assert find_metric("fair:WORST").own.code != planned.own.code
+
+
+@pytest.mark.usefixtures("same_workers")
+def test_a_comparison_and_the_commands_of_the_page_take_a_metric(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "fair.py").write_text(example_file("fair.py"))
+    with unloaded(folder):
+        stream = simulate(seed=1, steps=40, clients=4, arms=4, dimension=3)
+        compared = compare("random", stream, seeds=3, metrics=["fair:WORST"])
+        assert compared.settings["worst_client"].notna().all()
+        assert compared.failures == ()
+        for start in ("run fig_a --metric", "runs fill"):
+            (command,) = commands(start, DOCS / "own_metric.md")
+            assert main([*command, "--dry-run"]) == 0, capsys.readouterr().err
 
 
 def test_a_tag_that_is_not_ours_is_no_metric():

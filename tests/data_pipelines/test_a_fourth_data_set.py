@@ -179,8 +179,11 @@ def test_own_data_become_a_task_of_the_board(folder: Path, fedbandit_here: Comma
     assert done.returncode == 0, done.stderr
     (folder / "books-once.toml").write_text(example_file("books-once.toml"))
     quick, _ = commands("board books-once", page)
-    done = fedbandit_here(folder, *quick, "--configurations", "1")
+    (folder / "fair.py").write_text(example_file("fair.py"))
+    done = fedbandit_here(folder, *quick, "--configurations", "1", "--metric", "fair:WORST")
     assert done.returncode == 0, done.stderr
+    exported = fedbandit_here(folder, "export", "board_books-once*", "--per", "setting")
+    assert ",worst_client,worst_client_low,worst_client_high\n" in exported.stdout
     assert "The protocol: fedbandit board books-once.toml" in done.stdout
     assert "books-once: Books of a library, nothing offered twice" in done.stdout
     (report,) = commands("report", page)[-1:]
