@@ -127,12 +127,16 @@ def chrome(browser: "Chrome") -> "Iterator[Chrome]":
 
 @pytest.fixture(scope="session")
 def shown_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a sweep and its pages, which `server` serves."""
+    """A folder with a sweep, its pages and its report, which `server` serves."""
+    from benchmark.records.store import Store
     from benchmark.ui.server import prepare_pages
-    from tests.benchmark.sweeps import make_store
+    from reports.write.record import Analysis, update_analysis
+    from tests.benchmark.sweeps import EXPERIMENT, make_store
 
     folder = tmp_path_factory.mktemp("shown")
-    prepare_pages(make_store(folder))
+    uri = make_store(folder)
+    prepare_pages(uri)
+    update_analysis(Store(uri), EXPERIMENT, Analysis(["Sharing pays."], (), {}))
     return folder
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -247,7 +247,8 @@ class Experiment(Strict):
     `effects_of` names the options of streams or algorithms whose effect a study measures; the value that comes first in
     the file is the baseline of the comparison. `words` has the texts of reports for values of such options, as they are
     written in TOML: `words.first_maximum.true`. `counts` is the communication that its figures show: all transfers that
-    are sent, as in the paper, or those that are needed for the same choices.
+    are sent, as in the paper, or those that are needed for the same choices. `of_the_paper` is the figure or table that
+    it reproduces.
     """
 
     name: str
@@ -262,6 +263,7 @@ class Experiment(Strict):
     effects_of: Annotated[list[str], Field(max_length=10)] = Field(default_factory=list)
     words: Annotated[dict[str, dict[str, Words]], Field(max_length=10)] = Field(default_factory=dict)
     counts: Literal["sent", "needed"] = "sent"
+    of_the_paper: Annotated[str, Field(max_length=40)] = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -388,6 +390,12 @@ def experiment_names() -> list[str]:
 
 def _shipped_files() -> list[dict[str, Any]]:
     return [read_toml(path, MAX_BYTES) for path in sorted(FOLDER.glob("*.toml"))]
+
+
+@cache
+def items_of_the_paper() -> dict[str, str]:
+    """Return the figure or table that each built-in experiment reproduces, if any."""
+    return {path.stem: read_toml(path, MAX_BYTES).get("of_the_paper", "") for path in FOLDER.glob("*.toml")}
 
 
 def _shipped_streams() -> list[dict[str, Any]]:

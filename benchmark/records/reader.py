@@ -10,7 +10,7 @@ from benchmark.records import sqlite
 from benchmark.records.artifacts import files_of, local_folders
 from benchmark.records.record import RunRecord, StoredRun
 from benchmark.records.store import Store
-from benchmark.records.tags import AGGREGATE, CONTENT, ERROR, OWN_METRICS, PARENT, PROFILE, RECORD
+from benchmark.records.tags import AGGREGATE, CONTENT, ERROR, OWN_METRICS, PARENT, PROFILE, RECORD, SHOWN
 from benchmark.records.tracking import sqlite_file
 from data_pipelines.support.secrets import without_user
 
@@ -88,7 +88,7 @@ def read_sweeps(uri: str) -> list[tuple[str, ...]]:
 
 def read_aggregates(store: Store, experiments: Collection[str]) -> list[StoredRun]:
     """Return the runs of these experiments that summarise others: they are not results."""
-    runs = stored_runs(store, AGGREGATES, experiments, tags=(AGGREGATE, CONTENT))
+    runs = stored_runs(store, AGGREGATES, experiments, tags=(AGGREGATE, CONTENT, SHOWN))
     return [run for run in runs if AGGREGATE in run.tags]
 
 

@@ -14,6 +14,12 @@ AGGREGATE = "fedbandit.aggregate"
 CONTENT = "fedbandit.content"
 """The hash of what such a run was made from: it is rewritten when that changes."""
 
+ORDER = "fedbandit.order"
+"""By which pages sort their lines: the report comes first."""
+
+SHOWN = "fedbandit.shown"
+"""The data of a setting in square brackets; of a report, all of them: a filter by data also shows the report."""
+
 PARENT = "mlflow.parentRunId"
 """The run below which MLflow shows a run: its setting, or its sweep until that ends."""
 

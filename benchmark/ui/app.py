@@ -56,6 +56,8 @@ PAGES = frozenset(
 FILES_OF_PAGES = ("/static-files/", "/build/")
 DEFAULTS = {
     "mlflow.workflowType_v1": "machine_learning",  # instead of language models, whose traces do not exist here
+    "mlflow.settings.telemetry.enabled_v1": False,  # the server never sends any; the notice on the home page
+    "mlflow.telemetry.info.alert.dismissed_v1": True,  # says that it does
     "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": True,  # the assistant is not served
 }
 """Initial values of the settings that the UI keeps in the browser."""

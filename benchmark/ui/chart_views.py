@@ -16,14 +16,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from benchmark.metrics import Metric, objective
-from benchmark.records.tags import KIND
+from benchmark.records.tags import KIND, ORDER, SHOWN
 from benchmark.ui.settings import (
     COMMUNICATION,
     LOG_COMMUNICATION,
+    LOG_NEEDED,
+    NEEDED_PER_CLIENT,
     PER_CLIENT,
     SEEDS,
     Setting,
     metric_name,
+    shown_with,
 )
 
 if TYPE_CHECKING:
@@ -33,11 +36,11 @@ if TYPE_CHECKING:
 TAG_PREFIX = "mlflow.sharedViewState."
 VIEW_KEY = "fedbandit-communication"
 ONLY_RUNS = f"tags.`{KIND}` = 'run'"
-ONLY_SETTINGS = f"tags.`{KIND}` = 'setting'"
 MAX_VIEWS = 12
 """Saved views per experiment, one per stream."""
 
 NEWEST_FIRST = "attributes.start_time"
+REPORT_FIRST = f"tags.`{ORDER}`"
 
 
 def save_chart_views(client: "MlflowClient", experiment: "Experiment", settings: Sequence[Setting]) -> None:
@@ -54,26 +57,17 @@ def save_chart_views(client: "MlflowClient", experiment: "Experiment", settings:
     for number, data in enumerate(streams[:MAX_VIEWS]):
         shown = [setting for setting in settings if setting.data == data]
         goal, own = objective([each.first.stream.source for each in shown]), [*shown[0].own_metrics.values()]
+        costs = [name for name in (LOG_NEEDED, LOG_COMMUNICATION) if any(name in each.values for each in shown)]
         key = VIEW_KEY if number == 0 else f"{VIEW_KEY}-{number + 1}"
-        _save(
-            client,
-            experiment,
-            key,
-            f"{data}: {goal.label.lower()} against communication",
-            settings_view(goal, data, own),
-        )
+        name = f"{data}: {goal.label.lower()} against communication"
+        _save(client, experiment, key, name, settings_view(goal, data, costs, own))
 
 
 def save_overview_view(client: "MlflowClient", experiment_id: str) -> None:
-    """Save the view of the overview: a table with one line per experiment."""
+    """Save the view of the overview: a table with one line per experiment, below the report."""
     experiment = client.get_experiment(experiment_id)
-    columns = [
-        *("tags.`Data`", "tags.`Best`"),
-        *("metrics.`finished runs`", "metrics.`settings`", f"metrics.`{SEEDS}`"),
-        *(f"metrics.`best {metric_name(objective([source]))}`" for source in ("real", "simulated")),
-        f"metrics.`{PER_CLIENT} of the best`",
-    ]
-    state = _state("", NEWEST_FIRST, is_ascending=False, columns=columns)
+    columns = [f"tags.`{name}`" for name in ("Best", "Best result", "Data", "Seeds", "Transfers per client")]
+    state = _state("", REPORT_FIRST, is_ascending=True, columns=columns)
     _save(client, experiment, VIEW_KEY, "All experiments", state)
 
 
@@ -104,27 +98,29 @@ def chart_fragment(experiment_id: str, *, mode: str = "CHART") -> str:
     return f"#/experiments/{experiment_id}/runs?{query}"
 
 
-def settings_view(metric: Metric, data: str, own_metrics: Sequence[Metric] = ()) -> dict[str, Any]:
-    """Return the state of the runs page: a scatter chart of the settings on a stream, in the colours of methods.
+def settings_view(
+    metric: Metric, data: str, costs: Sequence[str] = (LOG_COMMUNICATION,), own_metrics: Sequence[Metric] = ()
+) -> dict[str, Any]:
+    """Return the state of the runs page: the report, and the settings on a stream in the colours of their methods.
 
-    Each metric of the user has a chart and a column, too.
+    There is a scatter chart of the metric against each of the `costs`. Each metric of the user has charts and a column,
+    too.
     """
     goal, own = metric_name(metric), [metric_name(each) for each in own_metrics]
-    quoted = data.replace("'", "")
     state = _state(
-        f"{ONLY_SETTINGS} and tags.Data = '{quoted}'",
-        f"metrics.`{LOG_COMMUNICATION}`",
+        f"tags.`{SHOWN}` LIKE '%{shown_with(data)}%'",
+        REPORT_FIRST,
         is_ascending=True,
         columns=[
             *(f"tags.`{name}`" for name in ("Method", "Setting")),
-            *(f"metrics.`{name}`" for name in (goal, f"{goal} low", f"{goal} high", PER_CLIENT, COMMUNICATION, SEEDS)),
+            *(f"metrics.`{name}`" for name in (goal, f"{goal} low", f"{goal} high")),
+            *(f"metrics.`{name}`" for name in (NEEDED_PER_CLIENT, PER_CLIENT, COMMUNICATION, SEEDS)),
             *(f"metrics.`{name}`" for name in own),
         ],
     )
-    title = f"{data}: {goal} against communication (log10 of 1 + C_T), one point per setting"
+    title = f"{data}: {goal} against the messages needed and sent (log10 of 1 + number), one point per setting"
     groups = {"aggregateFunction": "average", "groupByKeys": [{"mode": "tag", "groupByData": "Method"}]}
-    charts = [_scatter("fedbandit-scatter", goal)]
-    charts += [_scatter(f"fedbandit-scatter-{each.name}", name) for each, name in zip(own_metrics, own, strict=True)]
+    charts = [_scatter(cost, name) for name in (goal, *own) for cost in costs]
     sections = [
         _section("fedbandit-comparison", title, is_open=True),
         _section("fedbandit-metrics", "Model metrics", is_open=False),
@@ -132,15 +128,15 @@ def settings_view(metric: Metric, data: str, own_metrics: Sequence[Metric] = ())
     return state | {"compareRunCharts": charts, "compareRunSections": sections, "groupBy": groups}
 
 
-def _scatter(key: str, goal: str) -> dict[str, Any]:
+def _scatter(cost: str, goal: str) -> dict[str, Any]:
     return {
-        "uuid": key,
+        "uuid": f"fedbandit {goal} {cost}".replace(" ", "-"),
         "type": "SCATTER",
         "runsCountToCompare": 1000,
         "metricSectionId": "fedbandit-comparison",
         "deleted": False,
         "isGenerated": False,
-        "xaxis": {"key": LOG_COMMUNICATION, "type": "METRIC"},
+        "xaxis": {"key": cost, "type": "METRIC"},
         "yaxis": {"key": goal, "type": "METRIC"},
     }
 

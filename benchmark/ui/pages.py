@@ -25,17 +25,29 @@ from benchmark.records.provenance import sweep_tags
 from benchmark.records.reader import finished_runs, read_aggregates
 from benchmark.records.record import RunRecord, StoredRun
 from benchmark.records.store import MAX_PARAMETER, RunContent, Store, storable_texts
-from benchmark.records.tags import AGGREGATE, CONTENT, KIND, SOURCE
+from benchmark.records.tags import AGGREGATE, CONTENT, KIND, ORDER, PROTOCOL, SHOWN, SOURCE
 from benchmark.records.tracking import sqlite_file
 from benchmark.results.frames import mean_curve
 from benchmark.styles import style
 from benchmark.ui.chart_views import chart_fragment, save_chart_views, save_overview_view
-from benchmark.ui.settings import NOTE, Setting, digest_of, line_of, metric_name, settings_of
+from benchmark.ui.settings import (
+    LOG_COMMUNICATION,
+    METHOD,
+    NOTE,
+    Setting,
+    digest_of,
+    line_of,
+    metric_name,
+    order_of,
+    settings_of,
+    shown_with,
+)
 from data_pipelines.support.messages import storable
 
 OVERVIEW = "overview"
 DESCRIPTION = (
-    "Open a line to read what the experiment is, and to follow the link to its chart. The numbers are means over seeds."
+    "Open a line to read what the experiment is, and to follow the link to its chart. Numbers are means over seeds, on "
+    "the data with most settings."
 )
 OVERVIEW_INFO = ExperimentInfo(OVERVIEW, "All experiments, one line each", DESCRIPTION)
 """The experiment whose runs are the lines."""
@@ -149,7 +161,7 @@ def _setting_content(
     first = setting.first
     colour = style(first.method.info.style).colour
     tags = {
-        "Method": first.method.info.label,
+        METHOD: first.method.info.label,
         "Setting": setting.text or "–",
         "Data": setting.data,
         "Seeds": ", ".join(str(run.seed) for run in setting.runs),
@@ -159,6 +171,8 @@ def _setting_content(
         AGGREGATE: setting.key,
         CONTENT: setting.digest,
         SOURCE: first.stream.source,
+        ORDER: f"1 {setting.values.get(LOG_COMMUNICATION, 0.0):09.6f}",
+        **({SHOWN: shown_with(setting.data)} if setting.is_reported else {}),
     }
     # A run that is replaced may have had an interval: MLflow's client cannot delete metrics.
     goal = metric_name(setting.objective)
@@ -206,7 +220,8 @@ def _publish(
     line = line_of(name, experiment.tags.get(NOTE, ""), settings, len(runs), link, left_out)
     title, texts, values = line
     experiment_id, digest = store.experiment_id(OVERVIEW_INFO), digest_of(line)
-    tags = {**texts, KIND: "overview", AGGREGATE: name, CONTENT: digest}
+    is_board = any(PROTOCOL in run.provenance for run in runs)
+    tags = {**texts, KIND: "overview", AGGREGATE: name, CONTENT: digest, ORDER: order_of(name, is_board=is_board)}
     if _write(store, stored, digest, partial(_content, experiment_id, title, tags, values)):
         store.call(save_overview_view, store.client, experiment_id)
 

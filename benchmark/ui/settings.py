@@ -5,31 +5,39 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from algorithms.hyperparameters import number_text
 from benchmark.metrics import Metric, objective
+from benchmark.plan.experiment import items_of_the_paper
 from benchmark.records.data_identity import split_by_code, split_by_metric_code
 from benchmark.records.record import SIZES, RunRecord, dataset_label, stream_name
-from benchmark.results.frames import COST, cost, means, setting_texts
-from data_pipelines.data_label import DataLabel, data_label
+from benchmark.results.frames import COST, PREFIX, cost, means, setting_texts
+from data_pipelines.data_label import DataKind, DataLabel, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest
 
-LOG_COMMUNICATION = "log10 of communication"
-"""MLflow's scatter chart has no logarithmic axis; it is the logarithm of 1 + C_T, so 0 means no communication."""
+LOG_COMMUNICATION, LOG_NEEDED = "log10 of messages sent", "log10 of messages needed"
+"""MLflow's scatter chart has no logarithmic axis; it is the logarithm of 1 + their number, so 0 is no communication."""
 
 COMMUNICATION, PER_CLIENT, FULL_PER_CLIENT = "communication", "transfers per client", "full transfers per client"
+NEEDED_PER_CLIENT = "needed transfers per client"
 SEEDS, SECONDS = "seeds", "running time in seconds"
 RUNS, SETTINGS = "finished runs", "settings"
-NUMBERS = (LOG_COMMUNICATION, COMMUNICATION, PER_CLIENT, FULL_PER_CLIENT, SEEDS, SECONDS, RUNS, SETTINGS)
+NUMBERS = (
+    *(LOG_COMMUNICATION, LOG_NEEDED, COMMUNICATION, PER_CLIENT, NEEDED_PER_CLIENT, FULL_PER_CLIENT),
+    *(SEEDS, SECONDS, RUNS, SETTINGS),
+)
 NOT_IN_NAMES = re.compile(r"[^\w .\-/]")
 """Characters that MLflow refuses in the name of a metric."""
 
+METHOD = "Method"
+"""The tag by which pages group settings."""
+
 NOTE = "mlflow.note.content"
-FORMAT = 1
+FORMAT = 2
 """Increased when the content of the pages changes: then all are rewritten once."""
 
 
@@ -92,17 +100,20 @@ class Setting:
         name, goal = self.objective.name, metric_name(self.objective)
         columns = {
             metric: [run.metrics.get(metric, math.nan) for run in self.runs]
-            for metric in (name, "communication", "kernel_seconds", *self.own_metrics)
+            for metric in (name, "communication", "needed", "kernel_seconds", *self.own_metrics)
         }
         clients = [float(run.stream.size("clients")) for run in self.runs]
         row = means({**columns, COST: [cost(run) for run in self.runs], "clients": clients})
+        many = row["clients"] or math.nan
         values = {
             goal: row[name],
             f"{goal} low": row[f"{name}_low"],
             f"{goal} high": row[f"{name}_high"],
             SEEDS: float(len(self.runs)),
             LOG_COMMUNICATION: math.log10(1 + row["communication"]),
-            PER_CLIENT: row["communication"] / row["clients"] if row["clients"] > 0 else math.nan,
+            LOG_NEEDED: math.log10(1 + row["needed"]),
+            PER_CLIENT: row["communication"] / many,
+            NEEDED_PER_CLIENT: row["needed"] / many,
             FULL_PER_CLIENT: row[COST],
             COMMUNICATION: row["communication"],
             SECONDS: row["kernel_seconds"],
@@ -116,6 +127,12 @@ class Setting:
         ends = (("", ""), ("_low", " low"), ("_high", " high"))
         pairs = [(name, metric_name(metric)) for name, metric in self.own_metrics.items()]
         return {f"{name}{end}": f"{shown}{word}" for name, shown in pairs for end, word in ends}
+
+    @property
+    def data_key(self) -> Hashable:
+        """The same for settings on the same data: other options of a stream, such as its pools, make other data."""
+        options = {name: value for name, value in self.first.configuration.items() if name.startswith(PREFIX)}
+        return self.data, frozenset(options.items())
 
     def description(self) -> str:
         """Describe the setting and its means in plain text."""
@@ -145,6 +162,9 @@ def line_of(
 ) -> tuple[str, dict[str, str], dict[str, float]]:
     """Return the line of an experiment in the overview: its title, tags and numbers.
 
+    Its best setting is that on the data with most settings, as means on different data are not compared; without such
+    data it has none.
+
     Args:
         experiment: its name.
         about: its title and description, in plain text.
@@ -153,31 +173,57 @@ def line_of(
         link: where its chart is.
         left_out: sentences on finished runs that no setting includes.
     """
-    title, best = about.partition(". ")[0].rstrip("."), best_of(settings)
+    title, of_data = about.partition(". ")[0].rstrip("."), by_data(settings)
+    sizes = [len(each) for each in of_data]
+    best = best_of(of_data[0]) if sizes and sizes.count(sizes[0]) == 1 else None
     values = {RUNS: float(runs), SETTINGS: float(len(settings))}
     if settings:
         values[SEEDS] = float(max(len(setting.runs) for setting in settings))
-    if best is not None:
-        goal = metric_name(best.objective)
-        shown = {goal: f"best {goal}", PER_CLIENT: f"{PER_CLIENT} of the best"}
-        values |= {shown[name]: value for name, value in best.values.items() if name in shown}
+    goal = metric_name(best.objective) if best else ""
     labels = dict.fromkeys(each.label for each in settings)
-    sentences = [f"Best setting: {best.description()}" if best else "", *labels, *left_out]
+    is_generated = any(label.kind == DataKind.STAND_IN for label in labels)
+    leaders = filter(None, map(best_of, of_data))
+    sentences = [*labels, *(f"Best setting: {each.description()}" for each in leaders), *left_out]
+    title = f"{DataKind.STAND_IN}: {title}" if is_generated else title
     tags = {
         "Experiment": experiment,
-        "Data": "; ".join(dict.fromkeys(setting.data for setting in settings)),
+        "Data": "; ".join(dict.fromkeys(each[0].data for each in of_data)),
         "Methods": ", ".join(dict.fromkeys(setting.first.method.info.label for setting in settings)),
         "Best": best.method if best else "–",
+        "Best result": f"{four_digits(best.values[goal])} {goal}" if best else "–",
+        "Transfers per client": four_digits(best.values[PER_CLIENT]) if best and PER_CLIENT in best.values else "–",
+        "Seeds": f"{values.get(SEEDS, 0):.0f}",
         NOTE: "\n\n".join([about, f"[Open the chart of {experiment}]({link})", *filter(None, sentences)]),
     }
     return f"{title} ({experiment})" if title else experiment, tags, values
 
 
+def order_of(experiment: str, *, is_board: bool) -> str:
+    """Return the place of an experiment in the overview: the paper's figures and tables, studies, boards, others."""
+    items = items_of_the_paper()
+    if item := items.get(experiment):
+        return f"1 {item}"
+    return f"{2 if experiment in items else 3 if is_board else 4} {experiment}"
+
+
+def shown_with(data: str) -> str:
+    """Return the text by which runs are found that are shown with these data; MLflow's filters allow no quotes."""
+    return f"[{data}]".replace("'", "")
+
+
+def by_data(settings: Sequence[Setting]) -> list[list[Setting]]:
+    """Return the settings on the same data, those with most settings first."""
+    groups: dict[Hashable, list[Setting]] = defaultdict(list)
+    for setting in settings:
+        groups[setting.data_key].append(setting)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
 def best_of(settings: Sequence[Setting]) -> Setting | None:
-    """Return the best setting of a contender, or of any method if there is none; None without a value."""
+    """Return the best setting of a contender on the same data, or of any method without one; None without a value."""
     rated = [setting for setting in settings if metric_name(setting.objective) in setting.values]
     contenders = [setting for setting in rated if setting.first.method.info.role == "contender"] or rated
-    if len({setting.objective.name for setting in contenders}) != 1:  # simulated and real streams are not compared
+    if not contenders:
         return None
     goal = contenders[0].objective
     return max(contenders, key=lambda setting: goal.sign * setting.values[metric_name(goal)])
@@ -209,6 +255,11 @@ def setting_key(record: RunRecord) -> str:
     stream = record.stream
     values = {name: number_text(value) for name, value in record.configuration.items()}
     return digest_of([stream_name(stream), _data(record), record.method.name, record.purpose, values])
+
+
+def four_digits(value: float) -> str:
+    """Return a number with four digits."""
+    return f"{float(f'{value:.4g}'):,.10g}"
 
 
 def metric_name(metric: Metric) -> str:

@@ -143,8 +143,16 @@ def _group(experiment: str, stream: str, results: Results) -> Group:
     )
     unit = f"{goal.label}, {goal.direction}; {number_of_seeds(settings['seeds'])}"
     title = short_names(results).get((experiment, stream), dataset_label(stream))
-    sentence = GENERATED if is_generated else effect_sentences(runs, settings, results.methods)
+    sentence = stream_sentence(experiment, stream, results)
     return Group(title, results.labels(runs), unit, sentence, rows, f"#figure-{experiment}")
+
+
+def stream_sentence(experiment: str, stream: str, results: Results) -> str:
+    """Return what all runs on a stream say about communication and rules without a model."""
+    runs = on_same_streams(results.runs_of(experiment, stream), results.runs)
+    if "stand-in" in set(runs["source"]):
+        return GENERATED
+    return effect_sentences(runs, settings_of(runs, results.methods), results.methods)
 
 
 def _cell(column: pd.DataFrame, algorithm: str, *, can_lead: bool) -> Cell:

@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from benchmark.records.provenance import provenance, sweep_tags
+from benchmark.records.reader import read_aggregates
 from benchmark.records.store import Store
-from benchmark.records.tags import KIND
+from benchmark.records.tags import KIND, ORDER, SHOWN
 from benchmark.records.tracking import patiently
 from benchmark.statistics.verdicts import count_verdicts
 from benchmark.ui.pages import OVERVIEW, OVERVIEW_INFO
+from benchmark.ui.settings import METHOD
 from data_pipelines.support.messages import storable
 from data_pipelines.support.progress import counted
+from reports.labels import dataset_label
+from reports.page.answer import board_sentence, main_streams, make_answer, stream_sentence
 from reports.read.inputs import digest
 from reports.read.results import Results
 from reports.write.table import Table
@@ -46,12 +50,12 @@ HEAD = (
 
 @dataclass(frozen=True)
 class Analysis:
-    """What an analysis run shows: a sentence, the labels of its data, metrics, and files.
+    """What an analysis run shows: what was found, the labels of its data, metrics, and files.
 
     `files` are the saved files of figures, by the name of the figure.
     """
 
-    sentence: str
+    findings: Sequence[str]
     labels: Sequence[str]
     metrics: Mapping[str, float]
     tables: Sequence[Table] = ()
@@ -71,7 +75,7 @@ class Analysis:
             f"{title}\n\n![{title}](get-artifact?{urlencode({'path': f'figures/{name}', 'run_uuid': run_id})})"
             for name, title in pictures[:MAX_PICTURES]
         ]
-        return "\n\n".join([self.sentence, *self.labels, *links])[:MAX_TAG]
+        return "\n\n".join([*self.findings, *self.labels, *links])[:MAX_TAG]
 
     def write(self, folder: Path) -> str:
         """Put its files into a folder; return a hash of them, of the description and of the metrics."""
@@ -108,22 +112,44 @@ def record(
         runs = results.all_runs[results.all_runs["experiment"] == name]
         claims = [claim for claim in results.judged if claim.experiment == name]
         analysis = Analysis(
-            f"Figures and tables of fedbandit report on {name}.",
+            findings(results, name, claims),
             results.labels(runs),
             {"finished runs": float(len(runs)), **claim_counts(claims), **_best_scores(results, name)},
             [table for table in tables if not table.experiments or name in table.experiments],
-            [figure for figure in figures if name in figure.experiments],
+            sorted(
+                (figure for figure in figures if name in figure.experiments),
+                key=lambda figure: (figure.name != name, len(figure.experiments)),
+            ),
             files,
             pages if not is_full and name == names[0] else (),
         )
-        _update(store, name, analysis)
+        update_analysis(store, name, analysis)
     if pages and is_full and names:
         if store.find(OVERVIEW) is None:
             store.experiment_id(OVERVIEW_INFO)
-        sentence = "The report on all experiments: open the artifact report.html."
+        answer = make_answer(results)
+        found = [f"{group.title}: {group.sentence}" for group in answer.groups] if answer else []
+        found = ["All figures and tables are in the artifact report.html.", *found, *claims_sentence(results.judged)]
         metrics = {"finished runs": float(len(results.all_runs)), **claim_counts(results.judged)}
-        _update(store, OVERVIEW, Analysis(sentence, results.labels(results.all_runs), metrics, pages=pages))
+        update_analysis(store, OVERVIEW, Analysis(found, results.labels(results.all_runs), metrics, pages=pages))
     return names
+
+
+def findings(results: Results, name: str, claims: "Sequence[Judged]") -> list[str]:
+    """Return what the runs of an experiment say, in a few sentences."""
+    boards = [board_sentence(board.result) for board in results.boards if board.experiment == name]
+    streams = [stream for experiment, stream in main_streams(results) if experiment == name]
+    sentences = {dataset_label(stream): stream_sentence(name, stream, results) for stream in streams}
+    found = [f"{stream}: {sentence}" for stream, sentence in sentences.items() if sentence]
+    found += [*boards, *claims_sentence(claims)]
+    return found or [f"{results.about(name).title}. Figures and tables are among the artifacts."]
+
+
+def claims_sentence(claims: "Sequence[Judged]") -> list[str]:
+    """Return how many of the paper's claims have which verdict; nothing without claims."""
+    counts = count_verdicts(claim.verdict for claim in claims)
+    texts = [f"{count} {verdict}" for verdict, count in counts.items() if count]
+    return [f"Claims and numbers of the paper: {', '.join(texts)}."] if texts else []
 
 
 def claim_counts(claims: "Sequence[Judged]") -> dict[str, float]:
@@ -144,7 +170,7 @@ def _best_scores(results: Results, name: str) -> dict[str, float]:
     return scores
 
 
-def _update(store: Store, name: str, analysis: Analysis) -> None:
+def update_analysis(store: Store, name: str, analysis: Analysis) -> None:
     """Keep the analysis run with this content; without one, write it. Then delete all other analysis runs."""
     from mlflow.entities import Metric, RunTag
 
@@ -152,13 +178,15 @@ def _update(store: Store, name: str, analysis: Analysis) -> None:
     if experiment is None or experiment.lifecycle_stage != "active":
         return
     earlier_runs = store.search(experiment.experiment_id, None, ANALYSIS)  # including those that were not finished
+    data = {run.tags[SHOWN] for run in read_aggregates(store, [name]) if SHOWN in run.tags}
+    first = {ORDER: "0", SHOWN: "".join(sorted(data))[:MAX_TAG], METHOD: "report"}  # on every page of settings
     with tempfile.TemporaryDirectory() as folder:
-        content = analysis.write(Path(folder))
+        content = digest([analysis.write(Path(folder)), first])
         finished = [run for run in earlier_runs if run.info.status == "FINISHED"]
         current = [run for run in finished if run.data.tags.get(CONTENT) == content]
         if not current:
             uri, client = store.uri, store.client
-            tags = {**sweep_tags(), **provenance(), KIND: ANALYSIS, CONTENT: content}
+            tags = {**sweep_tags(), **provenance(), **first, KIND: ANALYSIS, CONTENT: content}
             run = patiently(uri, lambda: client.create_run(experiment.experiment_id, tags=tags, run_name="report"))
             run_id, now = str(run.info.run_id), int(time.time() * 1000)
             metrics = [Metric(metric, value, now, 0) for metric, value in analysis.metrics.items()]

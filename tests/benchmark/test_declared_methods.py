@@ -106,7 +106,7 @@ def test_a_method_of_another_package_has_its_own_symbol_and_style_everywhere(
         "select value from experiment_tags join experiments using (experiment_id) "
         "where key = 'mlflow.sharedViewState.fedbandit-communication' and name = 'pace'",
     )
-    assert "log10 of communication" in view[0]
+    assert "log10 of messages sent" in view[0]
 
     # The report is made where the package is not installed: everything comes from the records.
     done = fedbandit_here(folder, "report", "pace")

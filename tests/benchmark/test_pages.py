@@ -24,7 +24,11 @@ from benchmark.results.stored import archive_runs, select_runs
 from benchmark.statistics.intervals import mean_interval
 from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY
 from benchmark.ui.pages import are_current, picture, update_pages
+from data_pipelines.data_label import STAND_IN
 from tests.benchmark.recorded import SETTINGS, planned, record_all, result_of, store_in, tiny
+
+ONE = '{ simulated = "uniform", steps = 40, clients = 20, arms = 5, dimension = 4 }'
+TWO_STREAMS = {ONE: f"{ONE}, {ONE.replace('uniform', 'non-uniform')}"}
 
 
 @pytest.fixture
@@ -64,7 +68,7 @@ def test_every_setting_is_one_run_with_means_and_its_seeds_nested_below_it(
     assert first.data.metrics == pytest.approx(
         {
             **{"regret": mean, "regret low": low, "regret high": high, "seeds": 3, "communication": 200},
-            **{"log10 of communication": 2.303196, "transfers per client": 10, "full transfers per client": 10},
+            **{"log10 of messages sent": 2.303196, "transfers per client": 10, "full transfers per client": 10},
             "running time in seconds": 0.5,
         }
     )
@@ -178,7 +182,9 @@ def test_seeds_that_choose_settings_are_never_in_a_reported_mean(store: Store, t
     assert len(candidates) == SETTINGS
     assert all(run.info.run_name.endswith("2 seeds for choosing") for run in candidates)
     view = json.loads(store.find("tiny").tags[TAG_PREFIX + VIEW_KEY])
-    assert "= 'setting'" in json.loads(view["state"])["searchFilter"]
+    hidden = json.loads(view["state"])["searchFilter"].split("'%")[1].split("%'")[0]
+    assert {hidden in run.data.tags.get("fedbandit.shown", "") for run in shown(store)} == {True}
+    assert {"fedbandit.shown" in run.data.tags for run in candidates} == {False}
 
 
 def test_the_overview_has_one_line_per_experiment_with_a_link(store: Store, tmp_path: Path):
@@ -187,13 +193,43 @@ def test_the_overview_has_one_line_per_experiment_with_a_link(store: Store, tmp_
     update_pages(store, ["tiny", "other"])
     lines = shown(store, "overview", "overview")
     assert [run.info.run_name for run in lines] == ["Tiny (other)", "Tiny (tiny)"]
-    assert lines[1].data.metrics == {
-        **{"finished runs": 3 * SETTINGS, "settings": SETTINGS, "seeds": 3},
-        **{"best regret": 101, "transfers per client of the best": 10},
-    }
+    assert lines[1].data.metrics == {"finished runs": 3 * SETTINGS, "settings": SETTINGS, "seeds": 3}
     assert f"(#/experiments/{store.experiment_ids()['tiny']}/runs?" in lines[1].data.tags["mlflow.note.content"]
     visible = [name for name in lines[0].data.tags if not name.startswith(("mlflow.", "fedbandit."))]
-    assert visible == ["Experiment", "Data", "Methods", "Best"]
+    assert visible == ["Experiment", "Data", "Methods", "Best", "Best result", "Transfers per client", "Seeds"]
+    assert [lines[1].data.tags[name] for name in visible[4:]] == ["101 regret", "10", "3"]
+
+
+def test_the_overview_is_in_the_order_of_the_paper_and_compares_no_different_data(store: Store, tmp_path: Path):
+    names = ("own", "study_ties", "fig_b", "user_groups", "fig_a")
+    for name in names:
+        record_all(store, tiny(tmp_path, name, **(TWO_STREAMS if name == "fig_b" else {})), (0,), regret=100 / 3)
+    update_pages(store, names)
+    lines = {run.data.tags["Experiment"]: run.data for run in shown(store, "overview", "overview")}
+    in_order = sorted(lines, key=lambda name: lines[name].tags["fedbandit.order"])
+    assert in_order == ["fig_a", "fig_b", "user_groups", "study_ties", "own"]
+    view = json.loads(json.loads(store.find("overview").tags[TAG_PREFIX + VIEW_KEY])["state"])
+    assert (view["orderByKey"], view["orderByAsc"], view["searchFilter"]) == ("tags.`fedbandit.order`", True, "")
+    assert lines["fig_a"].tags["Best result"] == "33.33 regret"
+    assert (lines["fig_b"].tags["Best"], lines["fig_b"].tags["Best result"]) == ("–", "–")
+    assert lines["fig_b"].tags["mlflow.note.content"].count("Best setting: ") == 2
+
+
+def test_generated_data_are_named_first_in_the_overview(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("benchmark.ui.settings.label_of", lambda *_: STAND_IN)
+    record_all(store, tiny(tmp_path), (0,))
+    update_pages(store, ["tiny"])
+    assert [run.info.run_name for run in shown(store, "overview", "overview")] == ["STAND-IN DATA: Tiny (tiny)"]
+
+
+def test_charts_are_over_the_messages_that_are_needed_and_over_those_that_are_sent(store: Store, tmp_path: Path):
+    record_all(store, tiny(tmp_path), (0,), needed=99.0)
+    update_pages(store, ["tiny"])
+    state = json.loads(json.loads(store.find("tiny").tags[TAG_PREFIX + VIEW_KEY])["state"])
+    axes = [chart["xaxis"]["key"] for chart in state["compareRunCharts"]]
+    assert axes == ["log10 of messages needed", "log10 of messages sent"]
+    assert {run.data.metrics[axes[0]] for run in shown(store)} == {2.0}
+    assert {run.data.metrics["needed transfers per client"] for run in shown(store)} == {99 / 20}
 
 
 @pytest.mark.parametrize("is_used", [False, True])

@@ -122,7 +122,7 @@ def test_the_pages_of_a_server_on_postgresql_show_overview_and_chart(server: str
         WebDriverWait(chrome, PATIENCE).until(lambda page: "Tiny (pages)" in text_of(page))
     with looking_at(chrome, landing_link(experiment, server), "postgresql-chart"):
         plots = WebDriverWait(chrome, PATIENCE).until(lambda page: page.execute_script(PLOTS))
-        assert [(plot["x"], plot["y"]) for plot in plots] == [("log10 of communication", "regret")]
+        assert [(plot["x"], plot["y"]) for plot in plots] == [("log10 of messages sent", "regret")]
         assert len(plots[0]["points"]) == SETTINGS
 
 

@@ -74,12 +74,13 @@ def test_the_link_opens_a_scatter_plot_of_reward_against_communication_with_a_po
     with looking_at(chrome, link, "chart"):
         plots = WebDriverWait(chrome, PATIENCE).until(lambda page: page.execute_script(PLOTS))
         assert [(plot["type"], plot["x"], plot["y"]) for plot in plots] == [
-            ("scatter", "log10 of communication", "normalised reward")
+            ("scatter", "log10 of messages sent", "normalised reward")
         ]
         points = {(round(x, 9), round(y, 9), colour) for x, y, colour in plots[0]["points"]}
         assert points == {(round(x, 9), round(y, 9), colour) for x, y, colour in setting_points()}
         text = text_of(chrome)
-        assert f"{len(setting_points())} matching runs" in text  # neither the runs of seeds nor the sweep
+        assert f"{len(setting_points()) + 1} matching runs" in text  # and the report, but no runs of seeds, no sweep
+        assert text.index("Group: report") < text.index("Group: Async-LinUCB")
         for method in ("Async-LinUCB", "Async-LinUCB-AM", "Sync-LinUCB"):
             assert f"Group: {method}" in text
         assert "Delicious: normalised reward against communication" in text
@@ -87,6 +88,12 @@ def test_the_link_opens_a_scatter_plot_of_reward_against_communication_with_a_po
         assert "Judges" not in text  # appears only in the mode for language models
         assert "PERMISSION_DENIED" not in text  # no request of the page is refused
         assert "Welcome to MLflow Assistant" not in text
+
+
+def test_the_home_page_does_not_say_that_usage_data_are_collected(server: Server, chrome: Chrome) -> None:
+    with looking_at(chrome, server.address, "home"):
+        WebDriverWait(chrome, PATIENCE).until(lambda page: EXPERIMENT in text_of(page))
+        assert "usage data" not in text_of(chrome)
 
 
 def test_the_overview_leads_to_the_chart_of_each_experiment(store: str, server: Server, chrome: Chrome) -> None:

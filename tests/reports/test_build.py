@@ -81,6 +81,10 @@ def test_a_report_is_written_and_logged_with_what_it_found_and_then_reused(
     note = run.data.tags["mlflow.note.content"]
     assert f"](get-artifact?path=figures%2Ffig_a.png&run_uuid={run_id})" in note
     assert "**" not in note
+    assert note.startswith("Simulation, uniform clients: ")
+    assert "Claims and numbers of the paper: " in note.partition("![")[0]
+    assert re.findall(r"path=figures%2F(\w+)\.png", note)[0] == "fig_a"
+    assert run.data.tags["fedbandit.order"] == "0"
     assert "RECONSTRUCTED DATA" in client.get_run(groups).data.tags["mlflow.note.content"]
     (overview,) = analysis_runs(copied, "overview")
     assert {file.path for file in client.list_artifacts(overview)} == {"report.html"}
