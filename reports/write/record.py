@@ -1,6 +1,7 @@
 """A report in MLflow: one analysis run per experiment holds its figures and tables, for the MLflow UI."""
 
 import hashlib
+import io
 import math
 import re
 import tempfile
@@ -39,6 +40,9 @@ CONTENT = "fedbandit.report_content"
 MAX_PICTURES = 8
 """Pictures in a description; all figures are among the artifacts."""
 
+PREVIEW_WIDTH = 500
+"""Pixels: the width of the description in a window of 1,280."""
+
 MAX_TAG = 8000
 
 HEAD = (
@@ -65,23 +69,25 @@ class Analysis:
 
     def note(self, run_id: str) -> str:
         """Return its description for MLflow; pictures are addressed by the id of the run, among its artifacts."""
-        pictures = [
-            (path.name, re.sub(r"[\[\]\n]", " ", figure.title))
-            for figure in self.figures
-            for path in self.files[figure.name]
-            if path.suffix == ".png"
-        ]
+        titles = [(path.name, re.sub(r"[\[\]\n]", " ", title)) for path, title in self._pictures]
         links = [
-            f"{title}\n\n![{title}](get-artifact?{urlencode({'path': f'figures/{name}', 'run_uuid': run_id})})"
-            for name, title in pictures[:MAX_PICTURES]
+            f"{title}\n\n![{title}](get-artifact?{urlencode({'path': f'previews/{name}', 'run_uuid': run_id})})"
+            for name, title in titles
         ]
         return "\n\n".join([*self.findings, *self.labels, *links])[:MAX_TAG]
+
+    @property
+    def _pictures(self) -> list[tuple[Path, str]]:
+        """The first pictures, with their titles."""
+        files = [(path, figure.title) for figure in self.figures for path in self.files[figure.name]]
+        return [(path, title) for path, title in files if path.suffix == ".png"][:MAX_PICTURES]
 
     def write(self, folder: Path) -> str:
         """Put its files into a folder; return a hash of them, of the description and of the metrics."""
         contents = {page.name: page.read_bytes() for page in self.pages if page.is_file()}
         for path in (path for figure in self.figures for path in self.files[figure.name]):
             contents[f"figures/{path.name}"] = path.read_bytes()
+        contents |= {f"previews/{path.name}": preview(path) for path, _ in self._pictures}
         for table in self.tables:
             html = HEAD.format(title=escape(table.title)) + table.html()
             for suffix, text in {**table.texts, ".html": html}.items():
@@ -91,6 +97,17 @@ class Analysis:
             (folder / name).write_bytes(content)
         hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
         return digest([hashes, self.note(""), dict(self.metrics)])
+
+
+def preview(picture: Path) -> bytes:
+    """Return a small copy of a picture: a description is as wide as its widest picture, and the page cuts its text."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    with Image.open(picture) as image:
+        image.thumbnail((PREVIEW_WIDTH, image.height))
+        image.save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 def record(

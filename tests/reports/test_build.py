@@ -67,7 +67,7 @@ def test_a_report_is_written_and_logged_with_what_it_found_and_then_reused(
         assert {f"figures/{name}.png", f"figures/{name}.svg"} <= set(before)
     (run_id,) = analysis_runs(copied, "fig_a")
     logged = artifacts(copied, run_id)
-    assert "figures/fig_a.png" in logged
+    assert {"figures/fig_a.png", "previews/fig_a.png"} <= logged
     for name in ("settings_fig_a_simulated-uniform", "missing"):
         assert {f"tables/{name}{suffix}" for suffix in (".csv", ".md", ".tex", ".html")} <= logged
     (groups,) = analysis_runs(copied, "user_groups")
@@ -79,11 +79,11 @@ def test_a_report_is_written_and_logged_with_what_it_found_and_then_reused(
     assert counts
     assert all(value >= 1 and value == int(value) for value in counts.values())
     note = run.data.tags["mlflow.note.content"]
-    assert f"](get-artifact?path=figures%2Ffig_a.png&run_uuid={run_id})" in note
+    assert f"](get-artifact?path=previews%2Ffig_a.png&run_uuid={run_id})" in note
     assert "**" not in note
     assert note.startswith("Simulation, uniform clients: ")
     assert "Claims and numbers of the paper: " in note.partition("![")[0]
-    assert re.findall(r"path=figures%2F(\w+)\.png", note)[0] == "fig_a"
+    assert re.findall(r"path=previews%2F(\w+)\.png", note)[0] == "fig_a"
     assert run.data.tags["fedbandit.order"] == "0"
     assert "RECONSTRUCTED DATA" in client.get_run(groups).data.tags["mlflow.note.content"]
     (overview,) = analysis_runs(copied, "overview")
