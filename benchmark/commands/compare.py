@@ -9,13 +9,15 @@ Examples:
 
 A method without values for its threshold runs through six values of the grid
 that it declares. The runs are recorded in MLflow as experiment compare-DATASET;
-finished ones are skipped. The best setting is chosen on the same seeds whose
+finished ones are skipped. The pools are those of `fedbandit recommend`, and are
+named in the first line. The best setting is chosen on the same seeds whose
 mean is shown; `fedbandit recommend` chooses on other seeds.
 
 The exit code is 1 if runs failed, 2 for bad input, 130 after Ctrl-C.
 """
 
 import argparse
+import math
 from typing import TYPE_CHECKING
 
 from benchmark.commands import add_jobs_option, add_metric_option, check_minimum, interrupted
@@ -32,12 +34,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "methods", nargs="+", metavar="METHOD", help="NAME, NAME[KEY=VALUE,…], or module:Class for your own"
     )
     parser.add_argument(
-        "--dataset", required=True, metavar="DATA", help="a prepared data set, a CSV or Parquet file, or module:NAME"
+        "--dataset",
+        required=True,
+        metavar="DATA",
+        help="a prepared data set, a task, a CSV or Parquet file, or module:NAME",
     )
     parser.add_argument(
         "--budget",
         metavar="BUDGET",
-        help="10/client (transfers per client), 5000 (transfers in total) or 1MB (bytes in total)",
+        help="10/client (transfers per client), 3/client/day, 5000 (transfers in total), 5MB/client or 1MB",
     )
     parser.add_argument("--seeds", default="5", metavar="SEEDS", help="number (5, the default), list or range")
     parser.add_argument("--points", type=int, default=6, metavar="N", help="thresholds per method (default: 6)")
@@ -53,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from benchmark.plan.plan import parse_seeds
     from benchmark.plan.runs import settings_of
     from benchmark.recommend.compare import compare, seed_list
-    from benchmark.recommend.data import data_from
+    from benchmark.recommend.log import cases_from
     from benchmark.records.store import Store
     from benchmark.results.budget import as_budget
 
@@ -62,7 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     seeds = seed_list(parse_seeds(arguments.seeds))
     settings_of(arguments.methods, points=arguments.points)  # bad methods are refused before a file is imported
     find_metrics(arguments.metric)
-    spec = data_from(arguments.dataset, import_options(arguments))
+    log, (case, *_) = cases_from(arguments.dataset, import_options(arguments))
+    spec, budget = case.task.stream, budget.in_all(log.days if log else math.nan)
+    print(wrapped(case.pools, ""))
     try:
         comparison = compare(
             arguments.methods,

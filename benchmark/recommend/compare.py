@@ -1,6 +1,7 @@
 """Compare methods on one stream, over seeds, on all cores; recorded in MLflow only if a store is given."""
 
 import importlib.util
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from benchmark.plan.plan import Plan
 from benchmark.plan.runs import Run, runs_of, settings_of
 from benchmark.protocol import load_protocol
 from benchmark.recommend.data import AnyStream, leak_notices, streams_by_seed
+from benchmark.recommend.log import cases_from
 from benchmark.records.data_identity import earlier_code_sentences, split_by_metric_code
 from benchmark.records.store import Store
 from benchmark.results.budget import as_budget
@@ -45,10 +47,11 @@ def compare(
     Args:
         methods: names, classes or instances. A name or class without a value for its threshold runs through the grid
             that the method declares.
-        stream: the name of a prepared data set, an `EventStream`, a `StreamSpec`, or a function of the seed.
+        stream: the name of a prepared data set or a file, with the pools of `recommend`, an `EventStream`, a
+            `StreamSpec`, or a function of the seed.
         seeds: their number, or a list.
-        budget: what `best` and `plot` of the results use by default: `"10/client"`, 5000 (transfers in total) or
-            `"1MB"`.
+        budget: what `best` and `plot` of the results use by default: `"10/client"`, `"3/client/day"` (of a name or a
+            file), 5000 (transfers in total) or `"1MB"`.
         jobs: the number of processes; all cores by default.
         store: an MLflow store (`Store` or its address): finished runs are read from it, new ones are recorded.
             Without one, results are only kept in memory.
@@ -59,7 +62,11 @@ def compare(
     """
     from benchmark.execution.local import LocalExecutor
 
-    limit = as_budget(budget)
+    log, pools = None, ""
+    if isinstance(stream, str):
+        log, (case, *_) = cases_from(stream)
+        stream, pools = case.task.stream, case.pools
+    limit = as_budget(budget).in_all(log.days if log else math.nan)
     numbers = seed_list(seeds)
     candidates = settings_of(methods, points=points)
     streams = streams_by_seed(stream, numbers)
@@ -67,7 +74,8 @@ def compare(
     name = experiment or f"compare-{spec.name}"
     runs, not_run = runs_of(name, streams.items(), lambda _: candidates)
     skipped = {method: reason for (_, method), reason in not_run.items()}
-    notes = [*([label.of(spec.name)] if (label := spec.data_label()) else []), *leak_notices(spec)]
+    label = spec.data_label()
+    notes = [text for text in (pools, label and label.of(spec.name)) if text] + [*leak_notices(spec)]
     notes += [f"{method} does not take part: {reason}" for method, reason in skipped.items()]
     if not runs:
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")

@@ -105,7 +105,8 @@ def is_file_name(text: str) -> bool:
 def data_from(text: str, options: ImportOptions | None = None) -> DatasetSpec:
     """Return the specification of a prepared data set, or of a file or a declaration that is prepared now.
 
-    A file is imported once: the same file gives the same data set. Without `options`, the error for a file that needs
+    A file is imported once: the same file gives the same data set. It is stored with its repeats, of which the stream
+    has those that `options` keep. Without `options`, the error for a file that needs
     some names the commands that take them.
     """
     if not is_file_name(text):
@@ -125,7 +126,8 @@ def data_from(text: str, options: ImportOptions | None = None) -> DatasetSpec:
         command = shlex.join(["fedbandit", "recommend", text, *error.options])
         reason = f"{error} (`fedbandit recommend` and `fedbandit compare` take such options; try: {command})"
         raise ValueError(one_line(reason)) from None
-    return data_set_spec(imported.name, arms=min(imported.profile.max_arms, DEFAULT_ARMS))
+    repeats = {"repeats": (options and options.repeats) or "once"} if imported.profile.repeats else {}
+    return data_set_spec(imported.name, arms=min(imported.profile.max_arms, DEFAULT_ARMS), **repeats)
 
 
 def leak_notices(spec: object) -> tuple[str, ...]:

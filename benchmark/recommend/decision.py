@@ -24,7 +24,7 @@ from data_pipelines.event_stream import EARLIER
 
 Kind = Literal["rule", "alone", "share"]
 UNDECIDED: Literal["undecided"] = "undecided"
-"""The kind of a decision on fewer report seeds than a verdict needs."""
+"""The kind of a decision without the runs, or on fewer report seeds, than a verdict needs."""
 
 MIN_CLIENTS = 3
 """With fewer clients there is no interval over them."""
@@ -87,7 +87,7 @@ class Decision:
     """The decision on one stream within one budget, and its evidence.
 
     Attributes:
-        kind: the option that is decided for, or `undecided` with too few seeds.
+        kind: the option that is decided for, or `undecided` with too few seeds or runs.
         headline: the decision in one sentence.
         options: the best rule, learning alone, and sharing, where there are such; from the simplest.
         gains: the decision compared with each other option, in the same order; empty if undecided.
@@ -190,11 +190,13 @@ def decide(result: BoardResult, limit: float) -> Decision:
     rules = sorted(_rules(result), key=lambda rule: -rule.score[0])
     options = (*rules[:1], *_methods(result, limit))
     verdicts = compared(result, [*rules, *options[len(rules[:1]) :]])
-    if not result.board.has_enough_seeds or not verdicts:
+    pairs = [(one.configuration, other.configuration) for one, other in itertools.permutations(options, 2)]
+    if not result.board.has_enough_seeds:
         needed = result.board.protocol.comparison.min_report_seeds
-        return Decision(
-            UNDECIDED, f"No decision. {no_statement([len(result.board.seeds)], needed)}.", options, (), (*rules,)
-        )
+        reason = no_statement([len(result.board.seeds)], needed)
+        return Decision(UNDECIDED, f"No decision. {reason}.", options, (), (*rules,))
+    if len(options) < 2 or any(pair not in verdicts or verdicts[pair].verdict is Verdict.NONE for pair in pairs):
+        return Decision(UNDECIDED, "No decision: runs are missing, or failed.", options, (), (*rules,))
     advised = next(
         option
         for option in options

@@ -146,7 +146,7 @@ def cases_from(data: Any, options: ImportOptions | None = None) -> tuple[Log | N
         return None, [Case(task_of(data))]
     text = str(data)
     if text in playable_names() and not (options and options.given()):
-        return None, [Case(load_task(text))]
+        return None, [Case(load_task(text), f"Pools: as the task {text} states.")]
     known = {*playable_names(), *data_set_names(), *prepared_names()}
     if not is_file_name(text) and text not in known and not is_plugin(text):
         raise unknown_name("data set or task", text, known)

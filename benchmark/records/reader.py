@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from benchmark.metrics import CURVE_SUFFIX, SIMULATED, objective
+from benchmark.metrics import CURVE_SUFFIX, GOALS, PARTS, SIMULATED, goal_metric, objective
 from benchmark.records import sqlite
 from benchmark.records.artifacts import files_of, local_folders
 from benchmark.records.record import RunRecord, StoredRun
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 AGGREGATES = ("setting", "candidate", "overview")
 SUMMARISED = (
-    *(objective([SIMULATED]).name, objective(["real"]).name, "reward"),
+    *(objective([SIMULATED]).name, "reward", "value"),
+    *(goal_metric(goal, part) for goal in GOALS for part in (None, *PARTS)),
     *("communication", "numbers_per_client", "needed", "needed_per_decision", "kernel_seconds"),
 )
 """The metrics that plans, summaries and boards need; reading all takes longer."""

@@ -65,15 +65,20 @@ class Budget:
         `steps` are the decisions of all clients, and `days` is the time of the data, NaN if it is not known.
         """
         what, _, per = self.unit.partition("/")
-        amount = self.amount if what == "transfers" else self.amount / (BYTES_PER_NUMBER * full_transfer(dimension))
-        if self.period:
-            if math.isnan(days):
-                raise ValueError(
-                    f"a budget per {self.period} must be used with data whose times are known, got {self}; "
-                    f"give it per client, such as 10/client"
-                )
-            amount *= days / PERIODS[self.period]
+        amount = self.in_all(days).amount
+        amount /= 1.0 if what == "transfers" else BYTES_PER_NUMBER * full_transfer(dimension)
         return amount * {"client": 1.0, "decision": steps / clients, "": 1 / clients}[per]
+
+    def in_all(self, days: float) -> "Budget":
+        """Return the budget for the whole time of the data; one that has no period is the same."""
+        if not self.period:
+            return self
+        if math.isnan(days):
+            raise ValueError(
+                f"a budget per {self.period} must be used with data whose times are dates, got {self}; "
+                "give it per client, such as 10/client"
+            )
+        return replace(self, amount=self.amount * days / PERIODS[self.period], period="")
 
     def needed(self, transfers: float, clients: int, dimension: int, **sizes: float) -> "Budget":
         """Return the budget in the same unit that allows so many transfers per client, to three digits."""

@@ -2,6 +2,7 @@
 
 import html
 import io
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -76,9 +77,10 @@ class Best:
         """Return the answer in one sentence."""
         name = f"{self.method} {self.setting}".strip()
         value = value_text(self.value, self.low, self.high)
+        transfers = "–" if math.isnan(self.transfers_per_client) else f"{self.transfers_per_client:,.4g}"
         return (
             f"{name}: {metric(self.objective).label} {value} over {number_of(self.seeds, 'seed')}, "
-            f"{self.transfers_per_client:,.4g} {self.unit} (budget: {self.budget}); {self.note}"
+            f"{transfers} {self.unit} (budget: {self.budget}); {self.note}"
         )
 
 
@@ -148,6 +150,8 @@ class Results:
             raise ValueError(f"no setting stays within {limit}; the lowest is {least:,.4g} {UNITS[cost]}")
         row = settings.iloc[0]
         is_row = (self.frame["algorithm"] == row["algorithm"]) & (self.frame["setting"] == row["setting"])
+        info = self.records[int(np.flatnonzero(is_row)[0])].method.info
+        is_rule = info.role != "contender" and info.front is None  # its counts are shared by other means than messages
         return Best(
             method=row["method"],
             setting=row["setting"],
@@ -157,7 +161,7 @@ class Results:
             value=float(row["mean"]),
             low=float(row["low"]),
             high=float(row["high"]),
-            transfers_per_client=float(row[cost]),
+            transfers_per_client=math.nan if is_rule else float(row[cost]),
             seeds=int(row["seeds"]),
             budget=limit,
             unit=UNITS[cost],

@@ -111,7 +111,6 @@ def test_a_rule_that_exploits_the_pools_is_a_footnote(answer: Recommendation):
     assert "exploit how the pools are drawn" in footnote
     assert "Never offered before, then most seen" in footnote
     assert footnote in recommendation_page(exploited)
-    assert not answer.footnotes()
 
 
 def test_the_page_has_every_setting_that_was_tried_and_no_other_host(answer: Recommendation):

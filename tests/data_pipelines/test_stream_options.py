@@ -1,6 +1,7 @@
 """The options of streams: what they draw, and with which probabilities."""
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -327,10 +328,16 @@ def dated_events() -> st.SearchStrategy[list[tuple[int, int, int, int]]]:
     )
 
 
-def free_then(events: list[tuple[int, int, int, int]], user: int, time: int) -> set[int]:
-    """The items that some user took, and this one not in the 7 days around a time; an unknown time may be any."""
+def free_then(events: list[tuple[int, int, int, int]], user: int, time: int, repeats: str) -> set[int]:
+    """The items that some user took, and this one not in the 7 days around a time; an unknown time may be any.
+
+    If only first times count, not at any earlier time either: what was taken cannot be taken for the first time again.
+    """
+    earliest = -math.inf if repeats == "once" else -3.5 * DAYS
     return {item for _, item, *_ in events} - {
-        item for other, item, at, _ in events if other == user and (not time or not at or abs(at - time) <= 3.5 * DAYS)
+        item
+        for other, item, at, _ in events
+        if other == user and (not time or not at or earliest <= at - time <= 3.5 * DAYS)
     }
 
 
@@ -345,7 +352,7 @@ def test_negatives_were_not_taken_then_as_an_enumeration_of_all_events_says(even
         for user, item, time, _ in played:
             pairs[user, item].append((not time, time))
         played = [(user, item, min(times)[1], 5) for (user, item), times in pairs.items()]
-    free = {(user, time): free_then(played, user, time) for user, _, time, _ in played}
+    free = {(user, time): free_then(played, user, time, repeats) for user, _, time, _ in played}
     options = {"arms": arms, "negatives": "not-then", "repeats": repeats}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pools_module, "MAX_ROUNDS", rounds)

@@ -13,10 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from data_pipelines.support.files import write_whole
+from tests.shop_chain import write_shop_chain
 
 FOLDER = Path(__file__).parents[2] / "build" / "transcripts"
 EXAMPLE = "purchases"
 """The generated example of `fedbandit new dataset`; its file is imported by the transcript's command."""
+
+SHOP_CHAIN = "verkaeufe.csv"
+"""The file of a chain of shops, messy in the usual ways."""
 
 TRANSCRIPT = re.compile(r"(<!-- transcript: (?P<command>[^\n]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -24,7 +28,8 @@ TRANSCRIPT = re.compile(r"(<!-- transcript: (?P<command>[^\n]+?) -->\n).*?(<!-- 
 def renew_transcripts(page: Path, folder: Path = FOLDER) -> None:
     """Execute the commands of a page's transcripts; one that fails leaves the page as it is."""
     folder.mkdir(parents=True, exist_ok=True)
-    _fedbandit(folder, "data", "online-retail")
+    _fedbandit(folder, "data", "online-retail", "movielens-1m")
+    write_shop_chain(folder / SHOP_CHAIN)
     if not (folder / f"{EXAMPLE}.py").exists():
         _fedbandit(folder, "new", "dataset", EXAMPLE)
     _output(folder, sys.executable, f"{EXAMPLE}.py")
