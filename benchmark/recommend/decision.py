@@ -237,7 +237,11 @@ def welcome(result: BoardResult, limit: float) -> Welcome | None:
     options = [row_option(result, "share", entry, limit) for entry in (best, base)]
     verdicts = compared(result, options)
     gain = verdicts.get((options[0].configuration, options[1].configuration))
-    return None if gain is None else Welcome(options[0], gain, options[0].transfers - options[1].transfers)
+    return (
+        None
+        if gain is None or gain.verdict is Verdict.NONE
+        else Welcome(options[0], gain, options[0].transfers - options[1].transfers)
+    )
 
 
 def over_clients(gain: Gain, own: Totals, other: Totals) -> Gain:

@@ -119,6 +119,8 @@ class Recommendation:
     @property
     def first(self) -> Option:
         """The option that is decided for; without a decision, the one with the highest mean."""
+        if not self.decision.options:
+            raise ValueError(one_line(f"no method could be run on {self.data}: {self._problems()}"))
         return self.decision.option or max(self.decision.options, key=lambda option: option.score[0])
 
     def lines(self) -> list[Line]:
