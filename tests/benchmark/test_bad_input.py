@@ -46,7 +46,7 @@ def files_in(folder: Path) -> set[Path]:
             "run tiny.toml --on bad.csv",
             "take such options; try: fedbandit recommend bad.csv --skip-bad-rows)",
         ),
-        ("compare random --dataset lastfmm", "unknown data set 'lastfmm' (did you mean lastfm"),
+        ("compare random --dataset lastfmm", "unknown data set or task 'lastfmm' (did you mean lastfm"),
         ("compare random --dataset nothing.csv", "got 'nothing.csv': no such file"),
         ("compare random --dataset empty.csv", "empty.csv"),
         ("compare random --dataset binary.csv", "binary.csv"),
