@@ -211,7 +211,7 @@ class Recommendation:
     def needs(self) -> str:
         """Return what the option that is decided for would need, in the unit of the budget."""
         if math.isnan(self.first.transfers):
-            return "It needs no messages of the clients' models; the counts behind it must be kept up to date."
+            return "It sends no models; counts over all clients, where it uses them, must be kept up to date."
         needed = self._in_unit(self.first.transfers)
         limit = "" if self.budget is None else f", of {self.budget} that are allowed"
         return f"It needs {needed}{limit}."
@@ -235,7 +235,7 @@ class Recommendation:
             line = self.line(self.best_at(limit), limit)
             same = (line.name, line.setting) == (own.name, own.setting)
             change = "the same setting" if same else f"{line.name} {line.setting}, {score_text(line)}"
-            sentences.append(f"Sharing with a {word} budget ({self.limit_text(limit)}): {change}.")
+            sentences.append(f"With a {word} budget ({self.limit_text(limit)}): {change}.")
         return sentences
 
     def plan_text(self) -> str:

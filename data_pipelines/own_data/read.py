@@ -254,6 +254,8 @@ class _Reader:
             notes.append("no time column: interactions are put in random order")
         elif missing:
             notes.append(f"{number_of(missing, 'interaction')} without a time: put in random order")
+        if self._columns.quantity is not None:
+            notes.append(f"a row is one interaction, whatever its quantity ({self._columns.quantity})")
         if repeats:
             fate = "kept" if self._keeps_repeats else "counted once"
             notes.append(f"{number_of(repeats, 'repeated interaction')} (same user and item): {fate}")

@@ -238,7 +238,7 @@ def test_the_command_answers_from_a_file_in_80_columns_and_resumes(shop: Path, f
     assert first.returncode == 0, first.stderr
     assert first.stdout.split("\n\n")[0].strip().startswith("Pools: ")
     assert "transfers: those needed for the same choices, per client" in " ".join(first.stdout.split())
-    for text in ("never communicating", "always communicating", "popularity in hindsight", "with a larger budget"):
+    for text in ("never communicating", "always communicating", "popularity in hindsight", "With a larger budget"):
         assert text in first.stdout
     assert first.stdout.index("LEAK: Features were made of the same interactions") < first.stdout.index("compared\n")
     *lines, repeat, page = first.stdout.splitlines()

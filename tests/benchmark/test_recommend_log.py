@@ -233,6 +233,15 @@ def test_of_a_large_log_a_sample_is_played_and_the_first_line_says_so():
     assert cases(dataset_spec(dataset="sales"), log_of(interactions=100_000))[0].task.stream.max_events is None
 
 
+def test_an_easy_test_is_called_easy(answer: Recommendation):
+    easy, hard = (replace(answer.profile, popularity=popularity).sentences()[2] for popularity in (2.0, 1.9))
+    assert easy.endswith("so this is an easy test.")
+    assert hard == easy.replace("earns 2 ", "earns 1.9 ").replace(
+        ": popularity alone goes far, so this is an easy test", ""
+    )
+    assert "a row is one interaction, whatever its quantity (quantity)" in " ".join(answer.profile.notes).lower()
+
+
 def test_a_task_states_its_choices():
     log, (case,) = cases_from("lastfm-once")
     assert log is None
