@@ -181,7 +181,8 @@ class Welcome:
         more = "more" if self.messages >= 0 else "fewer"
         return (
             "Send new clients the current model when they join (welcome: one message down, before their first "
-            f"decision): {gain_text(self.gain)}{sure}, for {abs(self.messages):.2g} {more} messages per client in all."
+            f"decision): {gain_text(self.gain)} over the same method without it{sure}, for {abs(self.messages):.2g} "
+            f"{more} messages per client in all."
         )
 
 
@@ -288,7 +289,7 @@ def gain_text(gain: Gain) -> str:
 
 
 def percent(*shares: float) -> str:
-    """Write a share in percent without the sign, or the ends of an interval: `[+2; +8]`."""
+    """Write a share in percent without the unit, or the ends of an interval: `[+2; +8]`."""
     texts = [f"{100 * share:+.3g}" for share in shares]
     return texts[0] if len(texts) == 1 else f"[{'; '.join(texts)}]"
 
