@@ -167,7 +167,7 @@ def test_results_leave_out_other_data_and_choosing_seeds(monkeypatch: pytest.Mon
     ("methods", "stream", "seeds", "message"),
     [
         ([], tiny, 1, "methods must have at least one method"),
-        (["async-linucb"], "lastfmm", 1, "unknown data set 'lastfmm' (did you mean lastfm"),
+        (["async-linucb"], "lastfmm", 1, "unknown data set or task 'lastfmm' (did you mean lastfm"),
         (["async-lincub"], tiny, 1, "unknown method 'async-lincub' (did you mean async-linucb"),
         ([3], tiny, 1, "a method must be a name, or a class or an object with the functions choose and learn"),
         ([First(), First()], tiny, 1, "methods must be distinct, got"),
