@@ -22,9 +22,12 @@ help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Users need less than developers, who also need linters, Sphinx and fuzzers. uv is faster than pip, but ignores the settings of pip.
+# First the packages, whose files must have the listed hashes (HASHES=no: only their versions are checked); then the project.
 $(READY): EXTRA := all
+$(READY): HASHED := requirements.txt
 $(DEVELOPER): EXTRA := dev
-$(READY) $(DEVELOPER): pyproject.toml constraints.txt
+$(DEVELOPER): HASHED := requirements-dev.txt
+$(READY) $(DEVELOPER): pyproject.toml constraints.txt requirements.txt requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "fedbandit-bench needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.11 ..." >&2; exit 1; }
 	@echo "Installing packages into $(VENV) (first time only, one to two minutes)."
@@ -33,10 +36,16 @@ $(READY) $(DEVELOPER): pyproject.toml constraints.txt
 	$(BIN)/pip config list 2>/dev/null | grep -qE 'index|find-links|cert|proxy|trusted-host' || \
 		! $(BIN)/pip install --quiet --constraint constraints.txt uv > $(VENV)/install.log 2>&1 || \
 		installer="uv pip install --python $(BIN)/python"; \
-	$(BIN)/$$installer --constraint constraints.txt --editable '.[$(EXTRA)]' > $(VENV)/install.log 2>&1 & \
-	job=$$!; trap 'kill $$job; exit 130' INT TERM; while kill -0 $$job 2>/dev/null; do sleep 1; \
-		seconds=$$((seconds + 1)); [ $$((seconds % 20)) -ne 0 ] || echo "  installing, $$seconds s so far"; done; \
-	wait $$job || { grep -v '^WARNING: Location' $(VENV)/install.log | tail -20 >&2; \
+	: > $(VENV)/install.log; seconds=0; \
+	run() { $(BIN)/$$installer "$$@" >> $(VENV)/install.log 2>&1 & job=$$!; while kill -0 $$job 2>/dev/null; do sleep 1; \
+		seconds=$$((seconds + 1)); [ $$((seconds % 20)) -ne 0 ] || echo "  installing, $$seconds s so far"; done; wait $$job; }; \
+	trap 'kill $$job; exit 130' INT TERM; \
+	if [ "$(HASHES)" = no ]; then echo "NOT CHECKED: the hashes of the packages (HASHES=no)"; \
+	elif ! run --require-hashes --no-deps --requirement $(HASHED); then \
+		if grep -qiE 'do not match the hashes|hash mismatch' $(VENV)/install.log; then tail -20 $(VENV)/install.log >&2; \
+			echo "A package does not have the hash in $(HASHED). If you trust your index: make HASHES=no ..." >&2; exit 1; fi; \
+		echo "NOT CHECKED: the hashes of the packages ($(HASHED) has none for this system)"; fi; \
+	run --constraint constraints.txt --editable '.[$(EXTRA)]' || { grep -v '^WARNING: Location' $(VENV)/install.log | tail -20 >&2; \
 		echo "The packages could not be installed; the whole output is in $(VENV)/install.log" >&2; exit 1; }
 	@touch $(READY) $@
 
@@ -131,7 +140,7 @@ bench-versions: $(DEVELOPER) ## Compare the kernels with those of an earlier com
 bench-report: $(DEVELOPER) ## Measure time and memory of a report on the paper profile, 4,450 runs (takes minutes)
 	$(BIN)/python -m tests.performance.measure_report
 
-chaos: $(DEVELOPER) ## Inject more than 200 faults and compare with an undisturbed run (about 15 minutes)
+chaos: $(DEVELOPER) ## Inject more than 300 faults and compare with an undisturbed run (about 20 minutes)
 	$(BIN)/python -m tests.chaos
 
 fuzz: $(DEVELOPER) ## Feed 100,000 hostile inputs to the readers (about 15 minutes)

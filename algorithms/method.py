@@ -330,6 +330,8 @@ class MethodInfo:
         for parameter in (*filter(None, [info.parameter]), *info.tuned, *info.tuning, *of_variants, *info.added):
             if parameter not in parameters:
                 raise ValueError(f"{name} must take the parameter {parameter} that it declares")
+        if not info.label.isprintable():
+            raise ValueError(f"label of {name} must have no control characters, got {info.label!r}")
         if not 0 <= info.style <= MAX_STYLE:
             raise ValueError(f"style of {name} must be an integer from 0 to {MAX_STYLE}, got {info.style!r}")
         return info

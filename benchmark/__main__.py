@@ -6,6 +6,7 @@ exit code, and bad input raises a ValueError with one clear line. `arguments.wor
 
 import argparse
 import importlib
+import io
 import os
 import pkgutil
 import re
@@ -28,6 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     script = sys.modules["__main__"]
     if getattr(script, "main", None) is main:
         script.__spec__ = __spec__  # as for `python -m benchmark`, so that worker processes do not execute the script
+    for stream in (sys.stdout, sys.stderr):  # a terminal that is not UTF-8 shows ? for γ
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     argv = with_negative_values(sys.argv[1:] if argv is None else argv)
     if argv[:1] == ["data"]:
         argv[1:] = data.with_sub_command(argv[1:])

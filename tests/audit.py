@@ -2,7 +2,7 @@
 
 `pip-audit` requests each package from the public package index. It silently skips packages for which it gets no
 answer, and then reports "no known vulnerabilities" for packages that were not checked. This module therefore counts
-the packages that were actually checked; if there are none, it reports that vulnerabilities are unknown.
+the packages that were actually checked and names the others, whose vulnerabilities are unknown.
 """
 
 import json
@@ -28,16 +28,23 @@ def audit(command: tuple[str, ...] = (sys.executable, "-m", "pip_audit"), second
     packages = _packages(done.stdout)
     checked = [package for package in packages if "skip_reason" not in package]
     if not checked:
-        print("NOT RUN: pip-audit cannot reach its database: vulnerabilities are unknown")
+        count = _pinned_count()
+        print(f"NOT RUN: pip-audit cannot reach its database: vulnerabilities of all {count} packages are unknown")
         return 0
     vulnerable = [package for package in checked if package.get("vulns")]
     print(
         f"pip-audit: {len(checked)} of {len(packages)} packages checked, {len(vulnerable)} with known vulnerabilities"
     )
+    if unchecked := [package["name"] for package in packages if package not in checked]:
+        print(f"NOT CHECKED, so that vulnerabilities are unknown: {', '.join(unchecked)}")
     for package in vulnerable:
         names = ", ".join(vulnerability["id"] for vulnerability in package["vulns"])
         print(f"VULNERABLE: {package['name']} {package['version']}: {names}")
     return 1 if vulnerable else 0
+
+
+def _pinned_count() -> int:
+    return len(PINNED.read_text().splitlines())
 
 
 def _packages(output: str) -> list[dict[str, Any]]:

@@ -77,7 +77,7 @@ def workers() -> "Iterator[SharedWorkers]":
 def same_workers(workers: "SharedWorkers") -> Iterator[None]:
     """Whatever would start worker processes uses those that are there."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benchmark.execution.local.LocalExecutor", lambda jobs=None: nullcontext(workers))
+        patch.setattr("benchmark.execution.local.LocalExecutor", lambda *options: nullcontext(workers))
         yield
 
 

@@ -41,7 +41,10 @@ ALSO = {"algorithms.trace": {"pandas"}}  # for Trace.frame, on first use
 PACKAGES = ("algorithms", "data_pipelines", "benchmark", "reports")
 FILES = sources(*PACKAGES)
 WATCHED = {
-    "tests/algorithms/test_jit.py": {"_dynfunc", "_nrt", "_py_file", "_lineno", "_cache_path"},  # Numba
+    "tests/algorithms/test_jit.py": {  # Numba
+        *("_dynfunc", "_nrt", "_py_file", "_lineno", "_cache_path"),
+        *("_cache", "_cache_file", "_load_index", "_index_path", "_load_data", "_data_path", "_open_for_write"),
+    },
     "tests/algorithms/test_references.py": {"_getvalue"},  # Numba
     "tests/benchmark/test_dying_workers.py": {"_processes", "_result_queue", "_writer"},  # concurrent.futures
     "tests/security/test_artifacts.py": {"_artifact_repository_registry"},  # MLflow

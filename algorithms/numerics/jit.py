@@ -12,15 +12,17 @@ contains it is optimised once, as a whole.
 
 # mypy: disallow-untyped-calls=False, disallow-untyped-decorators=False, disallow-subclassing-any=False
 import hashlib
+import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core.caching import UserProvidedCacheLocator
+from numba.core.caching import IndexDataCacheFile, UserProvidedCacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -66,6 +68,31 @@ class KernelLocator(UserProvidedCacheLocator):
     def from_function(cls, py_func: Any, py_file: str) -> "KernelLocator":
         """Accept every function: `_can_write` has checked the folder already."""
         return cls(py_func, py_file)
+
+
+class _CheckedFiles(IndexDataCacheFile):
+    """The files of a stored kernel, each with its hash at the end: a damaged one counts as missing.
+
+    Numba would fail to read it, or execute damaged machine code. The kernel is compiled and stored again.
+    """
+
+    def _load_index(self) -> Any:
+        return super()._load_index() if _is_whole(Path(self._index_path)) else {}
+
+    def _load_data(self, name: str) -> Any:
+        return super()._load_data(name) if _is_whole(Path(self._data_path(name))) else None
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
+        with super()._open_for_write(filepath) as file:
+            yield (content := io.BytesIO())
+            file.write(content.getvalue() + hashlib.sha256(content.getvalue()).digest())
+
+
+def _is_whole(file: Path) -> bool:
+    content = file.read_bytes() if file.is_file() else b""
+    size = hashlib.sha256().digest_size
+    return hashlib.sha256(content[:-size]).digest() == content[-size:]
 
 
 class _LinkedCode(JITCodeLibrary):
@@ -128,7 +155,10 @@ def _decorated(function: Function, options: dict[str, Any]) -> Function:
     previous_locators = config.CACHE_LOCATOR_CLASSES
     config.CACHE_LOCATOR_CLASSES = f"{__name__}.{KernelLocator.__name__}"
     try:
-        decorated: Function = numba.njit(**OPTIONS | options)(function)
-        return decorated
+        decorated: Any = numba.njit(**OPTIONS | options)(function)
+        if (files := getattr(decorated._cache, "_cache_file", None)) is not None:
+            files.__class__ = _CheckedFiles  # Numba offers no way to choose it
+        kernel: Function = decorated
+        return kernel
     finally:
         config.CACHE_LOCATOR_CLASSES = previous_locators

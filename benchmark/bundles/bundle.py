@@ -173,6 +173,10 @@ def portable(record: RunRecord) -> RunRecord:
     )
 
 
+DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, OSError)
+"""What reading a damaged file can raise; an OSError is one of pyarrow."""
+
+
 def read_bundle(path: Path) -> Bundle:
     """Read a bundle; one that is damaged, changed, too large or of another protocol raises ValueError with one line."""
     try:
@@ -197,7 +201,7 @@ def read_bundle(path: Path) -> Bundle:
         with Archive(path, limits, hashes) as archive:
             members = {name: archive.read(name) for name in names}
         return _bundle(path, members, of_sources)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, pa.ArrowException) as error:
+    except (*DAMAGED, pa.ArrowException) as error:
         raise ValueError(one_line(f"{path.name} is not a valid bundle: {_reason(error)}")) from None
 
 

@@ -1,11 +1,13 @@
 """The commands of `fedbandit`, one module each, and what several of them share: options, executors, interruptions."""
 
 import argparse
+import math
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from benchmark.execution.limits import Limits
     from benchmark.execution.sweep import Executor
 
 INTERRUPTED = 130
@@ -40,6 +42,30 @@ def add_executor_options(parser: argparse.ArgumentParser) -> None:
         "--scheduler", metavar="ADDRESS", help="address of the Dask scheduler, such as tcp://10.0.0.1:8786"
     )
     add_jobs_option(parser)
+    parser.add_argument("--run-timeout", metavar="SECONDS", help="a run that takes longer fails, and the others go on")
+    parser.add_argument(
+        "--memory-limit", metavar="GIB", help="a run whose process uses more GiB of memory fails (default: no limit)"
+    )
+
+
+def limits_of(arguments: argparse.Namespace) -> "Limits":
+    """Return the limits of a run that the user asks for."""
+    from benchmark.execution.limits import Limits
+
+    return Limits(*(_limit(arguments, option) for option in ("run-timeout", "memory-limit")))
+
+
+def _limit(arguments: argparse.Namespace, option: str) -> float:
+    text = getattr(arguments, option.replace("-", "_"))
+    if text is None:
+        return math.inf
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ValueError(f"--{option} must be a number above 0, got {text!r}")
+    return value
 
 
 def check_minimum(arguments: argparse.Namespace, **minima: int) -> None:
@@ -52,6 +78,7 @@ def check_minimum(arguments: argparse.Namespace, **minima: int) -> None:
 def check_executor(arguments: argparse.Namespace) -> None:
     """Refuse options of the executor that contradict each other."""
     check_minimum(arguments, jobs=1)
+    limits_of(arguments)
     is_dask = arguments.executor == "dask"
     if is_dask and not arguments.scheduler:
         raise ValueError("--executor dask requires --scheduler ADDRESS, such as tcp://10.0.0.1:8786")
@@ -66,10 +93,10 @@ def executor_of(arguments: argparse.Namespace, note: Callable[[str], None]) -> "
     if arguments.executor == "dask":
         from benchmark.execution.dask_cluster import DaskExecutor
 
-        return DaskExecutor(arguments.scheduler, note)
+        return DaskExecutor(arguments.scheduler, note, limits=limits_of(arguments))
     from benchmark.execution.local import LocalExecutor
 
-    return LocalExecutor(arguments.jobs)
+    return LocalExecutor(arguments.jobs, limits_of(arguments))
 
 
 def jobs_of(arguments: argparse.Namespace) -> int:

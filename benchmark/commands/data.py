@@ -118,6 +118,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     importer.add_argument(
         "--interactions", required=True, metavar="FILE", help="CSV or Parquet file with one row per interaction"
     )
+    importer.add_argument("--force", action="store_true", help="replace the data set NAME if it has other files")
     importer.add_argument("--dry-run", action="store_true", help="print a profile of the data; write nothing")
     add_import_options(importer)
 
@@ -303,7 +304,7 @@ def _import(arguments: argparse.Namespace) -> int:
             if profile.problems and not options.skip_bad_rows:
                 print("The import refuses these files unless it is given --skip-bad-rows.")
             return 0
-        imported = import_table(file, options, name=name)
+        imported = import_table(file, options, name=name, replace=arguments.force)
     except BadRowsError as error:
         if len(error.problems) == 1:
             raise

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     table, notes = exported(arguments.names, arguments.per)
     content = as_bytes(table, kind)
     if out is None:
-        sys.stdout.write(content.decode())
+        sys.stdout.buffer.write(content)  # UTF-8, whatever the terminal has
     else:
         from data_pipelines.support.files import write_whole
 

@@ -5,17 +5,20 @@ once. If a worker dies, Dask builds its streams again.
 """
 
 import logging
+import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
+from benchmark.execution.limits import NO_LIMITS, Guard, Limits, unlimited
 from benchmark.execution.own_metrics import PlannedMetric
 from benchmark.execution.run_result import RunResult, execute, failed_result, packed
 from benchmark.execution.sweep import Executor, WorkerDiedError
@@ -38,7 +41,9 @@ SECONDS_WITHOUT_WORKERS = 60.0
 
 SECONDS_BETWEEN_LOOKS = 1.0
 SECONDS_FOR_AN_ANSWER = 5.0
+SECONDS_TO_SEND = 1.0
 MAX_REASON = 300
+CERTIFICATE = "distributed.comm.tls.ca-file"
 LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 """Loggers that show tracebacks when a scheduler dies; Dask gives some of them their own levels."""
 
@@ -61,15 +66,27 @@ class DaskExecutor(Executor):
         address: the address of the scheduler.
         say: receives lines for the user, such as one about a worker with different code.
         patience: seconds to wait for a usable worker.
+        limits: what one run may use; with a limit of memory, workers with several threads are not used.
     """
 
     shares_kernels = False
 
     def __init__(
-        self, address: str, say: Callable[[str], None] = _print, *, patience: float = SECONDS_WITHOUT_WORKERS
+        self,
+        address: str,
+        say: Callable[[str], None] = _print,
+        *,
+        patience: float = SECONDS_WITHOUT_WORKERS,
+        limits: Limits = NO_LIMITS,
     ) -> None:
-        self._address, self._say, self.patience = address, say, patience
+        self._address, self._say, self.patience, self._limits = address, say, patience, limits
         self._client = _connect(address)
+        self._topic = f"fedbandit-{uuid4().hex}"
+        """The topic under which workers report runs that are over a limit."""
+        self._by_name: dict[str, tuple[Future[RunResult], Any]] = {}
+        """The runs in flight and their tasks, if there are limits."""
+        if limits:
+            self._client.subscribe_topic(self._topic, self._end_over_limit)
         self._answers: dict[str, Any] = {}
         self._refusals: dict[str, str] = {}
         """Why a worker is not used; empty if it is. One that has not answered is missing."""
@@ -114,7 +131,11 @@ class DaskExecutor(Executor):
         needed = {run.fingerprint, *(stream for _, stream, _ in self._running.values())}
         self._streams = {name: task for name, task in self._streams.items() if name in needed}
         method, future = packed(run.method), Future[RunResult]()
-        task = self._task(_execute, self._stream(run), run.files, method, run.seed, run.metrics)
+        limits = (self._limits, self._topic, name := uuid4().hex) if self._limits else None
+        task = self._task(_execute, self._stream(run), run.files, method, run.seed, run.metrics, limits)
+        if limits:
+            self._by_name = {key: its for key, its in self._by_name.items() if not its[0].done()}
+            self._by_name[name] = future, task
         self._running[future] = task, run.fingerprint, self._usable
         task.add_done_callback(partial(self._settle, future))
         return future
@@ -122,6 +143,15 @@ class DaskExecutor(Executor):
     def close(self) -> None:
         """Leave the cluster; runs in flight are given up."""
         self._client.close(timeout=2)
+
+    async def _end_over_limit(self, event: tuple[float, tuple[str, str]]) -> None:
+        """Fail a run that a worker ends, so that Dask does not repeat it; Dask calls this in its own thread."""
+        name, reason = event[1]
+        if name in self._by_name:
+            future, task = self._by_name[name]
+            with suppress(InvalidStateError):
+                future.set_result(failed_result(reason))
+            await task.cancel()
 
     def _stream(self, run: Run) -> Any:
         """Return the task that builds a stream; a new one if it failed."""
@@ -193,34 +223,34 @@ class DaskExecutor(Executor):
         elif had_some:
             self._say(f"No usable Dask worker is left; waiting {self.patience:g} seconds for one.")
 
-    def _ask(self, addresses: Collection[str]) -> None:
+    def _ask(self, threads: Mapping[str, int]) -> None:
         """Let new workers call `provenance`, and read the answers; forget the workers that left."""
         for known in (self._answers, self._refusals):
-            for address in known.keys() - addresses:
+            for address in known.keys() - threads.keys():
                 del known[address]
         ask = partial(self._client.submit, allow_other_workers=False, pure=False, priority=100)
-        for address in addresses:
+        for address in threads:
             answer = self._answers.get(address)
             if answer is None or answer.status not in (*USABLE, *DONE):
                 # Only functions of the standard library are pickled: an unpickling error would kill the worker.
                 module = ask(import_module, provenance.__module__, workers=[address])
                 self._answers[address] = ask(methodcaller(provenance.__name__), module, workers=[address])
             elif address not in self._refusals and answer.done():
-                self._take_answer(address, answer)
+                self._take_answer(address, threads[address], answer)
 
-    def _take_answer(self, address: str, answer: Any) -> None:
+    def _take_answer(self, address: str, threads: int, answer: Any) -> None:
         try:
             why = difference(answer.result(timeout=SECONDS_FOR_AN_ANSWER))
         except TimeoutError:  # it died before it answered
             return
         except Exception as error:  # such as a missing package
             why = error_text(error)
+        advice = "install the same fedbandit-bench there and restart the worker"
+        if not why and threads > 1 and math.isfinite(self._limits.gib):
+            why, advice = f"it has {threads} threads, whose runs share its memory", "start it with --nthreads 1"
         self._refusals[address] = reason = one_line(" ".join(why.split())[:MAX_REASON])
         if reason:
-            self._say(
-                f"Dask worker {address} is not used: {reason}; "
-                "install the same fedbandit-bench there and restart the worker"
-            )
+            self._say(f"Dask worker {address} is not used: {reason}; {advice}")
 
     def _gone(self) -> OSError:
         return OSError(f"lost the connection to the Dask scheduler {without_user(self._address)}; {SAVED}")
@@ -228,8 +258,13 @@ class DaskExecutor(Executor):
 
 def _connect(address: str) -> "Client":
     require("distributed", extra="dask", purpose="--executor dask")
+    import dask
     from distributed import Client
 
+    if address.startswith("tls:") and not dask.config.get(CERTIFICATE, None):
+        raise ValueError(
+            f"--scheduler {without_user(address)} needs the certificates of the cluster; set Dask's {CERTIFICATE}"
+        )
     for noisy in LOGGERS:
         logging.getLogger(noisy).setLevel(logging.CRITICAL)  # we report a broken connection, in one line
     try:
@@ -253,10 +288,28 @@ def _build(data: Prepared | None, spec: Any, seed: int) -> EventStream | RunResu
 
 
 def _execute(
-    stream: EventStream | RunResult, files: SourceFiles, method: bytes, seed: int, metrics: Sequence[PlannedMetric] = ()
+    stream: EventStream | RunResult,
+    files: SourceFiles,
+    method: bytes,
+    seed: int,
+    metrics: Sequence[PlannedMetric],
+    limits: tuple[Limits, str, str] | None,
 ) -> RunResult:
     if isinstance(stream, RunResult):
         return stream
     for array in (*stream.arrays().values(), stream.client_ids, stream.client_numbers):
         array.flags.writeable = False  # lost between workers, and part of the types that kernels are compiled for
-    return execute(lambda: stream, files, method, seed, metrics)
+    return execute(lambda: stream, files, method, seed, metrics, _guard(*limits) if limits else unlimited)
+
+
+def _guard(limits: Limits, topic: str, name: str) -> Guard:
+    """Return a guard that tells the client why it ends this worker."""
+    from distributed import get_worker
+
+    worker = get_worker()
+
+    def report(reason: str) -> None:
+        worker.log_event(topic, (name, reason))
+        time.sleep(SECONDS_TO_SEND)
+
+    return limits.guard(report)

@@ -127,13 +127,12 @@ def _checked(message: Any) -> Message:
     values = message.values
     if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.ndim != 1:
         shape = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
-        raise ValueError(f"the values of message {message.kind!r} must be a flat float64 array, got {shape}")
+        raise ValueError(one_line(f"the values of message {message.kind!r} must be a flat float64 array, got {shape}"))
     if not np.isfinite(values).all():
-        raise ValueError(
-            f"the values of message {message.kind!r} must be finite, got {values[~np.isfinite(values)][0]}"
-        )
+        value = values[~np.isfinite(values)][0]
+        raise ValueError(one_line(f"the values of message {message.kind!r} must be finite, got {value}"))
     if not isinstance(message.count, int | np.integer):
-        raise ValueError(f"the count of message {message.kind!r} must be an integer, got {message.count!r}")
+        raise ValueError(one_line(f"the count of message {message.kind!r} must be an integer, got {message.count!r}"))
     return Message(message.kind, values.copy(), int(message.count))
 
 

@@ -10,24 +10,27 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from filelock import FileLock
 
+from benchmark.execution.limits import NO_LIMITS, Limits, unlimited
 from benchmark.execution.own_metrics import PlannedMetric
-from benchmark.execution.run_result import RunResult, execute, packed
+from benchmark.execution.run_result import RunResult, execute, failed_result, packed
 from benchmark.execution.sweep import Executor, WorkerDiedError
 from benchmark.import_order import folder_searched_last, search_last
 from benchmark.plan.own_modules import SourceFiles
 from benchmark.plan.runs import Run
-from benchmark.records.provenance import process_is_alive, provenance, with_same_code
+from benchmark.records.provenance import provenance, with_same_code
 from data_pipelines import EventStream
 from data_pipelines.stream_spec import StreamSpec
+from data_pipelines.support.files import write_whole
 
 PREFIX = "fedbandit-streams-"
 START = Path(__file__).with_name("worker_start.py")
@@ -55,14 +58,18 @@ class LocalExecutor(Executor):
 
     Args:
         jobs: the number of processes; all cores by default.
+        limits: what one run may use.
     """
 
     shares_kernels = True
 
-    def __init__(self, jobs: int | None = None) -> None:
+    def __init__(self, jobs: int | None = None, limits: Limits = NO_LIMITS) -> None:
         _remove_folders_of_dead_processes()
-        self._jobs = jobs or usable_cores()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        self._jobs, self._limits = jobs or usable_cores(), limits
+        self._folder = Path(tempfile.gettempdir()) / f"{PREFIX}{uuid4().hex}"
+        self._lock = FileLock(self._folder.with_suffix(".lock"))
+        self._lock.acquire()
+        self._folder.mkdir(mode=0o700)
         self._running: dict[Future[RunResult], Path] = {}
         self._start_pool()
 
@@ -111,9 +118,12 @@ class LocalExecutor(Executor):
         """Execute a run in a worker, which writes the stream first if no other worker has done so."""
         stream, future = self._folder / run.fingerprint, Future[RunResult]()
         self._remove_other_streams(stream)
-        inner = self._submit(_execute, run.stream, run.seed, stream, run.files, packed(run.method), run.metrics)
+        reason = self._folder / f"{run.key}.reason"
+        reason.unlink(missing_ok=True)
+        call = run.stream, run.seed, stream, run.files, packed(run.method), run.metrics, self._limits, reason
+        inner = self._submit(_execute, *call)
         self._running[future] = stream
-        inner.add_done_callback(partial(_settle, future, stream))
+        inner.add_done_callback(partial(_settle, future, stream, reason))
         return future
 
     def _submit(self, *call: Any) -> "Future[Any]":
@@ -133,6 +143,8 @@ class LocalExecutor(Executor):
         """End all workers at once and remove the streams they shared."""
         self._end_pool()
         shutil.rmtree(self._folder, ignore_errors=True)
+        self._lock.release()
+        Path(self._lock.lock_file).unlink(missing_ok=True)
 
     def _remove_other_streams(self, stream: Path) -> None:
         """Remove the streams that neither this run nor one in flight needs."""
@@ -177,10 +189,13 @@ def _end_with(sentinel: int) -> None:
     os._exit(1)
 
 
-def _settle(future: "Future[RunResult]", stream: Path, inner: "Future[RunResult]") -> None:
-    """Pass on the result of a run, or whether its worker died before the stream was there."""
+def _settle(future: "Future[RunResult]", stream: Path, reason: Path, inner: "Future[RunResult]") -> None:
+    """Pass on the result of a run, why it ended its worker, or whether that died before the stream was there."""
     error = None if inner.cancelled() else inner.exception()
     if inner.cancelled() or isinstance(error, BrokenExecutor):
+        if reason.is_file():
+            future.set_result(failed_result(reason.read_text()))
+            return
         error = WorkerDiedError(is_in_stream=not stream.is_dir())
     if error is None:
         future.set_result(inner.result())
@@ -189,9 +204,17 @@ def _settle(future: "Future[RunResult]", stream: Path, inner: "Future[RunResult]
 
 
 def _execute(
-    spec: StreamSpec, seed: int, folder: Path, files: SourceFiles, method: bytes, metrics: Sequence[PlannedMetric] = ()
+    spec: StreamSpec,
+    seed: int,
+    folder: Path,
+    files: SourceFiles,
+    method: bytes,
+    metrics: Sequence[PlannedMetric],
+    limits: Limits,
+    reason: Path,
 ) -> RunResult:
-    return execute(partial(_shared_stream, spec, seed, folder), files, method, seed, metrics)
+    guard = limits.guard(lambda text: write_whole(reason, text.encode())) if limits else unlimited
+    return execute(partial(_shared_stream, spec, seed, folder), files, method, seed, metrics, guard)
 
 
 def _shared_stream(spec: StreamSpec, seed: int, folder: Path) -> EventStream:
@@ -212,8 +235,11 @@ def _mapped_stream(folder: Path) -> EventStream:
 
 
 def _remove_folders_of_dead_processes() -> None:
-    """Remove the streams of processes that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if pid.isdigit() and not process_is_alive(int(pid)):
-            shutil.rmtree(folder, ignore_errors=True)
+    """Remove the streams of processes that were killed: the system has released their locks.
+
+    Process ids would not do: containers that share the folder have their own.
+    """
+    for file in Path(tempfile.gettempdir()).glob(f"{PREFIX}*.lock"):
+        with suppress(OSError), FileLock(file, timeout=0):  # it is in use, or of another user
+            shutil.rmtree(file.with_suffix(""), ignore_errors=True)
+            file.unlink()

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from algorithms import Trace
 from benchmark.execution.compilation import compile_once, running_time
+from benchmark.execution.limits import Guard, unlimited
 from benchmark.execution.own_metrics import PlannedMetric, measured
 from benchmark.execution.replay import replay_method
 from benchmark.execution.sent_modules import importable
@@ -73,6 +74,7 @@ def execute(
     method: bytes,
     seed: int,
     metrics: Sequence[PlannedMetric] = (),
+    guard: Guard = unlimited,
 ) -> RunResult:
     """Run a pickled method in a worker, with the source of its class from these files; any exception fails the run."""
     try:
@@ -84,24 +86,27 @@ def execute(
             unpacked = pickle.loads(method)
         except BaseException as error:  # a user's module may end with SystemExit, too
             return failed_result(f"the worker could not load the method: {error_text(error)}")
-        return run_method(stream, unpacked, seed, metrics)
+        return run_method(stream, unpacked, seed, metrics, guard)
 
 
-def run_method(stream: EventStream, method: Any, seed: int, metrics: Sequence[PlannedMetric] = ()) -> RunResult:
+def run_method(
+    stream: EventStream, method: Any, seed: int, metrics: Sequence[PlannedMetric] = (), guard: Guard = unlimited
+) -> RunResult:
     """Run a method over a stream and measure it, also by metrics of the user; any exception becomes a failed result."""
     started, clock = time.time(), time.perf_counter()
     try:
         compile_once(method)
         _ = stream.client_numbers
         kernel, cpu = running_time()
-        trace = replay_method(method, stream, seed)
-        seconds, cpu_seconds = (now - before for now, before in zip(running_time(), (kernel, cpu), strict=True))
+        with guard():
+            trace = replay_method(method, stream, seed)
+            seconds, cpu_seconds = (now - before for now, before in zip(running_time(), (kernel, cpu), strict=True))
+            own = measured(metrics, trace, stream)
         times = {"kernel_seconds": seconds, "cpu_seconds": cpu_seconds}
         times["microseconds_per_step"] = seconds / stream.steps * 1e6
         values = metric_values(trace, stream, times)
         curves = {name: curve(per_step) for name, per_step in curves_of(trace, stream.source).items()}
         files = {name: FILES[name](trace, stream) for name in files_of(seed)}
-        own = measured(metrics, trace, stream)
         ended = started + time.perf_counter() - clock  # even if the system time is changed meanwhile
         facts = {
             "steps": str(stream.steps),
@@ -190,5 +195,12 @@ def _parquet(columns: dict[str, NDArray[Any]]) -> bytes:
     buffer = io.BytesIO()
     # A dictionary makes counts small, as they repeat; for real numbers it would only take time.
     counts = [name for name, column in columns.items() if column.dtype.kind == "i"]
-    pq.write_table(pa.table(columns), buffer, compression="zstd", write_statistics=False, use_dictionary=counts)
+    pq.write_table(
+        pa.table(columns),
+        buffer,
+        compression="zstd",
+        write_statistics=False,
+        use_dictionary=counts,
+        write_page_checksum=True,
+    )
     return buffer.getvalue()

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from algorithms.method import Front
 from algorithms.registry import built_in_methods
@@ -24,7 +24,9 @@ from data_pipelines.support.messages import (
     most_likely,
     one_line,
     read_toml,
+    shown,
     unknown_name,
+    without_controls,
 )
 
 FOLDER = Path(__file__).parents[1] / "experiments"
@@ -47,6 +49,9 @@ MAX_SHOWN = 100
 
 NAME = re.compile(r"\w[\w.-]{0,99}")
 """Names become folder names: no separators and no leading dot."""
+
+RESERVED = ("overview", "default")
+"""Names of experiments that MLflow's pages have: the lines of all experiments, and MLflow's own first one."""
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Offset = Annotated[float, Field(ge=0)]
@@ -123,7 +128,7 @@ ENTRY_OPTIONS = ("fallback", "optional", "only")
 class Fallback(Strict):
     """The stream that takes the place of another whose data are not available, and the notice to show with it."""
 
-    label: Annotated[str, Field(min_length=1, max_length=80)]
+    label: Annotated[str, Field(min_length=1, max_length=80), AfterValidator(without_controls)]
     stream: DatasetSpec
 
     @model_validator(mode="before")
@@ -252,8 +257,8 @@ class Experiment(Strict):
     """
 
     name: str
-    title: Annotated[str, Field(min_length=1, max_length=200)]
-    description: Annotated[str, Field(max_length=4000)] = ""
+    title: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(without_controls)]
+    description: Annotated[str, Field(max_length=4000), AfterValidator(without_controls)] = ""
     stream_entries: Annotated[
         list[StreamEntry],
         Field(min_length=1, max_length=1000, alias="streams"),
@@ -437,6 +442,8 @@ def load_experiment(name: str) -> Experiment:
             f"the file name of an experiment must be at most 100 letters, digits, _, - and ., "
             f"and start with a letter, digit or _, got {name!r}"
         )
+    if path.stem.lower() in RESERVED:
+        raise ValueError(f"the file name of an experiment must not be one of {', '.join(RESERVED)}, got {name!r}")
     return load_toml(path, Experiment, MAX_BYTES, _one_line, name=path.stem)
 
 
@@ -455,7 +462,7 @@ def _one_line(error: ValidationError) -> str:
     field = ".".join(str(part) for part in location if not str(part).startswith(kinds)) or "the file"
     if details["type"] != "extra_forbidden":
         return complaint(field, details)
-    value = one_line(repr(details["input"]))[:MAX_SHOWN]
+    value = one_line(shown(details["input"]))[:MAX_SHOWN]
     other = {SIMULATED: DATASET, DATASET: SIMULATED}.get(kind)
     if other and location[-1] in SPECS[other].model_fields:
         return f"{field} cannot be combined with {kind}, got {value}"

@@ -25,8 +25,8 @@ SUMMARISED = (
 )
 """The metrics that plans, summaries and boards need; reading all takes longer."""
 
-_with_earlier_runs: set[str] = set()
-"""The stores that were reported to have runs without a readable record."""
+_reported: set[tuple[str, str]] = set()
+"""The stores that were reported to have runs without a readable record, each with the reason."""
 
 
 def stored_runs(
@@ -72,11 +72,26 @@ def read(
     always read.
     """
     runs = stored_runs(Store(uri), ("run",), experiments, tags=(RECORD, ERROR, PARENT, OWN_METRICS), metrics=metrics)
-    readable = [run for run in runs if RECORD in run.tags]
-    _note_earlier_runs(str(sqlite_file(uri) or without_user(uri)), len(runs) - len(readable))
-    for run in readable:
-        fields = {**vars(run)}
-        yield RunRecord.from_mlflow(fields.pop("tags"), fields.pop("metrics"), **fields)
+    store, with_record = str(sqlite_file(uri) or without_user(uri)), [run for run in runs if RECORD in run.tags]
+    _note_left_out(store, len(runs) - len(with_record), "of an earlier development version")
+    damaged = 0
+    for run in with_record:
+        if (record := _record_of(run)) is None:
+            damaged += 1
+        else:
+            yield record
+    _note_left_out(store, damaged, "with a damaged record")
+
+
+def _record_of(run: StoredRun) -> RunRecord | None:
+    """Return the record of a run; None if its tag, which whoever can write to the store can change, is not one."""
+    fields = {**vars(run)}
+    try:
+        record = RunRecord.from_mlflow(fields.pop("tags"), fields.pop("metrics"), **fields)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    is_record = isinstance(record.key, str) and isinstance(record.seed, int) and isinstance(record.provenance, dict)
+    return record if is_record else None
 
 
 def read_sweeps(uri: str) -> list[tuple[str, ...]]:
@@ -120,10 +135,10 @@ def something_is_running(store: Store, experiments: Collection[str] | None = Non
     return bool(stored_runs(store, ("run", "sweep"), experiments, "RUNNING"))
 
 
-def _note_earlier_runs(store: str, count: int) -> None:
+def _note_left_out(store: str, count: int, reason: str) -> None:
     """Print once per store how many runs have no record that can be read, and what to do."""
-    if count and store not in _with_earlier_runs:
-        _with_earlier_runs.add(store)
+    if count and (store, reason) not in _reported:
+        _reported.add((store, reason))
         runs, are = ("1 run", "is") if count == 1 else (f"{count:,} runs", "are")
-        reason = f"{runs} of an earlier development version {are} left out"
-        print(f"{store}: {reason}; to have such results, run the experiments again", file=sys.stderr)
+        text = f"{runs} {reason} {are} left out"
+        print(f"{store}: {text}; to have such results, run the experiments again", file=sys.stderr)

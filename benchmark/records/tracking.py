@@ -4,6 +4,7 @@ import glob
 import logging
 import os
 import re
+import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -30,11 +31,11 @@ TELEMETRY_OFF = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
 PATIENCE = 180.0
 """Seconds for which a write is retried when the server does not respond."""
 
-PERMANENT = (
-    *("INVALID_PARAMETER_VALUE", "RESOURCE_ALREADY_EXISTS", "RESOURCE_DOES_NOT_EXIST"),
-    *("PERMISSION_DENIED", "UNAUTHENTICATED"),
-)
-"""Errors of a server that a second attempt does not change."""
+TIMEOUT, TOO_MANY = 408, 429
+"""The codes from 400 to 499 for errors of a server that a second attempt may change."""
+
+PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
+SECONDS_TO_CONNECT = 10.0
 
 SECONDS_TO_LOCK = 0.5
 CREATING = ".creating-"
@@ -56,10 +57,15 @@ def tracking_uri() -> str:
 
 
 def sqlite_file(uri: str) -> Path | None:
-    """Return the file of a SQLite store, or None for any other."""
-    if not uri.startswith("sqlite:///"):
+    """Return the file of a SQLite store, or None for any other; links are followed, as locks are beside the file."""
+    if not uri.startswith("sqlite:"):
         return None
-    return Path(uri.removeprefix("sqlite:///").partition("?")[0]).absolute()
+    path, _, query = uri.removeprefix("sqlite:").removeprefix("///").partition("?")
+    if path in ("", "//") or ":memory:" in path or "mode=memory" in query:
+        raise StoreError(
+            f"MLFLOW_TRACKING_URI must name a file, such as {DEFAULT_URI}, got {uri}: results would be lost"
+        )
+    return Path(path).resolve()
 
 
 def absolute_uri(uri: str) -> str:
@@ -90,7 +96,28 @@ def make_client(uri: str) -> "MlflowClient":
         logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are also raised, and shown in one line
     if file is not None:
         patiently(uri, lambda: _create_if_missing(file), patience=0)
+    elif not uri.startswith(("http://", "https://")):
+        _require_database(uri)
     return patiently(uri, lambda: MlflowClient(absolute_uri(uri)), patience=0)
+
+
+def _require_database(uri: str) -> None:
+    """Raise an error unless the host of a database responds: MLflow would try for minutes, in silence."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        address = make_url(uri)
+    except ArgumentError:
+        return  # MLflow says what is wrong
+    port = address.port or PORTS.get(address.get_backend_name())
+    if address.host and not address.host.startswith("/") and port:
+        try:
+            socket.create_connection((address.host, port), SECONDS_TO_CONNECT).close()
+        except OSError as error:
+            raise StoreError(
+                f"the database {without_user(uri)} does not respond ({error}); start it, or set MLFLOW_TRACKING_URI"
+            ) from None
 
 
 def _lock(file: Path) -> "BaseFileLock":
@@ -185,8 +212,10 @@ def _is_transient(uri: str, error: Exception) -> bool:
     from mlflow.exceptions import MlflowException
     from requests.exceptions import RequestException
 
-    code = getattr(error, "error_code", "")
-    return isinstance(error, MlflowException | RequestException) and code not in PERMANENT
+    if isinstance(error, MlflowException):
+        code: int = error.get_http_status_code()  # type: ignore[no-untyped-call]
+        return code >= 500 or code in (TIMEOUT, TOO_MANY)
+    return isinstance(error, RequestException)
 
 
 def as_store_error(uri: str, error: Exception) -> StoreError:

@@ -8,6 +8,9 @@ requests that write artifacts. Artifacts are only read from one folder, whatever
 
 import json
 import os
+import signal
+import stat
+import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -53,6 +56,11 @@ PAGES = frozenset(
         "/version",
     }
 )
+RENAMING = {"run_id", "runId", "run_uuid", "runUuid", "run_name", "runName"}
+"""The fields of `runs/update` that the UI sends; the status of a run belongs to its result."""
+
+OWN_TAGS = "fedbandit."
+MAX_BODY = 1 << 20
 FILES_OF_PAGES = ("/static-files/", "/build/")
 DEFAULTS = {
     "mlflow.workflowType_v1": "machine_learning",  # instead of language models, whose traces do not exist here
@@ -79,7 +87,30 @@ def is_served(method: str, path: str) -> bool:
         return method != "POST"
     name = next((path.removeprefix(prefix) for prefix in INTERFACES if path.startswith(prefix)), "")
     subject, _, action = name.partition("/")
-    return action in READING.get(subject, ()) or (action in CHANGING.get(subject, ()) and method == "POST")
+    return action in READING.get(subject, ()) or (method == "POST" and is_change(path))
+
+
+def is_change(path: str) -> bool:
+    """Return whether a request is one of the changes that the UI makes."""
+    name = next((path.removeprefix(prefix) for prefix in INTERFACES if path.startswith(prefix)), "")
+    subject, _, action = name.partition("/")
+    return action in CHANGING.get(subject, ())
+
+
+def changes_a_result(path: str, body: bytes) -> bool:
+    """Return whether a request would change what results are read from: our own tags, or the status of a run.
+
+    MLflow reads a text that contains JSON, too. What cannot be read counts as such a change.
+    """
+    action = path.rpartition("/")[2]
+    try:
+        content = json.loads(body)
+        content = json.loads(content) if isinstance(content, str) else content
+        if action == "update" and "/runs/" in path:
+            return not {*content} <= RENAMING
+        return "tag" in action and str(content["key"]).startswith(OWN_TAGS)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return True
 
 
 def limited(application: ASGIApp) -> ASGIApp:
@@ -90,12 +121,48 @@ def limited(application: ASGIApp) -> ASGIApp:
             await application(scope, receive, send)
         elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
-        elif not is_served(scope["method"], scope["path"]):
+        elif not is_served(scope["method"], scope["path"]) or not _is_allowed_host(scope):
             await JSONResponse(REFUSAL, 403)(scope, receive, send)
+        elif scope["method"] == "POST" and is_change(scope["path"]):
+            body = await _body(receive)
+            if body is None or changes_a_result(scope["path"], body):
+                await JSONResponse(REFUSAL, 403)(scope, receive, send)
+            else:
+                await application(scope, _receiving(body, receive), send)
         else:
             await application(scope, receive, with_defaults(send) if scope["path"] == "/" else send)
 
     return forward_or_refuse
+
+
+def _is_allowed_host(scope: Scope) -> bool:
+    """Return whether a request is for this server; MLflow itself answers /health and /version to any host."""
+    allowed = os.environ.get("MLFLOW_SERVER_ALLOWED_HOSTS", "").split(",")
+    hosts = [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == b"host"]
+    return len(hosts) == 1 and hosts[0] in allowed
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Return the body of a request; None if it is too large, or if the client left."""
+    body: bytes = b""
+    while len(body) <= MAX_BODY:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += bytes(message.get("body", b""))
+        if not message.get("more_body"):
+            return body if len(body) <= MAX_BODY else None
+    return None
+
+
+def _receiving(body: bytes, receive: Receive) -> Receive:
+    """Return a function that hands over a body that was read already, and then what comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
 
 
 def with_defaults(send: Send) -> Send:
@@ -138,10 +205,19 @@ def _refuse(*arguments: Any, **options: Any) -> NoReturn:
     raise MlflowException("fedbandit ui only serves artifacts from its own folder", PERMISSION_DENIED)
 
 
+def end_with_parent() -> None:
+    """End all processes of this server when `fedbandit ui`, which holds the other end of the input, has ended."""
+    while os.read(0, 1):
+        pass
+    os.killpg(0, signal.SIGKILL)
+
+
 def create_app() -> ASGIApp:
     """Return the application: MLflow finds it by its entry point in the group `mlflow.app`."""
     from mlflow.server.fastapi_app import app
 
+    if stat.S_ISFIFO(os.fstat(0).st_mode):  # started by `running_server`
+        threading.Thread(target=end_with_parent, daemon=True).start()
     for scheme in get_registered_artifact_repositories():
         repository = ArtifactsBelowRoot if scheme in ("", "file") else _refuse
         _artifact_repository_registry.register(scheme, repository)  # type: ignore[no-untyped-call]

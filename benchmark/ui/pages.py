@@ -94,18 +94,31 @@ def update_pages(
         for unused in [run for (experiment, _), same in stored.items() if experiment == name for run in same]:
             store.call(store.client.delete_run, unused.run_id)
         reported = [setting for setting in settings if setting.is_reported]
-        _publish(store, name, reported, runs, stored.get((OVERVIEW, name), []))
+        _publish(store, name, reported, _digest(settings, runs), runs, stored.get((OVERVIEW, name), []))
     if "Default" in ids:
         _remove_if_empty(store, ids["Default"])
     return written
 
 
 def are_current(store: Store, experiments: Iterable[str], records: Sequence[RunRecord]) -> bool:
-    """Return whether the settings of these experiments are up to date, given their finished runs."""
+    """Return whether settings and overview of these experiments are up to date, given their finished runs."""
     names = [*dict.fromkeys(experiments)]
-    stored = {key: [run.tags.get(CONTENT) for run in same] for key, same in _stored(store, names).items()}
-    settings = {name: settings_of([record for record in records if record.experiment == name]) for name in names}
-    return stored == {(name, setting.key): [setting.digest] for name in names for setting in settings[name]}
+    stored = {key: [run.tags.get(CONTENT, "") for run in same] for key, same in _stored(store, names).items()}
+    runs = {name: [record for record in records if record.experiment == name] for name in names}
+    settings = {name: settings_of(runs[name]) for name in names}
+    if stored != {(name, setting.key): [setting.digest] for name in names for setting in settings[name]}:
+        return False
+    lines = _stored(store, [OVERVIEW])
+    if not lines and (overview := store.find(OVERVIEW)) is not None and overview.lifecycle_stage != "active":
+        return True  # the user deleted it
+    digests = [run.tags.get(CONTENT, "") for name in names if runs[name] for run in lines.get((OVERVIEW, name), [])]
+    expected = [_digest(settings[name], runs[name]) for name in names if runs[name]]
+    return [digest.rpartition("-")[2] for digest in digests] == expected
+
+
+def _digest(settings: Sequence[Setting], runs: Sequence[RunRecord]) -> str:
+    """Hash what the line of an experiment is made from: it is written after the settings, which a kill may prevent."""
+    return digest_of([[setting.digest for setting in settings], len(runs)])
 
 
 def _stored(store: Store, names: Sequence[str]) -> dict[tuple[str, str], list[StoredRun]]:
@@ -207,7 +220,12 @@ def _params(run: RunRecord) -> dict[str, str]:
 
 
 def _publish(
-    store: Store, name: str, settings: Sequence[Setting], runs: Sequence[RunRecord], stored: Sequence[StoredRun]
+    store: Store,
+    name: str,
+    settings: Sequence[Setting],
+    digest_of_settings: str,
+    runs: Sequence[RunRecord],
+    stored: Sequence[StoredRun],
 ) -> None:
     """Update the charts of an experiment, and its line in the overview, unless somebody deleted the overview."""
     experiment: Any = store.find(name)
@@ -219,7 +237,7 @@ def _publish(
     link = chart_fragment(experiment.experiment_id)
     line = line_of(name, experiment.tags.get(NOTE, ""), settings, len(runs), link, left_out)
     title, texts, values = line
-    experiment_id, digest = store.experiment_id(OVERVIEW_INFO), digest_of(line)
+    experiment_id, digest = store.experiment_id(OVERVIEW_INFO), f"{digest_of(line)}-{digest_of_settings}"
     is_board = any(PROTOCOL in run.provenance for run in runs)
     tags = {**texts, KIND: "overview", AGGREGATE: name, CONTENT: digest, ORDER: order_of(name, is_board=is_board)}
     if _write(store, stored, digest, partial(_content, experiment_id, title, tags, values)):

@@ -215,7 +215,7 @@ def running_server(store: str, port: int, log: Path, host: str = LOOPBACK) -> It
         process = subprocess.Popen(
             [sys.executable, "-m", "mlflow", "server", *itertools.chain(*options.items())],
             env={**environment, **ENVIRONMENT, "MLFLOW_BACKEND_STORE_URI": store, ROOT_VARIABLE: root},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # its end tells the server that this process ended: see `end_with_parent`
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -234,6 +234,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         with suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(process.pid, number)
             process.wait(SECONDS_TO_STOP)
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 @contextmanager

@@ -43,12 +43,14 @@ def import_table(
     name: str | None = None,
     folder: Path | None = None,
     min_arms: int = 0,
+    replace: bool = True,
 ) -> ImportedTable:
     """Import a table of interactions into the data folder, without printing anything.
 
     Without a name, the data set is named after the file; if other data already have that name, a hash follows it.
     Bad input raises a `ValueError` with one line, and nothing is written. `min_arms` refuses data whose pools would be
-    smaller, because a user took nearly every item.
+    smaller, because a user took nearly every item. Without `replace`, a data set of this name that was made from other
+    files is refused.
     """
     options = options or ImportOptions()
     folder = data_folder() if folder is None else folder
@@ -59,8 +61,11 @@ def import_table(
         raise ValueError(one_line(f"{path}: one user took every item, so there is no other item to offer to this user"))
     files = {"interactions": path, **({} if options.items is None else {"items": options.items})}
     members = {kind: sha256_of(file) for kind, file in files.items()}
-    name = name or _free_name(path, members, folder)
-    with locked(folder, name):
+    with locked(folder, "imports"):  # two tables with one name get two names, if they are imported at once, too
+        if name is None:
+            name = _free_name(path, members, folder)
+        elif not replace and not _is_free(name, members, folder):
+            raise ValueError(f"--name {name} is a data set made from other files; choose another name, or add --force")
         manifest = prepare(
             own_data.contents,
             _about(name, members, own_data, options),
@@ -145,8 +150,12 @@ def check_name(name: str) -> None:
 def _free_name(path: Path, members: dict[str, str], folder: Path) -> str:
     """Return a name that is derived from the file's name and that no other data set has."""
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")[:MAX_NAME] or "table"
+    return name if _is_free(name, members, folder) else f"{name}-{members['interactions'][:8]}"
+
+
+def _is_free(name: str, members: dict[str, str], folder: Path) -> bool:
+    """Return whether no data set has this name, or one that was made from the same files."""
     try:
-        is_free = read_sealed_manifest(folder / name)["members"] == members
+        return bool(read_sealed_manifest(folder / name)["members"] == members)
     except NotPreparedError:
-        is_free = name not in (*data_set_names(), *RESERVED)
-    return name if is_free else f"{name}-{members['interactions'][:8]}"
+        return name not in (*data_set_names(), *RESERVED)

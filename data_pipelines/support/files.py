@@ -37,8 +37,11 @@ def put_in_place(temporary: Path, target: Path) -> None:
 def write_whole(target: Path, content: bytes) -> None:
     """Write a small file atomically."""
     temporary = target.with_name(target.name + PREPARING)
-    temporary.write_bytes(content)
-    put_in_place(temporary, target)
+    try:
+        temporary.write_bytes(content)
+        put_in_place(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)  # on a full disk
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:

@@ -58,6 +58,13 @@ def matching_names(what: str, patterns: Iterable[str], known_names: Iterable[str
     return list(names)
 
 
+def without_controls(text: str) -> str:
+    """Return a text for people; raise a ValueError if it has control characters, which terminals and files obey."""
+    if NOT_STORABLE.search(text):
+        raise ValueError(f"must not have control characters, got {text[:100]!r}")
+    return text
+
+
 def storable(text: str) -> str:
     """Return a text that every database stores: characters that some refuse are escaped, such as `\\x00` for NUL.
 
@@ -93,6 +100,14 @@ def read_toml(path: Path, max_bytes: int) -> dict[str, Any]:
         raise ValueError(one_line(f"{path} is not valid TOML: {error}")) from None
 
 
+def shown(value: object) -> str:
+    """Return a value as it is shown in a message, even one that is nested too deeply."""
+    try:
+        return repr(value)
+    except RecursionError:
+        return "a value that is nested too deeply"
+
+
 def load_toml(
     path: Path,
     model: type[Model],
@@ -115,7 +130,7 @@ def described(error: "ValidationError") -> str:
     details = most_likely(error)
     field = ".".join(str(part) for part in details["loc"] if part not in KINDS) or "the file"
     if details["type"] == "extra_forbidden":
-        return f"unknown field {field}, got {details['input']!r}"
+        return f"unknown field {field}, got {shown(details['input'])}"
     return complaint(field, details)
 
 
@@ -136,4 +151,4 @@ def complaint(field: str, details: dict[str, Any]) -> str:
     if details["type"] in ERROR:
         return f"{field}: {details['ctx']['error']}" if field else str(details["ctx"]["error"])
     rule = re.sub(r"^\w+ should ", "must ", details["msg"])
-    return f"{field} {rule[0].lower()}{rule[1:]}, got {details['input']!r}"
+    return f"{field} {rule[0].lower()}{rule[1:]}, got {shown(details['input'])}"

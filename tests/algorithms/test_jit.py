@@ -131,3 +131,34 @@ def test_data_are_requested_and_not_changed() -> None:
     kernel(cube)
     assert cube.tolist() == np.arange(7 * 5 * 3.0).reshape(7, 5, 3).tolist()
     assert "@llvm.prefetch" in "".join(kernel.inspect_llvm().values())
+
+
+RUN = """
+from algorithms.kernels.rules import _run
+from algorithms import RandomChoice
+from data_pipelines import simulate
+run = RandomChoice().start(simulate(seed=0, steps=5, clients=2, arms=2, dimension=2), 0)
+run.advance()
+print(sum(_run.stats.cache_hits.values()), run.trace().rewards.sum())
+"""
+
+
+def damaged(content: bytes, how: str) -> bytes:
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    return {"empty": b"", "truncated": content[:middle], "flipped": flipped}[how]
+
+
+def test_a_damaged_stored_kernel_is_compiled_again(tmp_path: Path) -> None:
+    def run() -> list[str]:
+        variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run([sys.executable, "-c", RUN], env=variables, capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    _, reward = run()
+    assert run() == ["1", reward]
+    for pattern, how in (("*.nbi", "empty"), ("*.nbc", "truncated"), ("*.nbc", "flipped")):
+        (file,) = tmp_path.rglob(f"rules._run{pattern}")
+        file.write_bytes(damaged(file.read_bytes(), how))
+        assert run() == ["0", reward], how
+    assert run() == ["1", reward]

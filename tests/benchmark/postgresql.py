@@ -5,7 +5,8 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +22,17 @@ UNPRIVILEGED = "postgres", "nobody"
 @contextmanager
 def postgresql() -> Iterator[str]:
     """Yield the address of an empty database; without PostgreSQL, the tests are skipped (NOT RUN)."""
+    with cluster() as (address, _):
+        yield address
+
+
+def is_installed() -> bool:
+    return _programs() is not None
+
+
+@contextmanager
+def cluster() -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield the address of an empty database, and a function that lets the server crash and starts it again."""
     programs = _programs()
     if programs is None:
         pytest.skip("NOT RUN: PostgreSQL is not installed (Debian: apt-get install postgresql)")
@@ -43,15 +55,27 @@ def postgresql() -> Iterator[str]:
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
-    cluster, port = str(folder / "cluster"), free_port()
+    data, port = str(folder / "cluster"), free_port()
+    log, options = str(folder / "log"), f"{OPTIONS} -c port={port} -c unix_socket_directories={folder}"
+
+    def start() -> None:
+        call("pg_ctl", "-D", data, "-l", log, "-o", options, "-w", "-t", "60", "start")
+
+    def stop() -> None:
+        call("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+
+    def crash() -> None:
+        stop()
+        time.sleep(1)
+        start()
+
     try:
-        call("initdb", "-D", cluster, "-U", "fedbandit", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
-        log, options = str(folder / "log"), f"{OPTIONS} -c port={port} -c unix_socket_directories={folder}"
-        call("pg_ctl", "-D", cluster, "-l", log, "-o", options, "-w", "-t", "60", "start")
+        call("initdb", "-D", data, "-U", "fedbandit", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        start()
         try:
-            yield f"127.0.0.1:{port}/postgres"
+            yield f"127.0.0.1:{port}/postgres", crash
         finally:
-            call("pg_ctl", "-D", cluster, "-m", "immediate", "-w", "stop")
+            stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

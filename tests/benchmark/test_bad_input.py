@@ -1,11 +1,15 @@
 """Bad input to any command: one line that names it, exit code 2, and nothing is written."""
 
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.benchmark.tiny_sweeps import Command
+from algorithms import RandomChoice
+from algorithms.method import MethodInfo
+from benchmark.records.tracking import StoreError, patiently
+from tests.benchmark.tiny_sweeps import Command, command, environment
 
 ADDRESS = "tcp://127.0.0.1:9"
 
@@ -41,6 +45,13 @@ def files_in(folder: Path) -> set[Path]:
         (f"run fig_a --executor dask --scheduler {ADDRESS} --jobs 2", "--jobs must only be used"),
         (f"run fig_a --scheduler {ADDRESS}", f"--scheduler must only be used with --executor dask, got '{ADDRESS}'"),
         (f"run fig_a --executor dask --scheduler {ADDRESS}", "no Dask scheduler responds there"),
+        ("run fig_a --executor dask --scheduler tls://127.0.0.1:9", "needs Dask's setting distributed.comm.tls.ca-"),
+        ("run fig_a --run-timeout 0", "--run-timeout must be a number above 0, got '0'"),
+        ("run fig_a --memory-limit much", "--memory-limit must be a number above 0, got 'much'"),
+        ("board --run-timeout inf", "--run-timeout must be a number above 0, got 'inf'"),
+        ("run deep.toml", "unknown field a, got a value that is nested too deeply"),
+        ("run escape.toml", "title: must not have control characters, got 'a\\x1b[2J'"),
+        ("run overview.toml", "must not be one of overview, default, got 'overview.toml'"),
         ("run tiny.toml --on shopp", "unknown data set 'shopp'"),
         (
             "run tiny.toml --on bad.csv",
@@ -110,6 +121,9 @@ def test_bad_input_is_one_line_and_writes_nothing(
     (shop / "binary.csv").write_bytes(bytes(range(256)) * 10)
     (shop / "folder.csv").mkdir()
     (shop / "misspelt.toml").write_text((shop / "tiny.toml").read_text().replace("seeds =", "sedes ="))
+    (shop / "deep.toml").write_text(".".join("a" * 20_000) + " = 1")
+    (shop / "escape.toml").write_text((shop / "tiny.toml").read_text().replace('title = "', 'title = "a\\u001b[2J'))
+    (shop / "overview.toml").write_text((shop / "tiny.toml").read_text())
     before = files_in(shop)
     done = fedbandit_here(shop, *shlex.split(command), FEDBANDIT_OFFLINE="1")
     assert done.returncode == 2, done.stderr
@@ -117,3 +131,62 @@ def test_bad_input_is_one_line_and_writes_nothing(
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert files_in(shop) == before
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [
+        (
+            "sqlite://",
+            "MLFLOW_TRACKING_URI must name a file that keeps results, such as sqlite:///mlflow.db, got sqlite://",
+        ),
+        ("sqlite:///:memory:", "must name a file that keeps results"),
+        ("sqlite:///file:x?mode=memory&uri=true", "must name a file that keeps results"),
+        (
+            "postgresql+psycopg2://u:secret@127.0.0.1:9/x",
+            "the database postgresql+psycopg2://127.0.0.1:9/x does not respond",
+        ),
+    ],
+)
+def test_a_store_that_keeps_nothing_or_does_not_respond_is_one_line(
+    shop: Path, fedbandit_here: Command, uri: str, message: str
+):
+    done = fedbandit_here(shop, "run", "tiny.toml", MLFLOW_TRACKING_URI=uri)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "secret" not in done.stderr
+
+
+def test_an_error_of_the_request_is_not_repeated(monkeypatch: pytest.MonkeyPatch):
+    from mlflow.exceptions import MlflowException
+    from mlflow.protos.databricks_pb2 import BAD_REQUEST, INTERNAL_ERROR
+
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    for code, attempts in ((BAD_REQUEST, 1), (INTERNAL_ERROR, 2)):
+        calls = []
+
+        def fail(code: int = code, calls: list[int] = calls) -> None:
+            calls.append(code)
+            raise MlflowException("no", BAD_REQUEST if len(calls) == 2 else code)
+
+        with pytest.raises(StoreError):
+            patiently("http://127.0.0.1:9", fail)
+        assert len(calls) == attempts
+
+
+def test_a_terminal_that_is_not_utf_8_gets_question_marks_and_a_file_gets_utf_8(shop: Path):
+    variables = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(
+        command("run", "tiny.toml", "--dry-run"), cwd=shop, env=environment(**variables), capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"async-linucb ?=1," in done.stdout
+
+
+def test_a_label_with_control_characters_is_refused():
+    class Strange(RandomChoice):
+        label = "a\x1bb"
+
+    with pytest.raises(ValueError, match="label of strange must have no control characters"):
+        MethodInfo.of(Strange, "strange")

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from algorithms.registry import built_in_methods
 from benchmark.execution.run_result import RunResult
@@ -19,7 +19,7 @@ from benchmark.records import sqlite
 from benchmark.records.artifacts import FILES
 from benchmark.records.reader import read
 from benchmark.records.store import Store
-from benchmark.records.tracking import StoreError, make_client, single_writer_lock
+from benchmark.records.tracking import StoreError, make_client, single_writer_lock, sqlite_file
 from data_pipelines.stream_spec import SimulatedSpec
 from tests.benchmark.test_run_command import in_a_mount, needs_mounts
 from tests.benchmark.tiny_sweeps import Command, empty_database, environment, results, write_tiny
@@ -203,3 +203,24 @@ def test_a_database_that_another_process_creates_meanwhile_is_kept(tmp_path: Pat
         assert not thread.is_alive()
     assert file.stat().st_ino == inode
     assert results(tmp_path) == {}
+
+
+def test_a_link_to_a_store_has_the_lock_of_the_store(tmp_path: Path):
+    (tmp_path / "link.db").symlink_to(tmp_path / "mlflow.db")
+    with single_writer_lock(f"sqlite:///{tmp_path / 'mlflow.db'}"):
+        assert not (tmp_path / "link.db.lock").exists()
+        with pytest.raises(Timeout), FileLock(lock_of(f"sqlite:///{tmp_path / 'link.db'}"), timeout=0):
+            pass
+
+
+def lock_of(uri: str) -> str:
+    return f"{sqlite_file(uri)}.lock"
+
+
+@needs_mounts
+def test_a_full_disk_leaves_no_part_of_a_file(tmp_path: Path):
+    done = in_a_mount(tmp_path, "size=4k", "cd mount; head -c 4096 /dev/zero > full", "new", "experiment", "mine")
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in (tmp_path / "mount").iterdir()] == ["full"]

@@ -4,12 +4,13 @@ import io
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from benchmark.records.artifacts import local_folder
+from benchmark.records.artifacts import CURVE, local_folder, read_curves
 from benchmark.records.reader import (
     experiments_with_runs,
     finished_runs,
@@ -20,10 +21,11 @@ from benchmark.records.reader import (
 )
 from benchmark.records.store import RunContent, Store
 from benchmark.records.tags import PARENT
+from benchmark.records.tracking import StoreError
 from benchmark.results.stored import archive_runs, select_runs
 from benchmark.statistics.intervals import mean_interval
 from benchmark.ui.chart_views import TAG_PREFIX, VIEW_KEY
-from benchmark.ui.pages import are_current, picture, update_pages
+from benchmark.ui.pages import OVERVIEW, are_current, picture, update_pages
 from data_pipelines.data_label import STAND_IN
 from tests.benchmark.recorded import SETTINGS, planned, record_all, result_of, store_in, tiny
 
@@ -239,3 +241,35 @@ def test_the_empty_experiment_of_mlflow_is_removed(store: Store, tmp_path: Path,
         store.client.create_run("0")
     update_pages(store, ["tiny"])
     assert ("Default" in store.experiment_ids()) == is_used
+
+
+def test_a_kill_between_settings_and_overview_is_noticed(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    experiment = tiny(tmp_path)
+    record_all(store, experiment, (0, 1, 2))
+    update_pages(store, ["tiny"])
+    record_all(store, experiment, (3,))
+    with monkeypatch.context() as patch:
+        patch.setattr("benchmark.ui.pages._publish", lambda *_: None)
+        update_pages(store, ["tiny"])
+    runs = finished_runs(store, ["tiny"])
+    assert not are_current(store, ["tiny"], runs)
+    update_pages(store, ["tiny"])
+    assert are_current(store, ["tiny"], runs)
+    store.client.delete_experiment(store.experiment_ids()[OVERVIEW])
+    assert are_current(store, ["tiny"], runs), "the user deleted the overview"
+
+
+def test_a_server_that_fails_while_curves_are_read_is_one_line_and_not_a_shorter_curve(monkeypatch: pytest.MonkeyPatch):
+    from mlflow.exceptions import MlflowException
+
+    class Failing:
+        def list_artifacts(self, run_id: str) -> list[Any]:
+            return [SimpleNamespace(path=CURVE)]
+
+        def download_artifacts(self, *_: str) -> str:
+            raise MlflowException("the server is gone")
+
+    store = Store("http://127.0.0.1:9")
+    vars(store)["client"] = Failing()
+    with pytest.raises(StoreError, match="the server is gone"):
+        read_curves(store, "simulated", "tiny", "1", "mlflow-artifacts:/1/2")

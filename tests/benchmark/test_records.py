@@ -22,6 +22,7 @@ from benchmark.records.reader import read
 from benchmark.records.record import MAX_TAG, RunRecord, decoded, encoded
 from benchmark.records.store import Store
 from benchmark.records.tags import RECORD
+from tests.benchmark.recorded import record_all, store_in, tiny
 from tests.benchmark.tiny_sweeps import sweep, write_tiny
 from tests.records import run_record
 
@@ -119,7 +120,7 @@ def test_a_configuration_is_everything_but_the_seed():
 def test_runs_of_an_earlier_development_version_are_left_out_with_one_line_and_repeated(
     tmp_path: Path, workers: LocalExecutor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(reader, "_with_earlier_runs", set())
+    monkeypatch.setattr(reader, "_reported", set())
     write_tiny(tmp_path)
     runs = len(sweep(tmp_path, workers, "tiny.toml").finished)
     file = tmp_path / "mlflow.db"
@@ -137,3 +138,18 @@ def test_runs_of_an_earlier_development_version_are_left_out_with_one_line_and_r
     assert capsys.readouterr().err.splitlines() == [f"{file}: {line}"]
     assert len(sweep(tmp_path, workers, "tiny.toml").finished) == runs
     assert len(list(read(uri))) == runs
+
+
+@pytest.mark.parametrize("record", ["", "{}", "[]", "[" * 100_000, '{"key": 1, "seed": "x"}'])
+def test_a_run_with_a_damaged_record_is_left_out_with_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], record: str
+):
+    monkeypatch.setattr(reader, "_reported", set())
+    store = store_in(tmp_path)
+    first, *others = record_all(store, tiny(tmp_path), (0,))
+    file = tmp_path / "mlflow.db"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("update tags set value = ? where key = ? and run_uuid = ?", (record, RECORD, first))
+    assert {run.run_id for run in read(store.uri)} == {*others}
+    line = "1 run with a damaged record is left out; to have such results, run the experiments again"
+    assert capsys.readouterr().err.splitlines() == [f"{file}: {line}"]

@@ -2,14 +2,18 @@
 
 import os
 import pickle
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
+from algorithms import RandomChoice
+from benchmark.execution.local import LocalExecutor
 from benchmark.execution.run_result import run_method
 from benchmark.plan.experiment import load_experiment
 from benchmark.records import store as store_module
+from benchmark.records.artifacts import CURVE, curves_in
 from benchmark.records.provenance import process_is_alive, started
 from benchmark.records.store import Store, mark_strays
 from data_pipelines import simulate
@@ -33,8 +37,6 @@ def test_process_identity_does_not_change_with_the_system_clock(monkeypatch: pyt
 
 
 def test_a_run_never_ends_before_it_begins(monkeypatch: pytest.MonkeyPatch):
-    from algorithms import RandomChoice
-
     clock = iter(range(1_000_000, 0, -3_600))
     monkeypatch.setattr(time, "time", lambda: float(next(clock)))
     outcome = run_method(simulate(seed=0, **SMALL), RandomChoice(), 0)
@@ -65,3 +67,29 @@ def test_a_duplicate_run_after_a_lost_response_is_marked_killed(tmp_path: Path, 
     mark_strays(store, experiment.info)
     assert store.client.get_run(second).info.status == "KILLED"
     assert store.client.get_run(first).info.status == "FINISHED"
+
+
+def test_the_streams_of_a_living_sweep_are_kept_whatever_its_process_id_and_those_of_a_dead_one_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """In another container, the process that owns a folder has another id, or seems not to exist."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("benchmark.records.provenance.process_is_alive", lambda *_: False)
+    first = LocalExecutor(1)
+    second = LocalExecutor(1)
+    assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 2
+    first._lock.release()  # as the system does for a process that is killed
+    third = LocalExecutor(1)
+    assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 2
+    for executor in (first, second, third):
+        executor.close()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_changed_byte_in_a_curve_is_noticed():
+    outcome = run_method(simulate(seed=0, **{**SMALL, "steps": 5000}), RandomChoice(), 0)
+    content = outcome.files[CURVE]
+    assert curves_in(content, "simulated")
+    for place in range(40, 400, 37):
+        with pytest.raises((OSError, ValueError)):
+            curves_in(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :], "simulated")

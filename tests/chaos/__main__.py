@@ -1,7 +1,7 @@
 """Inject faults into the real program, and compare the results with an undisturbed run, bit for bit.
 
 Examples:
-  python -m tests.chaos                      all kinds: at least 200 faults, at most 15 minutes
+  python -m tests.chaos                      all kinds: at least 300 faults, at most 20 minutes
   python -m tests.chaos --only database      the kinds whose name contains the word
   python -m tests.chaos --short --seed 7     a few of the cheap kinds, with another seed
 
@@ -20,7 +20,16 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from tests.chaos import bad_servers, broken_databases, damaged_data, killed_stores, killed_sweeps, small_disks
+from tests.benchmark.postgresql import is_installed
+from tests.chaos import (
+    bad_servers,
+    broken_databases,
+    damaged_data,
+    damaged_files,
+    killed_stores,
+    killed_sweeps,
+    small_disks,
+)
 from tests.chaos import changed_surroundings as changed
 from tests.chaos.damaged_data import prepared
 from tests.chaos.sweeps import Faults, end_leftovers, undisturbed
@@ -36,6 +45,8 @@ class Kind(NamedTuple):
     inject: Callable[[int, Random, Path], Faults]
     full: int
     short: int = 0
+    is_possible: Callable[[], bool] = lambda: True
+    """Whether this system allows it."""
 
 
 KINDS = {
@@ -59,7 +70,16 @@ KINDS = {
     "out-of-memory": Kind("a worker out of memory", killed_sweeps.starve_workers, 4),
     "full-disk-download": Kind("full disk during download", small_disks.fill_disk_during_download, 5),
     "read-only": Kind("read-only store", small_disks.write_to_read_only, 3),
-    "killed-server": Kind("MLflow server dies", bad_servers.kill_server, 2),
+    "killed-server": Kind("MLflow server dies", bad_servers.kill_server, 4),
+    "killed-postgresql": Kind("PostgreSQL dies", bad_servers.crash_postgresql, 3, is_possible=is_installed),
+    "damaged-kernels": Kind("damaged kernel cache", damaged_files.damage_kernels, 6),
+    "tampered-bundle": Kind("tampered bundle", damaged_files.tamper_with_bundles, 12),
+    "own-process-ids": Kind(
+        "containers with one temporary folder",
+        damaged_files.share_temporary_folder,
+        2,
+        is_possible=damaged_files.may_have_own_ids,
+    ),
     "killed-cluster": Kind("Dask workers and scheduler die", killed_sweeps.kill_cluster, 6),
     "killed-preparation": Kind("SIGKILL to fedbandit data", damaged_data.kill_preparation, 10),
     "two-preparations": Kind("two preparations at once", damaged_data.prepare_at_once, 4),
@@ -117,6 +137,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--only must be a word in one of {', '.join(KINDS)}, got {arguments.only!r}")
     counts = {name: kind.short if arguments.short else kind.full for name, kind in selected.items()}
     counts = {name: count for name, count in counts.items() if count}
+    for name in [name for name in counts if not selected[name].is_possible()]:
+        print(f"NOT RUN: {selected[name].title}: this system does not allow it")
+        del counts[name]
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fedbandit-chaos-") as folder, ThreadPoolExecutor(CONCURRENT_KINDS) as pool:
         _report("running without faults first, for comparison")

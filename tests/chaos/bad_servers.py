@@ -13,8 +13,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 
+from benchmark.records.reader import read
+from benchmark.records.record import RunRecord
+from benchmark.records.tracking import StoreError
+from tests.benchmark.postgresql import cluster
 from tests.benchmark.test_cluster import Background, background, free_port, wait_for
-from tests.chaos.sweeps import Faults, Workspace
+from tests.benchmark.tiny_sweeps import TIMES, fedbandit
+from tests.chaos.sweeps import Faults, Workspace, wait_until, wrong_end
 
 SEEDS = 2
 TIMEOUT = 2
@@ -75,6 +80,47 @@ def kill_server(times: int, random: Random, folder: Path) -> Faults:
             killed += process.poll() is None
             running = stack.enter_context(server(workspace.folder, port))
         yield killed, workspace.wrong_end(process) + workspace.run_again(**store)
+
+
+def crash_postgresql(times: int, random: Random, folder: Path) -> Faults:
+    """Let PostgreSQL crash during a sweep that records in it, and start it again."""
+    workspace, crashed = Workspace(folder, SEEDS), 0
+    expected = {run.key: _content(run) for run in _undisturbed(folder)}
+    with cluster() as (address, crash):
+        uri = f"postgresql+psycopg2://fedbandit@{address}"
+        process = workspace.sweep(1, MLFLOW_TRACKING_URI=uri)
+        for number in range(times):
+            if not wait_until(process, lambda number=number: len(_finished(uri)) > 2 * number):  # type: ignore[misc]
+                break
+            time.sleep(random.uniform(0, 0.3))
+            was_alive = process.poll() is None
+            crash()
+            crashed += was_alive
+        problems = workspace.wrong_end(process, (0, 1))
+        done = fedbandit(workspace.folder, "run", "tiny.toml", MLFLOW_TRACKING_URI=uri)
+        problems += wrong_end(done.returncode, done.stderr)
+        runs = _finished(uri)
+        problems += [f"run {run.key[:8]} is different" for run in runs if _content(run) != expected.get(run.key)]
+        problems += [] if len({run.key for run in runs}) == len(runs) else ["a run is doubled"]
+        problems += [] if len(runs) == workspace.runs else [f"{len(runs)} of {workspace.runs} runs are finished"]
+        yield crashed, problems
+
+
+def _undisturbed(folder: Path) -> list[RunRecord]:
+    workspace = Workspace(folder, SEEDS)
+    assert fedbandit(workspace.folder, "run", "tiny.toml").returncode == 0
+    return _finished(f"sqlite:///{workspace.folder / 'mlflow.db'}")
+
+
+def _finished(uri: str) -> list[RunRecord]:
+    try:
+        return [run for run in read(uri, ["tiny"]) if run.status == "FINISHED"]
+    except StoreError:  # it is starting again
+        return []
+
+
+def _content(run: RunRecord) -> tuple[str, dict[str, float]]:
+    return run.choices, {name: value for name, value in run.metrics.items() if name not in TIMES}
 
 
 class Proxy(ThreadingHTTPServer):

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -379,3 +380,25 @@ def test_a_text_that_a_parquet_file_repeats_takes_memory_once(tmp_path: Path):
     rows, max_bytes = map(int, done.stdout.split())
     assert rows == count
     assert max_bytes < 100e6  # the texts have 800 MB
+
+
+def test_two_imports_of_files_with_one_name_at_once_have_two_names(tmp_path: Path):
+    paths = []
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        paths.append(write(tmp_path / str(number) / "shop.csv", purchases(users=3 + number)))
+    with ThreadPoolExecutor(2) as pool:
+        names = {result.name for result in pool.map(lambda path: import_table(path, folder=tmp_path / "data"), paths)}
+    assert len(names) == 2
+    assert {*prepared_names(tmp_path / "data")} == names
+
+
+def test_data_of_other_files_are_replaced_only_if_the_user_says_so(tmp_path: Path):
+    first, second = (write(tmp_path / f"{number}.csv", purchases(users=3 + number)) for number in (1, 2))
+    options = {"name": "shop", "folder": tmp_path / "data", "replace": False}
+    fingerprint = import_table(first, **options).manifest["fingerprint"]
+    assert import_table(first, **options).manifest["fingerprint"] == fingerprint
+    with pytest.raises(ValueError, match=r"^--name shop is a data set made from other files; .* or add --force$"):
+        import_table(second, **options)
+    assert open_prepared("shop", tmp_path / "data").manifest["fingerprint"] == fingerprint
+    assert import_table(second, name="shop", folder=tmp_path / "data").manifest["fingerprint"] != fingerprint

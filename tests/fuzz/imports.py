@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from data_pipelines.data_set import Contents
+from data_pipelines.own_data import table as table_module
 from data_pipelines.own_data.options import ImportOptions
 from data_pipelines.own_data.read import OwnData, read_own_data
 from data_pipelines.own_data.table import SEPARATORS
@@ -205,3 +206,42 @@ def warm_up() -> None:
 CSV = Target("import of CSV", 12, make_csv, check_csv, csv_seeds, warm_up)
 ANY_FORMAT = Target("import of any format", 8, make_any_format, check_any_format, csv_seeds, warm_up)
 PARQUET = Target("import of Parquet", 8, make_parquet, check_parquet, warm_up=warm_up)
+
+MAX_ROWS, MAX_BYTES = 2_000, 100_000
+"""Limits of a Parquet file that is large when decompressed, here smaller so that many can be tried."""
+
+
+def make_large_parquet(draw: random.Random) -> bytes:
+    """Make a small file with many rows or long texts, around the limits or far above them."""
+    rows = draw.choice((1, 10, MAX_ROWS, MAX_ROWS + 1, draw.randrange(1, 3 * MAX_ROWS)))
+    size = draw.choice((1, 30, draw.randrange(1, 200), draw.randrange(1, 100_000)))
+    users = [
+        str(number % draw.choice((1, 7, rows))).rjust(min(size, 10_000_000 // rows), "x") for number in range(rows)
+    ]
+    table = pa.table({"user": users, "item": [ITEMS[number % len(ITEMS)] for number in range(rows)]})
+    buffer = io.BytesIO()
+    options = {"compression": draw.choice(("zstd", "gzip", "none")), "use_dictionary": draw.random() < 0.5}
+    pq.write_table(table, buffer, row_group_size=draw.choice((rows, 500)), **options)
+    content = buffer.getvalue()
+    return damaged(draw, content, max_damages=2) if draw.random() < 0.2 else content
+
+
+def check_large_parquet(content: bytes) -> bool:
+    """A table within the limits is accepted; memory is bounded by the process of the target."""
+    before = table_module.MAX_ROWS, table_module.MAX_BYTES
+    table_module.MAX_ROWS, table_module.MAX_BYTES = MAX_ROWS, MAX_BYTES
+    try:
+        contents = _imported(content, "clicks.parquet")
+    finally:
+        table_module.MAX_ROWS, table_module.MAX_BYTES = before
+    if contents is None:
+        return False
+    about = pq.read_metadata(io.BytesIO(content))
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    size = sum(group.column(number).total_uncompressed_size for group in groups for number in (0, 1))
+    require(about.num_rows <= MAX_ROWS, f"{about.num_rows} rows")
+    require(size <= MAX_BYTES, f"{size} bytes")
+    return True
+
+
+LARGE_PARQUET = Target("large Parquet", 2, make_large_parquet, check_large_parquet, warm_up=warm_up)

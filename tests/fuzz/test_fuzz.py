@@ -1,7 +1,9 @@
 """A short version of `make fuzz`, tests that it detects failures, and every bug that it found."""
 
 import gzip
+import hashlib
 import io
+import json
 import time
 import zipfile
 from collections.abc import Callable
@@ -15,7 +17,7 @@ import pytest
 from benchmark.plan.experiment import load_experiment
 from data_pipelines.fetch.archive import Archive
 from data_pipelines.own_data.table import read_header
-from tests.fuzz import attempts
+from tests.fuzz import attempts, bundles
 from tests.fuzz.__main__ import main
 from tests.fuzz.attempts import Report, attempt, attempt_many, input_of
 from tests.fuzz.target import Target, require
@@ -88,6 +90,15 @@ def link_in_an_archive() -> bytes:
     return buffer.getvalue()
 
 
+def bundle_with_damaged_metrics() -> bytes:
+    contents = bundles.members(bundles.valid())
+    metrics = contents["metrics.parquet"]
+    contents["metrics.parquet"] = metrics[:8] + bytes(8) + metrics[16:]
+    about = json.loads(contents["bundle.json"])
+    about["sha256"]["metrics.parquet"] = hashlib.sha256(contents["metrics.parquet"]).hexdigest()
+    return bundles.zipped(contents | {"bundle.json": json.dumps(about).encode()})
+
+
 BUGS = {
     "filters": [
         b"algorithm\0sync-linucb[threshold=[',2.5],alpha=theory]",
@@ -116,6 +127,7 @@ BUGS = {
         parquet(("user", [1]), ("user", [2])),
     ],
     "zip archives": [link_in_an_archive()],
+    "bundles": [bundle_with_damaged_metrics()],
     "command lines": [b"run\x1fx\x1b[2J\ny.toml"],
 }
 

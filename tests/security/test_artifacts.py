@@ -170,3 +170,31 @@ def test_a_link_among_the_artifacts_is_not_followed_to_other_folders(
 def test_requests_that_the_pages_do_not_need_are_refused(server: Server, method: str, path: str):
     assert not is_served(method, path)
     assert requests.request(method, f"{server.address}{path}", json={}, timeout=20).status_code == 403
+
+
+@pytest.mark.parametrize("prefix", ["/api/2.0/mlflow", "/ajax-api/2.0/mlflow"])
+def test_clients_cannot_change_what_results_are_read_from(
+    server: Server, client: MlflowClient, own_run: str, prefix: str
+):
+    before = client.get_run(own_run)
+    own = {"run_id": own_run, "key": "fedbandit.record", "value": "{}"}
+    attempts = [
+        ("runs/set-tag", json.dumps(own)),
+        ("runs/set-tag", json.dumps(json.dumps(own))),
+        ("runs/set-tag", json.dumps(own).replace('"key": "f', '"key": "x", "key": "\\u0066')),
+        ("runs/set-tag", "no JSON"),
+        ("runs/set-tag", json.dumps({**own, "key": "x", "value": "x" * (1 << 21)})),
+        ("runs/delete-tag", json.dumps(own)),
+        ("runs/update", json.dumps({"run_id": own_run, "status": "FAILED"})),
+        ("experiments/set-experiment-tag", json.dumps({**own, "experiment_id": "1", "key": "fedbandit.kind"})),
+    ]
+    headers = {"Content-Type": "application/json"}
+    for path, body in attempts:
+        response = requests.post(f"{server.address}{prefix}/{path}", data=body, headers=headers, timeout=20)
+        assert response.status_code == 403, path
+    assert client.get_run(own_run).data.tags == before.data.tags
+    assert client.get_run(own_run).info.status == before.info.status
+    note = {"run_id": own_run, "key": "mlflow.note.content", "value": "mine"}
+    assert post(server, f"{prefix}/runs/set-tag", note).status_code == 200
+    assert post(server, f"{prefix}/runs/update", {"run_id": own_run, "run_name": "mine"}).status_code == 200
+    assert client.get_run(own_run).data.tags["mlflow.note.content"] == "mine"

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ FOREIGN += (
     "10.0.0.1",
 )
 PATHS = ("/", "/ajax-api/2.0/mlflow/experiments/search?max_results=1", "/get-artifact?path=x&run_uuid=y", "/graphql")
+PATHS += ("/health", "/version")
 SEARCH = PATHS[1]
 
 
@@ -142,3 +144,18 @@ def test_allowed_hosts_are_names_and_not_patterns():
     assert [
         is_loopback(host) for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost", "0.0.0.0", "::", "10.0.0.1")
     ] == [True, True, True, True, False, False, False]
+
+
+def test_the_server_ends_with_a_command_that_is_killed(shown_store: Path):
+    with ui(shown_store) as (link, process):
+        port = int(link.partition("/#/")[0].rpartition(":")[2])
+        assert status(port, SEARCH, f"{LOOPBACK}:{port}") == 200
+        process.kill()
+        process.wait()
+        for _ in range(300):
+            with socket.socket() as probe:
+                if probe.connect_ex((LOOPBACK, port)) != 0:
+                    break
+            time.sleep(0.1)
+        else:
+            pytest.fail("the server still listens")

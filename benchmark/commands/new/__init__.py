@@ -16,6 +16,8 @@ import re
 from pathlib import Path
 from string import Template
 
+from data_pipelines.support.files import write_whole
+
 SUFFIXES = {"experiment": ".toml", "method": ".py", "dataset": ".py"}
 TEMPLATES = Path(__file__).with_name("templates")
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,49}")
@@ -34,11 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(f"{name}{SUFFIXES[kind]}")
     class_name = "".join(part.capitalize() for part in re.split("[-_]", name))
     template = Template((TEMPLATES / f"{kind}.txt").read_text(encoding="utf-8"))
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(template.substitute(name=name, class_name=class_name))
-    except FileExistsError:
-        raise ValueError(f"{path} exists; choose another name, or remove it first") from None
+    if path.exists() or path.is_symlink():
+        raise ValueError(f"{path} exists; choose another name, or remove it first")
+    write_whole(path, template.substitute(name=name, class_name=class_name).encode())
     usage = {
         "experiment": f"fedbandit run {path}",
         "method": f"fedbandit run fig_a --method {name}:{class_name}",
