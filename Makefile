@@ -146,7 +146,7 @@ chaos: $(DEVELOPER) ## Inject more than 300 faults and compare with an undisturb
 fuzz: $(DEVELOPER) ## Feed 100,000 hostile inputs to the readers (about 15 minutes)
 	$(BIN)/python -m tests.fuzz
 
-bench-load: $(DEVELOPER) ## Measure the speed with 10,000 runs in a store, and with a million clients (takes minutes)
+bench-load: $(DEVELOPER) ## Measure the speed with 100,000 runs in a store, a large import, and a million clients (about 20 minutes)
 	$(BIN)/python -m tests.load
 
 clean: ## Remove the environment and all caches

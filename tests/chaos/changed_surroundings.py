@@ -42,7 +42,7 @@ name = "random"
 [profiles.quick]
 seeds = {RANDOM_RUNS}
 """
-MEASURED = "metrics = metric_values(trace, stream, times)"
+MEASURED = "values = metric_values(trace, stream, times)"
 
 
 def change_own_class(times: int, random: Random, folder: Path) -> Faults:
@@ -71,11 +71,12 @@ def change_packages(times: int, random: Random, folder: Path) -> Faults:
     expected = results(reference.folder)
     measuring = packages / "benchmark" / "execution" / "run_result.py"
     source = measuring.read_text()
+    assert MEASURED in source
     for _ in range(times):
         workspace = _with_random(folder, expected)
         process = workspace.sweep(2, **path)
         workspace.wait_for_a_moment(process, random)
-        measuring.write_text(source.replace(MEASURED, f"{MEASURED}; metrics['reward'] += 1"))
+        measuring.write_text(source.replace(MEASURED, f"{MEASURED}; values['reward'] += 1"))
         killed = process.poll() is None and kill_worker(process.pid, random)
         problems = workspace.wrong_end(process, [1]) + workspace.differences()
         problems += [f"no advice: {error}" for error in _errors(workspace) if "run the same command" not in error]

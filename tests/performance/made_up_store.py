@@ -44,10 +44,12 @@ def fill_store(folder: Path, names: Sequence[str], profile: str) -> int:
         store.end_sweep(store.begin_sweep(experiment.info, profile, 0), "FINISHED", {})
     runs = make_plan(experiments, RunOptions(profile=profile)).runs
     clients = {name: _users(name, runs) for name in {run.stream.name for run in runs}}
+    totals = {name: _client_totals(users, 0) for name, users in clients.items()}
     connection = sqlite3.connect(folder / "mlflow.db")
     rows: dict[str, list[Any]] = {table: [] for table in INSERTS}
     for number, run in enumerate(runs):
-        for table, row in _rows(run, number, ids[run.experiment], folder / ARTIFACTS, clients[run.stream.name]):
+        stream = run.stream.name
+        for table, row in _rows(run, number, ids[run.experiment], folder / ARTIFACTS, clients[stream], totals[stream]):
             rows[table].append(row)
         if number % 200 == 0 or number == len(runs) - 1:
             for table, new_rows in rows.items():
@@ -58,11 +60,13 @@ def fill_store(folder: Path, names: Sequence[str], profile: str) -> int:
     return len(runs)
 
 
-def _rows(run: Run, number: int, experiment_id: str, artifacts: Path, clients: Any) -> Iterator[tuple[str, Any]]:
+def _rows(
+    run: Run, number: int, experiment_id: str, artifacts: Path, clients: Any, totals: bytes
+) -> Iterator[tuple[str, Any]]:
     run_id, end_time = uuid4().hex, 1_700_000_000_000 + number
     folder = artifacts / run.experiment / run_id / "artifacts"
     folder.mkdir(parents=True)
-    (folder / "clients.parquet").write_bytes(_client_totals(clients, run.seed))
+    (folder / "clients.parquet").write_bytes(totals)
     (folder / "curve.parquet").write_bytes(b"artificial")  # the points in MLflow are read
     yield "runs", (run_id, run.name, end_time, end_time, folder.as_uri(), experiment_id)
     tags = {KEY: run.key, KIND: "run", SOURCE: run.stream.source}
