@@ -1,4 +1,4 @@
-"""A small sweep, MLflow's pages and a report, read back in both ways, with the MLflow that is installed.
+"""A small sweep, MLflow's pages, a report and a deletion, read back in both ways, with the MLflow that is installed.
 
 Usage: python -m tests.newest
 """
@@ -85,8 +85,11 @@ def main() -> None:
         fedbandit("report", "small")
         (page,) = Path("reports/output").rglob("report.html")
         require("Async-LinUCB" in page.read_text(encoding="utf-8"), "the report does not name a method")
+        require(f"{RUNS} runs deleted" in fedbandit("runs", "delete", "--experiment", "small", "--yes"), "not deleted")
+        require("No recorded run matches" in fedbandit("runs", "list"), "runs are left after their deletion")
+        require(not [*Path("mlartifacts").rglob("*.parquet")], "files are left after the deletion of their runs")
         os.chdir("/")
-    print(f"MLflow {mlflow.__version__}: sweep, pages and report are as expected")
+    print(f"MLflow {mlflow.__version__}: sweep, pages, report and deletion are as expected")
 
 
 if __name__ == "__main__":

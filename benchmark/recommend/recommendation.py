@@ -168,10 +168,17 @@ class Recommendation:
         ]
         return pd.DataFrame(rows)
 
+    @property
+    def random(self) -> Option:
+        """Random choice, as an option."""
+        chance = next((each for each in self.result.references if each.role == "baseline"), None)
+        if chance is None:
+            return Option("rule", "random choice", str(self.result.board.baseline), NOTHING)
+        return rule_option(self.result, chance, "random choice")
+
     def rates(self) -> str:
         """Return what is taken per 100 recommendations, by random choice and with each option; empty in simulations."""
-        chance = next((each for each in self.result.references if each.role == "baseline"), None)
-        named = [("random choice", self._reference(chance))] if chance else []
+        named = [("random choice", self.random)]
         named += [(_option_name(option), option) for option in self.decision.options]
         hits = [f"{option.hits[0]:.3g} {name}" for name, option in named if not math.isnan(option.hits[0])]
         values = [f"{option.value[0]:,.4g} {name}" for name, option in named if not math.isnan(option.value[0])]

@@ -1,5 +1,6 @@
 """Bad input to any command: one line that names it, exit code 2, and nothing is written."""
 
+import json
 import shlex
 import subprocess
 from pathlib import Path
@@ -8,10 +9,24 @@ import pytest
 
 from algorithms import RandomChoice
 from algorithms.method import MethodInfo
+from benchmark.recommend.document import FORMAT
 from benchmark.records.tracking import StoreError, patiently
 from tests.benchmark.tiny_sweeps import Command, command, environment
 
 ADDRESS = "tcp://127.0.0.1:9"
+
+
+EARLIER = {
+    "format": FORMAT,
+    "date": "2026-03-01",
+    "data": dict.fromkeys(("rows", "rows_used", "first_day", "last_day", "client_count", "pools"), 0)
+    | {"given": "clicks.csv", "notes": []},
+    "budget": {"given": None},
+    "decision": {"kind": "undecided"},
+    "options": [],
+    "versions": {"fedbandit-bench": "0"},
+}
+"""An earlier answer, on other data."""
 
 
 def files_in(folder: Path) -> set[Path]:
@@ -76,6 +91,16 @@ def files_in(folder: Path) -> set[Path]:
         ("recommend missing.csv", "no such file"),
         ("recommend purchases.csv --out folder.csv", "--out must be a file that can be written, got 'folder.csv'"),
         ("recommend purchases.csv --out empty.csv/page.html", "--out must be a file that can be written"),
+        (
+            "recommend purchases.csv --json --out answer.json",
+            "such as page.html, got 'answer.json'",
+        ),
+        ("recommend purchases.csv --since gone.json", "wrote, got 'gone.json': No such file or directory"),
+        (
+            "recommend purchases.csv --since purchases.csv",
+            "--since must be a file that `fedbandit recommend --json` wrote",
+        ),
+        ("recommend purchases.csv --since last.json", "must be an answer on the same data, 'purchases.csv'; that in"),
         ("recommend bad.csv", "line 3: user must be an id, got an empty field (1 row); --skip-bad-rows leaves such"),
         ("recommend lastfm --skip-bad-rows", "--skip-bad-rows must only be used with a CSV or Parquet file, got data"),
         ("recommend simulated-zipf --items x.csv", "--items must only be used with a CSV or Parquet file"),
@@ -124,6 +149,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
     (shop / "deep.toml").write_text(".".join("a" * 20_000) + " = 1")
     (shop / "escape.toml").write_text((shop / "tiny.toml").read_text().replace('title = "', 'title = "a\\u001b[2J'))
     (shop / "overview.toml").write_text((shop / "tiny.toml").read_text())
+    (shop / "last.json").write_text(json.dumps(EARLIER))
     before = files_in(shop)
     done = fedbandit_here(shop, *shlex.split(command), FEDBANDIT_OFFLINE="1")
     assert done.returncode == 2, done.stderr

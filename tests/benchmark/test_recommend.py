@@ -18,16 +18,19 @@ from benchmark.board.board import run_table
 from benchmark.commands.recommend import configure
 from benchmark.recommend.data import leak_notices
 from benchmark.recommend.decision import decide
+from benchmark.recommend.document import data_used, document, to_json
 from benchmark.recommend.log import cases_from
 from benchmark.recommend.recommend import recommend
 from benchmark.recommend.recommendation import Recommendation, score_text
 from benchmark.statistics.verdicts import Verdict
 from data_pipelines.stream_spec import StreamSpec, simulated_spec
+from data_pipelines.support.files import sha256_of
 from reports.page.recommendation import front_points, recommendation_page, reference_levels, write_recommendation
 from tests.benchmark.browser import looking_at
 from tests.benchmark.conftest import write_purchases
 from tests.benchmark.statistics.shipped import CHOOSING_SEEDS
 from tests.benchmark.tiny_sweeps import Command
+from tests.readme import DOCS
 from tests.reports.whole_page import without_packed
 
 SMALL = simulated_spec("uniform", steps=300, clients=10, arms=5, dimension=4)
@@ -162,28 +165,31 @@ return [...document.querySelectorAll("#front .annotation-text-g")].map(label => 
 
 
 @pytest.mark.slow
-def test_the_chart_has_a_labelled_line_for_each_reference(answer: Recommendation, tmp_path: Path, chrome: Chrome):
+def test_the_chart_has_a_labelled_line_for_each_rule_that_can_be_deployed_and_for_random_choice(
+    answer: Recommendation, tmp_path: Path, chrome: Chrome
+):
     page = tmp_path / "page.html"
     best = max(point["score"] for point in front_points(answer))
     names = [*answer.result.lines]
-    scores = {names[0]: 1.3 * best, names[1]: 90.0} | {name: 0.2 + 0.001 * n for n, name in enumerate(names[2:])}
+    scores = {"most-popular": 3 * best, "never-offered": 90.0} | {name: 0.2 + 0.001 * n for n, name in enumerate(names)}
+    scores["most-popular"] = 3 * best
     lines = {name: dict.fromkeys(answer.result.board.seeds, score) for name, score in scores.items()}
-    answer = replace(answer, result=replace(answer.result, lines=lines))
+    result = replace(answer.result, lines={name: lines[name] for name in names})
+    answer = replace(answer, result=result, decision=decide(result, answer.limit))
     write_recommendation(page, answer)
-    far, *near = reference_levels(answer, front_points(answer))
-    assert [far["is_far"], *(reference["is_far"] for reference in near)] == [True, *(False for _ in near)]
-    assert "one with an\narrow is above the chart" in page.read_text()
+    references = reference_levels(answer)
+    assert [each["label"] for each in references[:1]] == ["bestsellers"]
+    assert len(references) == 1 + len(answer.decision.rules) < len(scores)
     for width in (1280, 390):
         size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 1000}
         chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         with looking_at(chrome, page.as_uri(), f"recommendation-references-{width}"):
             levels, labels, (low, high) = chrome.execute_script(LEVELS)
-            assert levels == pytest.approx([reference["score"] for reference in near])
-            assert low < min(levels) < best < max(levels) < high < 2 * best
-            assert labels[0] == f"↑ {far['label']}: 90.0"
-            assert labels[1] == f"{near[0]['label']}: {1.3 * best:.3}"
+            assert levels == pytest.approx([reference["score"] for reference in references])
+            assert low < min(levels) < best < max(levels) < high < 4 * best
+            assert labels[0] == f"bestsellers: {3 * best:.3}"
             boxes = chrome.execute_script(LABEL_BOXES)
-            assert len(boxes) == len(labels) == len(scores)
+            assert len(boxes) == len(labels) == len(references)
             assert all(upper[1] <= lower[0] + 3 for upper, lower in itertools.pairwise(boxes))
             assert max(right for _, _, right in boxes) <= width
 
@@ -207,7 +213,7 @@ def test_the_page_fits_a_desktop_and_a_phone_and_its_slider_changes_the_setting(
             assert max(chrome.execute_script(widths)) <= width
             assert chrome.execute_script("return limit.textContent") == "10"
             text = chrome.execute_script("return choice.textContent")
-            assert text.startswith(f"Best within it: {own.name}, {own.setting}: {score_text(own)} on the seeds")
+            assert text.startswith(f"Best within it: {own.name}, {own.setting}: {score_text(own)} in other repetitions")
             chrome.execute_script("budget.value = 0; budget.dispatchEvent(new Event('input'))")
             assert cheapest["setting"] in chrome.execute_script("return choice.textContent")
 
@@ -236,19 +242,54 @@ def test_the_command_answers_from_a_file_in_80_columns_and_resumes(shop: Path, f
     command = ("recommend", "purchases.csv", "--budget", "10/client", "--jobs", "2", "--configurations", "4")
     first = fedbandit_here(shop, *command)
     assert first.returncode == 0, first.stderr
-    assert first.stdout.split("\n\n")[0].strip().startswith("Pools: ")
-    assert "transfers: those needed for the same choices, per client" in " ".join(first.stdout.split())
-    for text in ("never communicating", "always communicating", "popularity in hindsight", "With a larger budget"):
+    data, *_ = first.stdout.strip().split("\n\n")
+    assert data.startswith("purchases.csv, at most 10 transfers per client. Pools: ")
+    assert "LEAK: Features were made of the same interactions" in data
+    for text in ("random choice", "bestsellers", "each client learns alone", "taken of 100", "Rows: 300 of 300 used"):
         assert text in first.stdout
-    assert first.stdout.index("LEAK: Features were made of the same interactions") < first.stdout.index("compared\n")
     *lines, repeat, page = first.stdout.splitlines()
     assert repeat == f"repeat   fedbandit {' '.join(command)}"
     assert page == "page     recommendations/purchases.html"
     assert max(map(len, lines)) <= 80
     assert (shop / "recommendations" / "purchases.html").stat().st_size > 100_000
+    assert len(lines) <= 34  # of which the leak takes six, and four are blank
+    growth = r"The store grew by [\d.]+ MB \(database [\d.]+ MB, files [\d.]+ MB\); to delete old answers: fed"
+    assert re.search(growth, " ".join(first.stderr.split()))
     again = fedbandit_here(shop, *command)
     assert again.stdout == first.stdout
     assert "runs done" not in again.stderr  # nothing is repeated
+    assert "The store grew" not in again.stderr
+    machine = fedbandit_here(shop, *command, "--json")
+    content = json.loads(machine.stdout)  # and nothing else
+    assert content["data"]["files"] == {"interactions": sha256_of(shop / "purchases.csv")}
+    assert content["decision"]["headline"].partition(" ")[0] in first.stdout
+    assert fields_of(content) <= documented_fields()
+    (shop / "last.json").write_text(machine.stdout)
+    unchanged = fedbandit_here(shop, *command, "--since", "last.json")
+    assert f"Nothing has changed since {content['date']}: the same decision, option," in unchanged.stdout
+    changed = content | {"data": content["data"] | {"rows_used": 299}}
+    (shop / "last.json").write_text(json.dumps(changed))
+    since = json.loads(fedbandit_here(shop, *command, "--since", "last.json", "--json").stdout)
+    first_change, *others = since["changes"]
+    assert first_change == f"The decision is the same as on {content['date']}; what has changed:"
+    assert others == ["rows: 300 used of 300 (before: 299 used of 300)"]
+    assert others[0] in (shop / "recommendations" / "purchases.html").read_text()
+
+
+def fields_of(content: object) -> set[str]:
+    """Return the names of all fields of a document, but for those of files and versions, which are names of things."""
+    if isinstance(content, list):
+        return set().union(*map(fields_of, content))
+    if not isinstance(content, dict):
+        return set()
+    inner = (fields_of(value) for name, value in content.items() if name not in ("files", "versions"))
+    return {*content}.union(*inner)
+
+
+def documented_fields() -> set[str]:
+    """Return the names in the table of fields in the documentation."""
+    section = (DOCS / "answers.md").read_text(encoding="utf-8").partition("## For programs")[2].partition("\n## ")[0]
+    return {*re.findall(r"`([a-z_]+)`", section)}
 
 
 def test_a_file_is_read_with_the_options_that_messages_name_and_compared_by_budget(shop: Path, fedbandit_here: Command):
@@ -259,8 +300,8 @@ def test_a_file_is_read_with_the_options_that_messages_name_and_compared_by_budg
     done = fedbandit_here(shop, *command, "--skip-bad-rows", "--repeats", "keep")
     assert done.returncode == 0, done.stderr
     note = "1 bad row left out: customer must be an id."
-    assert f"\n{note}\n" in done.stdout
-    assert f"<p>{note}</p>" in (shop / "recommendations" / "bad.html").read_text()
+    assert note in " ".join(done.stdout.split())
+    assert f"<p>{note.removesuffix('.')}</p>" in (shop / "recommendations" / "bad.html").read_text()
     for text in ("no communication", "2 per client", "10 per client", "100 per client", "unlimited"):
         assert text in done.stdout
 
@@ -282,6 +323,8 @@ def test_the_command_to_repeat_a_recommendation_has_every_option_that_was_given(
     parser = argparse.ArgumentParser()
     configure(parser)
     words = ["recommend", "a 'b' $c.csv", *words_with_every_option(parser)]
-    assert {"--configurations", "--skip-bad-rows", "--words-column", "--out"} < {*words}
-    (repeat,) = (line for line in fedbandit_here(tmp_path, *words).stdout.splitlines() if line.startswith("repeat "))
-    assert shlex.split(repeat)[1:] == ["fedbandit", *words]
+    assert {"--configurations", "--skip-bad-rows", "--words-column", "--out", "--json", "--since", "--by"} < {*words}
+    earlier = document(answer, data_used(answer), "")
+    earlier["data"]["given"] = "a 'b' $c.csv"
+    (tmp_path / "5000").write_text(to_json(earlier))  # the value of every option
+    assert shlex.split(json.loads(fedbandit_here(tmp_path, *words).stdout)["command"]) == ["fedbandit", *words]
