@@ -151,6 +151,7 @@ def seen_here() -> str:
     return json.dumps([processor_has_vectors(), chosen])
 
 
+@pytest.mark.slow
 def test_another_processor_gets_its_own_code_and_makes_the_same_choices() -> None:
     """All processes use one cache on disk, which must not return the code of one processor to the other."""
     here, others = json.loads(seen_here()), []

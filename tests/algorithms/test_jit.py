@@ -9,6 +9,7 @@ from typing import Any
 
 import numba
 import numpy as np
+import pytest
 from numba.core.codegen import CPUCodeLibrary
 from numpy.typing import NDArray
 
@@ -36,6 +37,7 @@ def test_kernels_are_cached_on_disk() -> None:
     assert list(CACHE_FOLDER.rglob("*_run*.nbi"))
 
 
+@pytest.mark.slow
 def test_a_copy_in_another_folder_compiles_nothing(tmp_path: Path) -> None:
     replay(algorithms.SyncLinUCB(threshold=2), simulate(seed=0, steps=5, clients=2, arms=2, dimension=2))
     package = Path(algorithms.__file__).parent

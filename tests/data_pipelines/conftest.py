@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from data_pipelines.data_set import data_set_names, find_data_set
+from data_pipelines.data_set import Contents, data_set_names, find_data_set
+from data_pipelines.fetch.archive import Archive
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.readiness import make_ready
 from tests.data_pipelines.archives import MEMBERS as ARCHIVES
@@ -56,6 +57,14 @@ def make_archive(tmp_path: Path) -> MakeArchive:
         return path
 
     return make
+
+
+def read_archive(name: str, path: Path, **parameters: float) -> Contents:
+    """Read a data set from an archive, with other parameters than its own."""
+    data_set = find_data_set(name)
+    assert data_set.read is not None
+    with Archive(path, data_set.limits) as archive:
+        return data_set.read(archive, {**data_set.parameters, **parameters})
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,9 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from data_pipelines.data_set import UNKNOWN_TIME, Contents, data_set_names, find_data_set
-from data_pipelines.fetch.archive import Archive, ArchiveError
+from data_pipelines.data_set import UNKNOWN_TIME, data_set_names, find_data_set
+from data_pipelines.fetch.archive import ArchiveError
+from tests.data_pipelines.conftest import read_archive as read
 
 DELICIOUS = {
     "bookmarks.dat": (
@@ -28,12 +27,6 @@ MOVIELENS = {
     ),
     "ml-20m/tags.csv": (b'userId,movieId,tag,timestamp\n1,1,"Board Game, really",3\n2,2,comedy,4\n3,1,Comedy,4\n'),
 }
-
-
-def read(name: str, path: Path, **parameters: float) -> Contents:
-    data_set = find_data_set(name)
-    with Archive(path, data_set.limits) as archive:
-        return data_set.read(archive, {**data_set.parameters, **parameters})
 
 
 def test_lastfm_is_read(make_archive, lastfm_members):

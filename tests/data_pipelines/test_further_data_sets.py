@@ -16,6 +16,7 @@ from data_pipelines.prepare.features import truncated_svd
 from data_pipelines.streams.recorded import draw_pools
 from data_pipelines.tag_events import TagAssignments, event_contents, half_of_users
 from tests.data_pipelines.conftest import MakeArchive
+from tests.data_pipelines.conftest import read_archive as read
 
 ML_1M = {
     "ml-1m/movies.dat": (
@@ -44,13 +45,6 @@ SALES = (
     "5,9,CUP,1,12/2/2010 8:26,1,,France\r\n"
     "6,7,BELL £,2,12/3/2010 0:00,1,17,France\r\n"
 )
-
-
-def read(name: str, path: Path, **parameters: float) -> Contents:
-    data_set = find_data_set(name)
-    assert data_set.read is not None
-    with Archive(path, data_set.limits) as archive:
-        return data_set.read(archive, {**data_set.parameters, **parameters})
 
 
 def read_package(name: str, path: Path, content: Mapping[str, bytes], **parameters: float) -> Contents:

@@ -130,6 +130,7 @@ print(*{library["architecture"] for library in threadpool_info() if "architectur
 """
 
 
+@pytest.mark.slow
 def test_two_kinds_of_processors_learn_the_same_bytes(small_data: Path):
     results = []
     for core in ("Nehalem", "Haswell"):

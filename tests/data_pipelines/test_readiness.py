@@ -260,6 +260,7 @@ def _prepare_in_another_process(folder: Path, mirror: Path, results: "multiproce
     results.put(result.was_prepared_before)
 
 
+@pytest.mark.slow
 def test_one_of_two_processes_prepares_and_the_other_waits(folder: Path, mirror: Path):
     context = multiprocessing.get_context("spawn")
     results: multiprocessing.Queue[bool] = context.Queue()

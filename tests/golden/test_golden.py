@@ -26,6 +26,7 @@ def test_no_result_has_changed(runs: Runs):
     assert {run["method"] for run in runs.values()} == {*method_names()}
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_results(runs: Runs):
     check = [sys.executable, "-m", "tests.golden", "--check"]
     other = subprocess.run(check, cwd=ROOT, capture_output=True, text=True)
