@@ -267,7 +267,7 @@ def test_one_of_two_processes_prepares_and_the_other_waits(folder: Path, mirror:
     workers = [context.Process(target=_prepare_in_another_process, args=(folder, mirror, results)) for _ in range(2)]
     for worker in workers:
         worker.start()
-    were_prepared_before = sorted(results.get(timeout=60) for _ in workers)
+    were_prepared_before = sorted(results.get(timeout=300) for _ in workers)
     for worker in workers:
         worker.join()
     results.close()
