@@ -18,8 +18,10 @@ export PYTHONDONTWRITEBYTECODE :=
 	bench-data bench-sweep \
 	bench-versions bench-report bench-load chaos fuzz clean
 
-help: ## Show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+help:
+	@for group in Use Reproduce Develop; do echo "$$group$$([ $$group != Reproduce ] || echo ': first make benchmark PROFILE=paper (about an hour)')"; \
+	awk -F":.*## $$group: " "/^[a-z-]+:.*## $$group: /"'{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST); done
+	@echo 'For your own data: source $(BIN)/activate, then fedbandit recommend FILE'
 
 # Users need less than developers, who also need linters, Sphinx and fuzzers. uv is faster than pip, but ignores the settings of pip.
 # First the packages, whose files must have the listed hashes (HASHES=no: only their versions are checked); then the project.
@@ -49,105 +51,105 @@ $(READY) $(DEVELOPER): pyproject.toml constraints.txt requirements.txt requireme
 		echo "The packages could not be installed; the whole output is in $(VENV)/install.log" >&2; exit 1; }
 	@touch $(READY) $@
 
-install: $(READY) ## Install what users need into .venv
+install: $(READY) ## Use: Install what users need into .venv (one to two minutes)
 
-test: lint ## Do all checks of `make lint`, then run all tests (about 8 minutes)
+test: lint ## Develop: Do the checks of `make lint`, then all tests (8 minutes)
 	$(BIN)/pytest -n auto --dist worksteal
 
-test-quick: $(DEVELOPER) ## Run the tests without those that start servers, browsers or processes (about 2 minutes)
+test-quick: $(DEVELOPER) ## Develop: Run the tests that start no servers, browsers or processes
 	$(BIN)/pytest -n auto --dist worksteal -m 'not slow'
 
 # In an environment of its own: the tests use the versions of constraints.txt.
-test-newest: ## Run a small sweep and its report with the newest MLflow of the package index
+test-newest: ## Develop: Run a small sweep with the newest MLflow
 	@$(PYTHON) -m venv $(NEWEST) && grep -v '^mlflow' constraints.txt > $(NEWEST)/constraints.txt && \
 	$(NEWEST)/bin/pip install --no-compile --quiet --upgrade --constraint $(NEWEST)/constraints.txt --editable '.[ui]' mlflow \
 		> $(NEWEST)/install.log 2>&1 || \
 		{ echo "NOT RUN: the newest MLflow could not be installed; see $(NEWEST)/install.log"; exit 0; }; \
 	$(NEWEST)/bin/python -m tests.newest
 
-search: $(DEVELOPER) ## Search for inputs on which the two implementations of a method differ (about an hour)
+search: $(DEVELOPER) ## Develop: Search for inputs on which two implementations differ
 	HYPOTHESIS_PROFILE=search $(BIN)/pytest -n auto tests/algorithms tests/conformance
 
 # Coverage cannot measure compiled kernels, so their tests run once more in plain Python.
-coverage: $(DEVELOPER) ## List the lines that no test reaches, including kernels (about 25 minutes)
+coverage: $(DEVELOPER) ## Develop: List the lines that no test reaches (25 minutes)
 	rm -f .coverage .coverage.*
 	$(BIN)/pytest -n auto --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=interpreted $(BIN)/pytest -n auto --cov --cov-append --cov-report= $(INTERPRETED)
 	$(BIN)/coverage report --fail-under 90
 
-lint: $(DEVELOPER) ## Check format, style and types, and the packages for known vulnerabilities
+lint: $(DEVELOPER) ## Develop: Check format, style, types, and packages for weaknesses
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m tests.audit
 
-format: $(DEVELOPER) ## Format the code
+format: $(DEVELOPER) ## Develop: Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-data: $(READY) ## Prepare the data sets of the shipped experiments (FEDBANDIT_MIRROR=dir-or-url)
+data: $(READY) ## Reproduce: Prepare the data sets only (FEDBANDIT_MIRROR=dir-or-url)
 	$(BIN)/fedbandit data
 
 # The report is built even if runs failed or data are missing (exit code 1), but not after other errors.
-benchmark: $(READY) ## Prepare data, run all experiments, build the report (PROFILE=quick or paper)
+benchmark: $(READY) ## Use: Get data, run all experiments, report (five minutes)
 	@$(BIN)/fedbandit data --or-stand-in
 	@echo $(BIN)/fedbandit run --profile $(PROFILE); \
 	$(BIN)/fedbandit run --profile $(PROFILE); code=$$?; [ $$code -le 1 ] || exit $$code; \
 	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && \
 	echo "To use fedbandit in this terminal: source $(BIN)/activate" && exit $$code
 
-board: $(READY) ## Compare all methods by the protocol on every task with data, then build the report (about an hour)
+board: $(READY) ## Use: Compare all methods on every task (about an hour)
 	@echo $(BIN)/fedbandit board; $(BIN)/fedbandit board; code=$$?; [ $$code -le 1 ] || exit $$code; \
 	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && exit $$code
 
-report: $(READY) ## Build figures, tables and report.html from the runs in MLflow
+report: $(READY) ## Use: Build the figures, tables and report.html again
 	$(BIN)/fedbandit report
 
-tables: $(READY) ## Build only the tables (CSV, Markdown, LaTeX)
+tables: $(READY) ## Reproduce: Build only the tables (CSV, Markdown, LaTeX)
 	$(BIN)/fedbandit report --only tables
 
-figures: $(READY) ## Build only the figures (PNG, SVG)
+figures: $(READY) ## Reproduce: Build only the figures (PNG, SVG)
 	$(BIN)/fedbandit report --only figures
 
-records: $(DEVELOPER) ## Write docs/records, the run records behind docs/results.md and docs/board.md, from the runs in MLflow
+records: $(DEVELOPER) ## Reproduce: Write docs/records from the runs in MLflow
 	$(BIN)/python -m tests.tools.committed
 
-docs: $(DEVELOPER) ## Update the figures, screenshots and tables in docs/ from docs/records
+docs: $(DEVELOPER) ## Reproduce: Update figures and tables in docs/ from docs/records
 	$(BIN)/python -m tests.tools.renew
 
-site: $(DEVELOPER) ## Build the documentation as web pages with search, in build/site
+site: $(DEVELOPER) ## Develop: Build the documentation as web pages, in build/site
 	$(BIN)/sphinx-build -q -W --keep-going -c docs -d build/doctrees . build/site
 	@echo "To read it, open $(CURDIR)/build/site/index.html"
 
-ui: $(READY) ## Open the MLflow UI on a chart of the latest sweep (EXPERIMENT=fig_d to choose one)
+ui: $(READY) ## Use: Open the results in MLflow (EXPERIMENT=fig_d: one)
 	@$(BIN)/fedbandit ui $(EXPERIMENT)
 
-bench: $(DEVELOPER) ## Measure the speed of every method relative to a baseline (takes minutes)
+bench: $(DEVELOPER) ## Develop: Measure the speed of every method against a baseline
 	$(BIN)/python -m tests.performance.bench
 
-bench-scale: $(DEVELOPER) ## Measure time and memory with a million clients (takes minutes)
+bench-scale: $(DEVELOPER) ## Develop: Measure time and memory with a million clients
 	$(BIN)/python -m tests.performance.bench --scale
 
-bench-data: $(DEVELOPER) ## Measure speed and memory of the data pipelines (takes minutes)
+bench-data: $(DEVELOPER) ## Develop: Measure speed and memory of the data pipelines
 	$(BIN)/python -m tests.performance.measure_data
 
-bench-sweep: $(DEVELOPER) ## Measure the overhead of a sweep relative to its kernels (takes minutes)
+bench-sweep: $(DEVELOPER) ## Develop: Measure the overhead of a sweep
 	$(BIN)/python -m tests.performance.measure_sweep
 
-bench-versions: $(DEVELOPER) ## Compare the kernels with those of an earlier commit (COMMIT=main~10; takes minutes)
+bench-versions: $(DEVELOPER) ## Develop: Compare kernels with an earlier commit (COMMIT=main~10)
 	$(BIN)/python -m tests.performance.measure_versions $(COMMIT)
 
-bench-report: $(DEVELOPER) ## Measure time and memory of a report on the paper profile, 4,450 runs (takes minutes)
+bench-report: $(DEVELOPER) ## Develop: Measure a report on the paper profile, 4,450 runs
 	$(BIN)/python -m tests.performance.measure_report
 
-chaos: $(DEVELOPER) ## Inject more than 300 faults and compare with an undisturbed run (about 20 minutes)
+chaos: $(DEVELOPER) ## Develop: Inject more than 300 faults (20 minutes)
 	$(BIN)/python -m tests.chaos
 
-fuzz: $(DEVELOPER) ## Feed 100,000 hostile inputs to the readers (about 15 minutes)
+fuzz: $(DEVELOPER) ## Develop: Feed 100,000 hostile inputs to the readers (15 minutes)
 	$(BIN)/python -m tests.fuzz
 
-bench-load: $(DEVELOPER) ## Measure the speed with 100,000 runs in a store, a large import, and a million clients (about 20 minutes)
+bench-load: $(DEVELOPER) ## Develop: Measure 100,000 runs in a store, a large import
 	$(BIN)/python -m tests.load
 
-clean: ## Remove the environment and all caches
+clean: ## Develop: Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build

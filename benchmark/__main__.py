@@ -1,7 +1,8 @@
 """The command `fedbandit`: every module in `benchmark/commands/` is one of its commands.
 
-The docstring of a module is the help text. `configure(parser)` declares its arguments; `run(arguments)` returns the
-exit code, and bad input raises a ValueError with one clear line. `arguments.words` are the words as they were given.
+The docstring of a module is the help text, `ORDER` its place in the list of commands. `configure(parser)` declares its
+arguments; `run(arguments)` returns the exit code, and bad input raises a ValueError with one clear line.
+`arguments.words` are the words as they were given.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from types import ModuleType
 
 from benchmark import commands
 from benchmark.commands import data
@@ -75,16 +77,22 @@ def _command_names() -> list[str]:
     return [module.name for module in pkgutil.iter_modules(commands.__path__)]
 
 
+def _commands() -> dict[str, ModuleType]:
+    """Return the modules by name, in the order in which users need the commands."""
+    modules = {name: importlib.import_module(f"benchmark.commands.{name}") for name in _command_names()}
+    return dict(sorted(modules.items(), key=lambda item: item[1].ORDER))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fedbandit",
-        description="A recommendation benchmark for federated linear bandits.",
+        description="A recommendation benchmark for federated linear bandits. Commands for your own data and methods "
+        "come first, then those for the experiments of the paper, and for what is recorded.",
         epilog="Set FEDBANDIT_DEBUG=1 to see the traceback of an error.",
     )
     parser.add_argument("--version", action="version", version=f"fedbandit {version('fedbandit-bench')}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name in _command_names():
-        command = importlib.import_module(f"benchmark.commands.{name}")
+    for name, command in _commands().items():
         text = command.__doc__ or ""
         subparser = subparsers.add_parser(
             name,

@@ -29,7 +29,7 @@ class DataLabel(str):
     def __new__(cls, kind: DataKind | None = None, details: str = "", names: Iterable[str] = ()) -> "DataLabel":
         """Make the text of its parts."""
         names = tuple(names)
-        label = super().__new__(cls, f"{', '.join(names)}: " * bool(names) + (f"{kind} {details}" if kind else ""))
+        label = super().__new__(cls, f"{'; '.join(names)}: " * bool(names) + (f"{kind} {details}" if kind else ""))
         label.kind, label.details, label.names = kind, details, names
         return label
 
@@ -45,6 +45,16 @@ class DataLabel(str):
     def of(self, *names: str) -> "DataLabel":
         """Return the label with the names of its data sets."""
         return DataLabel(self.kind, self.details, names)
+
+
+def is_generated(label: str) -> bool:
+    """Whether a label says that data are generated: the only one that is shown in red."""
+    return isinstance(label, DataLabel) and label.kind == DataKind.STAND_IN
+
+
+def is_provenance(label: str) -> bool:
+    """Whether a label only says where complete data are from: a footnote."""
+    return isinstance(label, DataLabel) and not label.is_warning
 
 
 STAND_IN = DataLabel(DataKind.STAND_IN, "(generated): not a valid result")

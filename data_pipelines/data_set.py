@@ -218,6 +218,9 @@ SIMULATIONS = {
 }
 """Labels of simulated streams, by the name in their specification."""
 
+HETEROGENEOUS = "simulated-heterogeneous-"
+"""The beginning of the names of simulated streams with global features; their number follows."""
+
 
 def data_sets() -> dict[str, DataSet]:
     """Return all data sets by name, in alphabetical order."""
@@ -247,6 +250,8 @@ def stream_label(name: str) -> str:
 
     if name in SIMULATIONS:
         return SIMULATIONS[name]
+    if name.startswith(HETEROGENEOUS):
+        return f"Simulation, heterogeneous clients, d_g={name.removeprefix(HETEROGENEOUS)}"
     known = data_sets()
     return known[name].label if name in known else prepared_label(name)
 

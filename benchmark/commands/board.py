@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from benchmark.plan.runs import Run
     from benchmark.protocol import BenchmarkProtocol
 
+ORDER = 4
+
 NAME_WIDTH, CELL_WIDTH = 26, 9
 AMOUNT_NAME_WIDTH, AMOUNT_WIDTHS = 23, (10, 9, 10, 9, 8)
 """Of the tables by budget: name; score, choosing, per decision, per client, sent; the rank takes the rest."""

@@ -18,6 +18,8 @@ import hashlib
 import re
 from pathlib import Path
 
+ORDER = 12
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""

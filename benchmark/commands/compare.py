@@ -27,6 +27,8 @@ from data_pipelines.support.text import RED, YELLOW, coloured, wrapped
 if TYPE_CHECKING:
     from benchmark.results.results import Results
 
+ORDER = 2
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from data_pipelines.own_data.options import ImportOptions
     from data_pipelines.prepare.readiness import PreparationResult
 
+ORDER = 5
+
 IMPORT_HELP = """Import your own data: a CSV or Parquet file with one row per interaction.
 
 Columns, separator, encoding, decimal mark and date format are detected and
@@ -94,6 +96,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     prepare.add_argument(
         "--size", choices=("full", "small"), help="size of the data that --stand-in generates (default: full)"
     )
+    prepare.add_argument("--verbose", action="store_true", help="say which sources were tried, hashes and licences")
     prepare.add_argument("--force", action="store_true", help="prepare data sets even if they are ready")
     prepare.add_argument("--offline", action="store_true", help="no network access, neither ours nor pip's")
     prepare.add_argument("--dimension", type=int, metavar="D", help=DIMENSION_HELP)
@@ -192,7 +195,15 @@ def _prepare(arguments: argparse.Namespace) -> int:
     from benchmark.plan.own_data_sets import find_any_data_set
     from data_pipelines.fetch.sources import PreparationOptions, mirror_from_environment, offline_from_environment
     from data_pipelines.prepare.prepared import DEFAULT_DIMENSION, data_folder
-    from data_pipelines.prepare.readiness import make_ready, missing_data_help, status_table, tried_lines
+    from data_pipelines.prepare.readiness import (
+        make_ready,
+        missing_data_help,
+        problem_lines,
+        remarks,
+        status_table,
+        tried_lines,
+    )
+    from data_pipelines.support.progress import counted
 
     if arguments.size and not arguments.stand_in:
         raise ValueError(f"--size must only be used with --stand-in, got --size {arguments.size} without it")
@@ -208,13 +219,15 @@ def _prepare(arguments: argparse.Namespace) -> int:
         stand_in=(arguments.size or "full") if arguments.stand_in else None,
         force=arguments.force,
         offline=arguments.offline or offline_from_environment(),
+        verbose=arguments.verbose,
     )
     dimension = DEFAULT_DIMENSION if arguments.dimension is None else arguments.dimension
     parameters = dict(parse_parameter(text) for text in arguments.set)
     if not arguments.names:  # experiments usually follow
         _compile_in_background()
     make = partial(make_ready, dimension=dimension, dead_hosts={})
-    results = [make(data_set, options, parameters=parameters) for data_set in declared.values()]
+    declarations = counted([*declared.values()], "data", "data sets")
+    results = [make(data_set, options, parameters=parameters) for data_set in declarations]
     missing = [result.data_set.name for result in results if result.manifest is None]
     fallbacks = {} if arguments.names or arguments.stand_in else shipped_fallbacks()
     fallback_results = {name: make(fallbacks[name], options) for name in missing if name in fallbacks}
@@ -233,11 +246,18 @@ def _prepare(arguments: argparse.Namespace) -> int:
     unavailable |= {name: f"use {result.data_set.name} instead" for name, result in replaced.items()}
     failures = [result for result in results if result.manifest is None and result.data_set.name not in unavailable]
     failed = {failure.data_set.name for failure in failures}
-    for line in tried_lines(each for each in attempts if each.data_set.name not in failed):
-        print(line, file=sys.stderr)
-    print(status_table(results, unavailable))
-    for failure in failures:
-        print(missing_data_help(failure, folder), file=sys.stderr)
+    if arguments.verbose:
+        for line in tried_lines(each for each in attempts if each.data_set.name not in failed):
+            print(line, file=sys.stderr)
+    print(status_table(results))
+    tried = {each.data_set.name: each.tried for each in attempts}
+    print("\n".join(["", *lines] if (lines := problem_lines(results, tried, unavailable)) else []))
+    if arguments.verbose:
+        print("\n".join(["", *remarks(results)]))
+        for failure in failures:
+            print(missing_data_help(failure, folder), file=sys.stderr)
+    else:
+        print("Sources, hashes and licences: fedbandit data --verbose")
     return 1 if failures else 0
 
 
@@ -261,9 +281,7 @@ def _stand_in(
     """Return a stand-in for a data set that could not be downloaded, or the result if it has none."""
     data_set = result.data_set
     if data_set.stand_in is None:
-        print(f"{data_set.name} could not be downloaded, and {data_set.name} has no stand-in.", file=sys.stderr)
         return result
-    print(f"{data_set.name} could not be downloaded; using generated stand-in data instead.", file=sys.stderr)
     return make(data_set, replace(options, stand_in=data_set.fallback_size))
 
 

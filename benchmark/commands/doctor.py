@@ -17,12 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.extras import installed_version
+from data_pipelines.support.text import wrapped
+
+ORDER = 14
 
 MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
+SUBJECT_WIDTH = 16
 MIN_DISK = 2 * 2**30
 """Bytes needed for the archives of all data sets, the prepared data and a sweep of the `paper` profile."""
 
 MIN_MEMORY = 4 * 2**30
+MAX_OLD_KERNELS = 2**30
+"""Bytes of kernels of other versions that are not worth a word."""
 
 CLUSTER_SECTION = "A Dask cluster"
 """The section of docs/cluster.md on starting a cluster."""
@@ -37,9 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print one line per check, with the advice below it."""
     exit_code = 0
     for check in check_all(arguments.scheduler):
-        print(f"{MARKS[check.state]}  {check.subject:<20}{check.result}")
+        indent = " " * (SUBJECT_WIDTH + 6)
+        print(wrapped(check.result, indent, f"{MARKS[check.state]}  {check.subject:<{SUBJECT_WIDTH}}"))
         if check.advice:
-            print(f"      {'':<20}-> {check.advice}")
+            print(wrapped(check.advice, f"{indent}   ", f"{indent}-> "))
         if check.state == "fail":
             exit_code = 1
     return exit_code
@@ -63,7 +70,8 @@ def check_all(scheduler: str | None) -> Iterator[Check]:
             yield from check()
         except (OSError, ValueError, ImportError) as error:
             yield Check("fail", check.__name__.strip("_"), str(error).splitlines()[0])
-    yield _cluster(scheduler)
+    if scheduler is not None:
+        yield _cluster(scheduler)
 
 
 def _python() -> Iterator[Check]:
@@ -101,8 +109,8 @@ def _kernels() -> Iterator[Check]:
     else:
         yield Check("ok", "compiler cache", f"all methods are compiled in {CACHE_FOLDER}")
     old = [folder for folder in CACHE_FOLDER.parent.glob("kernels-*") if folder != CACHE_FOLDER]
-    if old:
-        size = sum(file.stat().st_size for folder in old for file in folder.rglob("*") if file.is_file())
+    size = sum(file.stat().st_size for folder in old for file in folder.rglob("*") if file.is_file())
+    if size > MAX_OLD_KERNELS:
         result = f"{len(old)} caches of other versions, {size / 2**20:.0f} MiB"
         where = f"{CACHE_FOLDER.parent} except {CACHE_FOLDER.name}"
         yield Check("warn", "old kernels", result, f"to free the space, delete all kernels-* folders in {where}")
@@ -126,21 +134,27 @@ def _disk() -> Iterator[Check]:
 
 
 def _data() -> Iterator[Check]:
-    from benchmark.plan.experiment import shipped_data_sets
+    """Yield a line on the data sets that are prepared, and one for each problem: none if the user needs no data set."""
+    from benchmark.plan.experiment import shipped_data_sets, shipped_fallbacks
     from data_pipelines.prepare.prepared import data_set_states
 
-    for name, state in data_set_states().items():
-        if state.is_absent and name not in shipped_data_sets():
-            continue  # no shipped experiment needs it
-        if not state.source:
-            advice = (
-                f"run `fedbandit data {name}`, with --mirror DIR_OR_URL for a copy or --stand-in for generated data"
-            )
-            yield Check("warn", f"data set {name}", state.text, advice)
-        elif state.source == "stand-in":
-            yield Check("warn", f"data set {name}", state.text, "generated stand-in data: do not report results on it")
-        else:
-            yield Check("ok", f"data set {name}", state.text)
+    states, shipped = data_set_states(), shipped_data_sets()
+    real = [name for name, state in states.items() if state.source and state.source != "stand-in"]
+    generated = [name for name, state in states.items() if state.source == "stand-in"]
+    replaced = {name for name, other in shipped_fallbacks().items() if other in real}
+    needed = {*shipped} - replaced if any(name in shipped for name in (*real, *generated)) else set()
+    if not real and not generated:
+        yield Check("ok", "data sets", "none is prepared", "for the shipped experiments, run `fedbandit data`")
+    if real:
+        yield Check("ok", "data sets", f"prepared: {', '.join(real)}")
+    if generated:
+        advice = "generated, no valid results; for real data, run `fedbandit data --mirror DIR_OR_URL`"
+        yield Check("warn", "stand-in data", ", ".join(generated), advice)
+    damaged = {name: state for name, state in states.items() if not state.source and not state.is_absent}
+    for name, state in damaged.items():
+        yield Check("warn", "data sets", state.text, f"run `fedbandit data {name}`")
+    if missing := [name for name in states if name in needed and states[name].is_absent]:
+        yield Check("warn", "data sets", f"not prepared: {', '.join(missing)}", f"run `fedbandit data {missing[0]}`")
 
 
 def _store() -> Iterator[Check]:
@@ -164,9 +178,7 @@ def _store() -> Iterator[Check]:
         yield Check("ok", "store", result)
 
 
-def _cluster(scheduler: str | None) -> Check:
-    if scheduler is None:
-        return Check("ok", "cluster", "not checked (use --scheduler ADDRESS)")
+def _cluster(scheduler: str) -> Check:
     from benchmark.execution.dask_cluster import DaskExecutor
 
     try:

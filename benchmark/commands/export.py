@@ -16,6 +16,8 @@ import argparse
 import sys
 from pathlib import Path
 
+ORDER = 10
+
 FORMATS = ("csv", "parquet", "json")
 
 

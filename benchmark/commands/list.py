@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from data_pipelines.support.text import aligned, number_of
 
+ORDER = 9
+
 ORIGINS = {"board": "(a board)", "compare": "(a comparison)"}
 """What an experiment that is not shipped comes from, by the profile of its sweeps."""
 

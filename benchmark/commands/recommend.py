@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from benchmark.recommend.recommendation import Recommendation
     from benchmark.statistics.intervals import Interval
 
+ORDER = 1
 BUDGET_WIDTH, CELL_WIDTH = 17, 19
 MIN_GROWTH = 1e6
 """Bytes by which a store must grow for a line on it."""

@@ -27,6 +27,8 @@ from pathlib import Path
 
 from data_pipelines.support.text import fitted, number_of
 
+ORDER = 7
+
 INDENT = " " * 9
 
 
@@ -43,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the report and print the locations of its parts."""
+    from data_pipelines.data_label import is_provenance
     from reports.build import build
 
     start = time.monotonic()
@@ -52,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     report = build(names=arguments.names, out=out, only=arguments.only)
     seconds = time.monotonic() - start
     for label in report.labels:
-        print(fitted(label))
+        if not is_provenance(label):
+            print(fitted(label))
     for sentence in report.left_out:
         print(fitted(f"note     {sentence}", INDENT))
     for sentence in report.absent:
@@ -74,5 +78,5 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"page     {(report.out / 'report.html').absolute().as_uri()}")
         print("view     fedbandit ui    (a run `report` has figures, tables and the page)")
         print("compare  fedbandit compare METHOD module:Class --dataset NAME")
-        print("choose   fedbandit recommend purchases.csv --budget 10/client")
+        print("choose   fedbandit recommend YOUR-FILE.csv --budget 10/client")
     return 1 if report.failures else 0

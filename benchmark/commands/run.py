@@ -45,9 +45,15 @@ if TYPE_CHECKING:
     from benchmark.plan.runs import Run
     from benchmark.records.record import RunRecord
     from benchmark.records.store import Store
+    from data_pipelines.data_label import DataLabel
+
+ORDER = 6
 
 MAX_NAMES = 3
-"""Experiments that the command for a report names; for more, it is the report on all."""
+"""Experiments that have a table, and are named; of more, the summary has sentences, and the report is that on all."""
+
+MAX_LINES = 24
+"""Lines of a summary of many experiments, and an empty one."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -164,7 +170,10 @@ def print_summary(
     failures: "Sequence[RunRecord]",
     metric_errors: Sequence[str] = (),
 ) -> None:
-    """Print one table (methods × budgets), the failures, where the results are, and how to view and report them."""
+    """Print what was found, the failures, where the results are, and how to view and report them.
+
+    A few experiments have a table (methods × budgets), many a sentence for each data set.
+    """
     from benchmark.records.tracking import sqlite_file
     from benchmark.session import failure_lines
     from data_pipelines.support.secrets import without_user
@@ -172,25 +181,28 @@ def print_summary(
     print()
     by_key = {(record.experiment, record.key): record for record in finished}
     records = [by_key[run.experiment, run.key] for run in plan.runs if (run.experiment, run.key) in by_key]
-    for experiment in plan.experiments:
+    is_short = len(plan.experiments) > MAX_NAMES
+    if is_short:
+        print(coloured(f"{number_of(len(records), 'run')} of {len(plan.experiments)} experiments are finished.", BOLD))
+    for experiment in () if is_short else plan.experiments:
         count = sum(record.experiment == experiment.name for record in records)
         text = f"{experiment.name}  {experiment.title}  ({number_of(count, 'run')} finished)"
         print(coloured(wrapped(text), BOLD))
     shown = {experiment.name for experiment in plan.experiments if experiment.is_compared}
     compared = [record for record in records if record.purpose == "report" and record.experiment in shown]
-    lines = table_lines(compared)
-    print("\n".join(["", *lines, ""] if lines else []))
-    for line in (*data_lines(plan.runs), *runs_on_other_data(plan.runs, finished)):
-        print(coloured(wrapped(line), YELLOW))
-    for line in (*failure_lines(failures), *metric_errors):
-        print(coloured(wrapped(f"FAILED {line}"), RED))
-    file = sqlite_file(store.uri)
-    print(f"results  {without_user(store.uri)}" + (f"\n         {file.parent / 'mlartifacts'}" if file else ""))
+    warnings = [line for line in data_lines(plan.runs) if line.is_warning]
+    after = [coloured(wrapped(line), YELLOW) for line in (*warnings, *runs_on_other_data(plan.runs, finished))]
+    after += [coloured(wrapped(f"FAILED {line}"), RED) for line in (*failure_lines(failures), *metric_errors)]
+    file, link = sqlite_file(store.uri), store.known_link()
+    artifacts = [f"         {file.parent / 'mlartifacts'}"] if file and not is_short else []
     names = [experiment.name for experiment in plan.experiments]
     chart = f"    (its chart: fedbandit ui {names[0]})" if len(names) == 1 else ""
-    link = store.known_link()
-    print(f"view     fedbandit ui{chart}" + (f"\n         {link}" if link else ""))
-    print(" ".join(["report   fedbandit report", *(names if len(names) <= MAX_NAMES else [])]))
+    after += [f"results  {without_user(store.uri)}", *artifacts]
+    after += [f"view     fedbandit ui{chart}", *([f"         {link}"] if link else [])]
+    after += [" ".join(["report   fedbandit report", *([] if is_short else names)])]
+    room = MAX_LINES - 3 - _height(after)
+    lines = short_lines(compared, room) if is_short else table_lines(compared)
+    print("\n".join(["", *lines, "", *after] if lines else ["", *after]))
 
 
 def table_lines(records: "Sequence[RunRecord]") -> list[str]:
@@ -198,29 +210,78 @@ def table_lines(records: "Sequence[RunRecord]") -> list[str]:
 
     References and baselines are not ranked, so they are left out unless there is nothing else.
     """
-    from benchmark.records.record import stream_name
     from benchmark.results.budget import budget_lines, generated_in
     from benchmark.results.frames import run_frame, setting_frame
 
-    distinct: dict[str, RunRecord] = {}
-    for record in records:
-        distinct.setdefault(record.key, record)
-    named = [
-        replace(record, stream=replace(record.stream, name=stream_name(record.stream))) for record in distinct.values()
-    ]
-    named.sort(key=lambda record: numbers_by_size(record.stream.name))
+    named = by_stream(records)
     ranked = [record for record in named if record.method.info.role == "contender"]
     rules = [record for record in named if record.method.info.is_rule(record.method.parameters)]
     settings = setting_frame(run_frame(ranked or named))
     return budget_lines(settings, rules=setting_frame(run_frame(rules)), generated=generated_in(named))
 
 
-def data_lines(runs: "Sequence[Run]") -> list[str]:
+def short_lines(records: "Sequence[RunRecord]", room: int) -> list[str]:
+    """Return a sentence for each data set, the one on the stream with most methods; those on simulations come last.
+
+    Generated data have none. What does not fit in `room` lines is in the report.
+    """
+    from benchmark.protocol import load_protocol
+    from benchmark.results.budget import FOUND_HEADER, finding_lines, generated_in
+    from benchmark.results.frames import run_frame, setting_frame
+    from benchmark.statistics.verdicts import no_statement
+
+    methods: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for record in records:
+        if record.method.info.role == "contender":
+            subject = record.experiment if record.stream.source == "simulated" else record.stream.name
+            methods[subject][stream_label(record)].add(record.method.name)
+    named = by_stream(records)
+    chosen = [max(streams, key=lambda name: len(streams[name])) for streams in methods.values()]
+    kept = [record for record in named if record.stream.name in {*chosen} - generated_in(named)]
+    kept.sort(key=lambda record: (record.stream.source == "simulated", chosen.index(record.stream.name)))
+    settings = setting_frame(run_frame([record for record in kept if record.method.info.role == "contender"]))
+    rules = [record for record in kept if record.method.info.is_rule(record.method.parameters)]
+    sentences = finding_lines(settings, setting_frame(run_frame(rules)))
+    needed = load_protocol().comparison.min_report_seeds
+    few = settings.loc[settings["seeds"] < needed, "seeds"]
+    lines = [FOUND_HEADER, *([] if few.empty else [no_statement(few, needed)])]
+    room -= _height(lines) + 1
+    for number, sentence in enumerate(sentences):
+        room -= _height([sentence])
+        if room < 0:
+            return [*lines, f"… and {len(sentences) - number} more, with variants and studies, in the report"]
+        lines.append(sentence)
+    return [*lines, "Variants of the data and studies are in the report"] if sentences else []
+
+
+def _height(texts: "Sequence[str]") -> int:
+    """Return the number of lines."""
+    return "\n".join(texts).count("\n") + 1
+
+
+def stream_label(record: "RunRecord") -> str:
+    """Return the name of the stream of a record, with the options that make it another task."""
+    from benchmark.records.record import stream_name
+
+    return stream_name(record.stream)
+
+
+def by_stream(records: "Sequence[RunRecord]") -> "list[RunRecord]":
+    """Return each run once, under the name of its stream, in the order of these names."""
+    distinct: dict[str, RunRecord] = {}
+    for record in records:
+        distinct.setdefault(record.key, record)
+    named = [replace(record, stream=replace(record.stream, name=stream_label(record))) for record in distinct.values()]
+    return sorted(named, key=lambda record: numbers_by_size(record.stream.name))
+
+
+def data_lines(runs: "Sequence[Run]") -> "list[DataLabel]":
     """Return a line per label of data that are generated or differ from the published ones."""
+    from benchmark.records.record import dataset_label
     from data_pipelines.data_label import grouped_labels
 
     streams = {run.stream.name: run.stream for run in runs}
-    return [*grouped_labels((name, streams[name].data_label()) for name in sorted(streams))]
+    return grouped_labels((dataset_label(name), streams[name].data_label()) for name in sorted(streams))
 
 
 def runs_on_other_data(runs: "Sequence[Run]", finished: "Sequence[RunRecord]") -> list[str]:

@@ -36,6 +36,8 @@ from data_pipelines.support.text import BOLD, RED, coloured, cut, number_of, wra
 if TYPE_CHECKING:
     from benchmark.records.record import RunRecord
 
+ORDER = 11
+
 ACTIONS = ("list", "archive", "restore", "delete", "fill")
 WIDTHS = (20, 22, 22)
 """Of the columns experiment, data and method."""

@@ -30,6 +30,8 @@ from pathlib import Path
 from benchmark.extras import require
 from data_pipelines.support.secrets import without_user
 
+ORDER = 8
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from benchmark.bundles.bundle import Bundle
     from benchmark.bundles.verify import Check
 
+ORDER = 13
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""

@@ -82,21 +82,43 @@ class LogSpaced(Strict):
         return [float(value) for value in np.logspace(np.log10(self.start), np.log10(self.stop), self.points)]
 
 
+Seeds = Annotated[int, Field(ge=1, le=MAX_SEEDS)] | Annotated[list[Seed], Field(min_length=1, max_length=MAX_SEEDS)]
+"""Their number, or a list."""
+
+
+class MoreSeeds(Strict):
+    """More `seeds` for the settings that a verdict needs: the values `at` the front of a method, by its name."""
+
+    seeds: Seeds
+    at: Annotated[dict[str, Annotated[list[Number], Field(max_length=MAX_POINTS)]], Field(min_length=1)]
+
+    def concern(self, method: str, parameters: Mapping[str, Any]) -> bool:
+        """Return whether a setting of a method gets these seeds."""
+        front = method_info(method).front
+        return front is not None and method in self.at and parameters.get(front.parameter) in self.at[method]
+
+
 class Profile(Strict):
     """The size of a sweep: seeds (their number, or a list) and thresholds.
 
     `grid` is turned into thresholds by each method: it holds γ-1, or D. `values` are additional values
-    by parameter, such as `values.gamma = [1, inf]`; `gammas` is an older way to write those of γ.
+    by parameter, such as `values.gamma = [1, inf]`; `gammas` is an older way to write those of γ. `more` are seeds
+    in place of `seeds` for some settings.
     """
 
-    seeds: Annotated[int, Field(ge=1, le=MAX_SEEDS)] | Annotated[list[Seed], Field(min_length=1, max_length=MAX_SEEDS)]
+    seeds: Seeds
+    more: MoreSeeds | None = None
     grid: LogSpaced | Values = Field(default_factory=list)
     gammas: Annotated[list[Gamma], Field(max_length=MAX_POINTS)] = Field(default_factory=list)
     values: ValuesByParameter = Field(default_factory=dict)
 
     def seed_list(self) -> list[int]:
-        """Return the seeds."""
-        return list(range(self.seeds)) if isinstance(self.seeds, int) else list(dict.fromkeys(self.seeds))
+        """Return the seeds of all settings without more of them."""
+        return _listed(self.seeds)
+
+    def more_seeds(self) -> list[int]:
+        """Return the seeds of the settings with more of them."""
+        return _listed(self.more.seeds) if self.more else []
 
     def thresholds(self, front: Front) -> list[float]:
         """Return the values of a method's front: those that the grid represents, and the additional ones."""
@@ -107,6 +129,10 @@ class Profile(Strict):
     def restricted(self, only: Mapping[str, list[float]]) -> "Profile":
         """Return the profile of a stream with `only` these values, by parameter; without any, the profile itself."""
         return self.model_copy(update={"grid": [], "gammas": [], "values": dict(only)}) if only else self
+
+
+def _listed(seeds: int | list[int]) -> list[int]:
+    return list(range(seeds)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
 
 
 def _specifications(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -251,9 +277,9 @@ class Experiment(Strict):
 
     `effects_of` names the options of streams or algorithms whose effect a study measures; the value that comes first in
     the file is the baseline of the comparison. `words` has the texts of reports for values of such options, as they are
-    written in TOML: `words.first_maximum.true`. `counts` is the communication that its figures show: all transfers that
-    are sent, as in the paper, or those that are needed for the same choices. `of_the_paper` is the figure or table that
-    it reproduces.
+    written in TOML: `words.first_maximum.true`. `is_compared` is false for a study whose methods are not compared.
+    `counts` is the communication that its figures show: all transfers that are sent, as in the paper, or those that are
+    needed for the same choices. `of_the_paper` is the figure or table that it reproduces.
     """
 
     name: str
@@ -269,6 +295,7 @@ class Experiment(Strict):
     words: Annotated[dict[str, dict[str, Words]], Field(max_length=10)] = Field(default_factory=dict)
     counts: Literal["sent", "needed"] = "sent"
     of_the_paper: Annotated[str, Field(max_length=40)] = ""
+    is_compared: bool = True
 
     @model_validator(mode="before")
     @classmethod
@@ -293,7 +320,7 @@ class Experiment(Strict):
     @property
     def info(self) -> ExperimentInfo:
         """What the store records of it."""
-        is_compared = not self.effects_of and not self.is_tuned
+        is_compared = self.is_compared and not self.effects_of and not self.is_tuned
         return ExperimentInfo(self.name, self.title, self.description, is_compared=is_compared)
 
     @property
@@ -339,7 +366,10 @@ class Experiment(Strict):
                 for streams, part in parts:
                     settings = number_of_combinations(_grids(entry.parameters, part, entry.front))
                     runs[index] += len(streams.streams) * settings
-            seeds = profile.seeds if isinstance(profile.seeds, int) else len(profile.seeds)
+            seeds = max(len(profile.seed_list()), len(profile.more_seeds()))
+            for method in profile.more.at if profile.more else ():
+                if method not in (known := {entry.name for entry in self.algorithms}):
+                    raise unknown_name(f"method in profile {name}, more.at", method, known)
             if (total := seeds * sum(runs.values())) > MAX_RUNS:
                 raise ValueError(f"profile {name} must have at most {MAX_RUNS:,} runs, got {total:,}")
             for index, entry in enumerate(self.algorithms):

@@ -10,13 +10,13 @@ import pandas as pd
 
 from benchmark.metrics import BYTES_PER_NUMBER, Metric, metric
 from benchmark.protocol import load_protocol
-from benchmark.records.record import RunRecord
+from benchmark.records.record import RunRecord, dataset_label
 from benchmark.results.frames import NEEDED, best_within
 from benchmark.statistics.budgets import full_transfer
 from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import no_statement
 from data_pipelines.data_label import STAND_IN
-from data_pipelines.support.text import BOLD, GREEN, coloured, cut, wrapped
+from data_pipelines.support.text import BOLD, GREEN, coloured, wrapped
 
 MAX_AMOUNT = 1e15
 UNITS = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
@@ -39,8 +39,13 @@ BUDGETS = (0.0, 10.0, 100.0, math.inf)
 
 HEADER = ("none", "≤ 10", "≤ 100", "unlimited")
 LABEL_WIDTH, CELL_WIDTH = 20, 15
+MARK = "*"
 CAPTION = "* best mean in its column; settings chosen on these seeds, see fedbandit board"
 NEEDED_CAPTION = "messages: those that are needed for the same choices, in full {V, b} per client"
+FOUND = {0.0: "none", 10.0: "≤\u00a010", math.inf: "any number"}
+"""The budgets that a sentence names, in words."""
+
+FOUND_HEADER = "What was found: best means by transfers per client (1 is random choice)"
 
 
 @dataclass(frozen=True)
@@ -148,7 +153,9 @@ def budget_lines(
         goal = metric(part["objective"].iloc[0])
         is_generated = dataset in generated
         label = f" – {STAND_IN}" if is_generated else ""
-        heading = f"{dataset}: {goal.label}, {goal.direction} ({number_of_seeds(part['seeds'])}){label}"
+        heading = (
+            f"{dataset_label(str(dataset))}: {goal.label}, {goal.direction} ({number_of_seeds(part['seeds'])}){label}"
+        )
         lines.append(wrapped(heading, "    "))
         if rules is not None and not is_generated:
             lines += _rule(part, rules[rules["dataset"] == dataset], goal)
@@ -159,19 +166,50 @@ def budget_lines(
     return lines if few.empty else [*lines, no_statement(few, needed)]
 
 
+def finding_lines(settings: pd.DataFrame, rules: pd.DataFrame) -> list[str]:
+    """Return a sentence for each data set: the best means within three budgets, and a rule that beats all methods."""
+    return [
+        wrapped(_finding(str(dataset), part, rules[rules["dataset"] == dataset]))
+        for dataset, part in settings.groupby("dataset", sort=False)
+    ]
+
+
+def _finding(dataset: str, settings: pd.DataFrame, rules: pd.DataFrame) -> str:
+    goal = metric(settings["objective"].iloc[0])
+    found: dict[tuple[str, str], list[str]] = {}
+    for budget, words in FOUND.items():
+        best = best_within(settings, budget)
+        if len(best):
+            found.setdefault((short(best["mean"].iloc[0]), str(best["method"].iloc[0])), []).append(words)
+    parts = (
+        f"{mean} with {' or '.join(words) if len(words) < len(FOUND) else FOUND[math.inf]} ({method})"
+        for (mean, method), words in found.items()
+    )
+    unit = "" if goal.sign > 0 else f"{goal.label} "
+    rule = _best_rule(settings, rules, goal)
+    better = "" if rule is None else f"; better, without a model: {rule['method']}, {short(rule['mean'])}"
+    return f"{dataset_label(dataset)}: {unit}{', '.join(parts)}{better}"
+
+
 def generated_in(records: Iterable[RunRecord]) -> set[str]:
     """Return the names of the generated data sets among these runs."""
     return {record.stream.name for record in records if record.stream.source == "stand-in"}
 
 
-def _rule(settings: pd.DataFrame, rules: pd.DataFrame, goal: Metric) -> list[str]:
-    """Return a line on the best rule without a model if its mean is better than that of every setting."""
+def _best_rule(settings: pd.DataFrame, rules: pd.DataFrame, goal: Metric) -> "pd.Series[Any] | None":
+    """Return the best rule without a model if its mean is better than that of every setting."""
     ranked = rules.assign(score=goal.sign * rules["mean"]).sort_values("score", ascending=False)
     best = (goal.sign * settings["mean"]).max()
-    if ranked.empty or not ranked["score"].iloc[0] > best:
+    return None if ranked.empty or not ranked["score"].iloc[0] > best else ranked.iloc[0]
+
+
+def _rule(settings: pd.DataFrame, rules: pd.DataFrame, goal: Metric) -> list[str]:
+    """Return a line on that rule."""
+    rule = _best_rule(settings, rules, goal)
+    if rule is None:
         return []
-    rule = ranked.iloc[0]
-    means = f"{rule['method']} {short(rule['mean'])}, methods {short(abs(best))}"
+    best = abs((goal.sign * settings["mean"]).max())
+    means = f"{rule['method']} {short(rule['mean'])}, methods {short(best)}"
     return [wrapped(f"a rule without a model has the best mean: {means}", "    ", "  ")]
 
 
@@ -185,18 +223,24 @@ def _rows(settings: pd.DataFrame, *, can_lead: bool) -> list[str]:
             _cell(column, str(algorithm), leader if can_lead and len(methods) > 1 else "")
             for column, leader in zip(best, leaders, strict=True)
         ]
-        lines.append("  " + cut(str(label), LABEL_WIDTH - 2).ljust(LABEL_WIDTH - 2) + "".join(cells).rstrip())
+        name = f"  {label}"
+        if len(name) > LABEL_WIDTH:  # a line of its own
+            lines.append(name)
+            name = ""
+        lines.append(name.ljust(LABEL_WIDTH) + "".join(cells).rstrip())
     return lines
 
 
 def _cell(column: pd.DataFrame, algorithm: str, leader: str) -> str:
     """Return a cell; it is marked if its mean has the digits of the leader of its column."""
     if algorithm not in column.index:
-        return "–".rjust(CELL_WIDTH)
+        return "– ".rjust(CELL_WIDTH)
     mean, setting = column["mean"][algorithm], column["setting"][algorithm]
     is_best = short(mean) == leader
-    text = cut(f"{short(mean)} {setting}".strip(), CELL_WIDTH - 3) + (" *" if is_best else "")
-    cell = text.rjust(CELL_WIDTH) if is_best else f"{text}  ".rjust(CELL_WIDTH)
+    parts = str(setting).split(", ")
+    texts = (f"{short(mean)} {', '.join(parts[:count])}".strip() for count in range(len(parts), -1, -1))
+    text = next(each for each in texts if len(each) <= CELL_WIDTH - 2 or each == short(mean))  # whole values only
+    cell = f"{text}{MARK if is_best else ' '}".rjust(CELL_WIDTH)
     return coloured(cell, BOLD, GREEN) if is_best else cell
 
 

@@ -50,6 +50,7 @@ class PreparationOptions:
     stand_in: Size | None = None
     force: bool = False
     offline: bool = False
+    verbose: bool = False
     patience: Patience = field(default_factory=Patience)
 
 

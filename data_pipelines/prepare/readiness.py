@@ -1,5 +1,6 @@
 """Make a data set ready: find its archive, verify it, read it, prepare it, and show what was done."""
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -84,7 +85,8 @@ def make_ready(
                 if path is None:
                     tried.append(FailedSource(source.label, "not found"))
                     continue
-                print(f"{data_set.name}: preparing from {source.label}", file=sys.stderr)
+                if options.verbose:
+                    print(f"{data_set.name}: preparing from {source.label}", file=sys.stderr)
                 manifest = _prepare_from(data_set, source, path, all_parameters, folder)
                 return PreparationResult(data_set, folder, manifest, tuple(tried))
             except (ValueError, OSError) as error:
@@ -272,11 +274,8 @@ COUNTS = ("users", "items", "interactions")
 HEADER: tuple[str, ...] = ("data set", "source", *COUNTS)
 
 
-def status_table(results: Sequence[PreparationResult], unavailable: Mapping[str, str] | None = None) -> str:
-    """Return one line per data set, then remarks on single data sets.
-
-    `unavailable` are data sets without which experiments run too, each with what these do.
-    """
+def status_table(results: Sequence[PreparationResult]) -> str:
+    """Return one line per data set: its name, its source and its counts."""
     rows = [HEADER]
     for result in results:
         published = {} if result.data_set.published is None else asdict(result.data_set.published)
@@ -289,8 +288,50 @@ def status_table(results: Sequence[PreparationResult], unavailable: Mapping[str,
         source = "MISSING" if result.manifest is None else str(result.manifest["source"])
         rows.append((result.data_set.name, source, *cells))
     rules = ["-" * max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = aligned([rows[0], rules, *rows[1:]])
-    return "\n".join([*lines, *_remarks(results, unavailable or {})])
+    return "\n".join(aligned([rows[0], rules, *rows[1:]]))
+
+
+def problem_lines(
+    results: Iterable[PreparationResult], tried: Mapping[str, Sequence[FailedSource]], unavailable: Mapping[str, str]
+) -> list[str]:
+    """Return a line per problem: data sets that are missing, generated, or differ from the published ones.
+
+    Args:
+        results: what came of each data set.
+        tried: the sources that failed, by data set.
+        unavailable: data sets without which experiments run too, each with what these do.
+    """
+    names: dict[str, list[str]] = {}
+    for result in results:
+        name, manifest = result.data_set.name, result.manifest
+        why = _why(tried.get(name, ()))
+        if manifest is None and name in unavailable:
+            problem = f"not available{why}; experiments {unavailable[name]}"
+        elif manifest is None:
+            problem = f"MISSING{why}; {_advice(result)}"
+        elif manifest["source"] == "stand-in":
+            problem = f"STAND-IN DATA (generated), not a valid result{why}"
+        else:
+            problem = "; ".join(manifest["differences"])
+        if problem:
+            names.setdefault(problem, []).append(name)
+    return [line for problem, group in names.items() for line in _wrapped(f"{', '.join(group)}: {problem}")]
+
+
+def _why(tried: Sequence[FailedSource]) -> str:
+    """Return in a few words why the official address failed; empty if there is none, or it was not tried."""
+    reasons = [re.split("[:;(]", each.reason)[0].strip() for each in tried if each.label.startswith("https:")]
+    return f" (download: {reasons[0]})" if reasons else ""
+
+
+def _advice(result: PreparationResult) -> str:
+    """Return the options of a user whose data set is missing."""
+    data_set = result.data_set
+    options = ["--mirror DIR_OR_URL"] if data_set.archive is not None else []
+    options += ["--stand-in"] if data_set.stand_in is not None else []
+    if options:
+        return f"try {' or '.join(options)}"
+    return "; ".join(f"put {package.file} into {result.path.parent}" for package in data_set.packages)
 
 
 def missing_data_help(result: PreparationResult, folder: Path) -> str:
@@ -337,21 +378,18 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
     return wrapped(text, f"{indent}    ", indent).splitlines()
 
 
-def _remarks(results: Sequence[PreparationResult], unavailable: Mapping[str, str]) -> list[str]:
+def remarks(results: Sequence[PreparationResult]) -> list[str]:
+    """Return lines on where data are from, how they were verified, and their licences."""
     texts = []
     for result in results:
         name, manifest = result.data_set.name, result.manifest
-        if manifest is None and name in unavailable:
-            texts.append(f"{name}: not available; experiments {unavailable[name]}")
         if manifest is None:
             continue
-        texts += [f"{name}: {text}" for text in (*manifest["differences"], *manifest["notes"])]
+        texts += [f"{name}: {text}" for text in manifest["notes"]]
         if (package := manifest.get("package")) is not None:
             note = f"; {package['note']}" if package["note"] else ""
             texts.append(f"{name}: from {manifest['origin']}{note}")
         texts.append(f"{name}: {result.path} (verified: {manifest['verified']})")
-        if not result.was_prepared_before and manifest["source"] != "stand-in":
+        if manifest["source"] != "stand-in":
             texts.append(f"{name}: licence: {manifest['licence']}")
-        if manifest["source"] == "stand-in":
-            texts.append(f"{name}: generated stand-in data; do not report results on it")
-    return ["", *(line for text in texts for line in _wrapped(text, "  "))] if texts else []
+    return [line for text in texts for line in _wrapped(text, "  ")]

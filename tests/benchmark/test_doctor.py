@@ -28,18 +28,31 @@ def checks(scheduler: str | None = None) -> dict[str, doctor.Check]:
 def test_doctor_accepts_an_empty_folder_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["doctor"]) == 0
     output = capsys.readouterr().out
-    for subject in ("python", "machine", "compiler cache", "disk (results)", "data set lastfm", "store", "cluster"):
+    for subject in ("python", "machine", "compiler cache", "disk (results)", "data sets", "store"):
         assert f"  {subject} " in output
-    assert "-> run `fedbandit data lastfm`, with --mirror" in output
-    assert "does not exist yet; the first `fedbandit run` creates it" in output
+    assert "none is prepared" in output
+    assert output.count("fedbandit data") == 1  # said once
+    assert "cluster" not in output
+    assert all(len(line) <= 80 or "/" in line for line in output.splitlines()), "only paths are not broken"
+    assert "does not exist yet; the first `fedbandit run` creates it" in " ".join(output.split())
     assert not list(tmp_path.iterdir())
 
 
 def test_a_stand_in_gives_a_warning(tmp_path: Path):
     make_ready("lastfm", PreparationOptions(folder=tmp_path / "data", stand_in="small"))
-    check = checks()["data set lastfm"]
-    assert check.state == "warn"
-    assert "do not report results on it" in check.advice
+    check = checks()["stand-in data"]
+    assert (check.state, check.result) == ("warn", "lastfm")
+    assert "no valid results" in check.advice
+    missing = [each for each in doctor.check_all(None) if each.result.startswith("not prepared: ")]
+    assert len(missing) == 1  # one line for all that the shipped experiments lack
+    assert "delicious, " in missing[0].result
+
+
+def test_a_folder_with_own_data_is_told_of_no_other_data(tmp_path: Path):
+    (tmp_path / "clicks.csv").write_text("user,item,time\n" + "".join(f"{n % 7},{n % 30},{n}\n" for n in range(90)))
+    assert main(["data", "import", "--interactions", "clicks.csv"]) == 0
+    lines = [check for check in doctor.check_all(None) if check.subject in ("data sets", "stand-in data")]
+    assert [(check.state, check.result) for check in lines] == [("ok", "prepared: clicks")]
 
 
 def test_a_full_disk_fails_and_sets_the_exit_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

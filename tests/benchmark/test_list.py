@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from benchmark.__main__ import main
+from benchmark.commands.run import short_lines
+from benchmark.records.record import RunRecord
 from benchmark.results.budget import budget_lines
 from benchmark.results.frames import run_frame, setting_frame
 from data_pipelines.fetch.sources import PreparationOptions
@@ -41,7 +43,7 @@ def test_only_data_sets_that_fail_to_download_become_stand_ins(data: Path, capsy
     capsys.readouterr()
     assert main(["data", "lastfm", "movielens", "--or-stand-in"]) == 0
     shown = capsys.readouterr()
-    assert "movielens could not be downloaded; using generated stand-in data instead." in shown.err
+    assert "movielens: STAND-IN DATA (generated), not a valid result (download: not tried)" in shown.out
     assert read_manifest(data / "movielens")["origin"] == "generated, small size"
     assert (data / "lastfm" / "manifest.json").stat().st_mtime_ns == before
 
@@ -54,7 +56,7 @@ def test_the_summary_shows_the_best_setting_within_each_budget():
     ]
     header, title, row, caption, few = budget_lines(setting_frame(run_frame(runs)))
     assert header.split() == ["transfers", "per", "client", "none", "≤", "10", "≤", "100", "unlimited"]
-    assert title == "delicious: normalised reward, higher is better (2 seeds)"
+    assert title == "Delicious: normalised reward, higher is better (2 seeds)"
     assert row.split() == ["Async-LinUCB", "4", "γ=3", *["9", "γ=2"] * 3]
     assert "chosen on these seeds" in caption
     assert few == "2 seeds: no statement on differences (10 are needed)"
@@ -72,8 +74,38 @@ def test_the_summary_marks_the_best_method_of_each_column_and_fits_80_columns():
     ]
     lines = budget_lines(setting_frame(run_frame(runs)))
     assert max(map(len, lines)) <= 80
-    assert [line.count("*") for line in lines[2:-2]] == [3, 0, 1]
-    assert "–" in lines[4]  # nothing within the smaller budgets
+    name, *rows = lines[2:-2][1:]
+    assert name == "  Async-LinUCB as published"  # too long for its column: a line of its own
+    assert [line.count("*") for line in (lines[2], *rows)] == [3, 0, 1]
+    assert lines[2].split()[1:] == ["2", "γ=1e16*", "12.3", "γ=1,235*", "12.3", "γ=1,235*", "12.3", "γ=1,235"]
+    assert "…" not in "".join(lines)  # values are whole
+    assert "–" in rows[-1]  # nothing within the smaller budgets
+
+
+def test_many_experiments_have_a_sentence_for_each_data_set_and_no_internal_names():
+    def played(experiment: str, stream: str, source: str = "package", **values: float) -> list[RunRecord]:
+        names = {name.replace("_", "-"): value for name, value in values.items()}
+        metric = "regret" if source == "simulated" else "normalised_reward"
+        more = {"experiment": experiment, "stream": stream, "source": source}
+        return [
+            run_record(name, 2.0, numbers_per_client=0.0, **{metric: value}, **more) for name, value in names.items()
+        ]
+
+    records = [
+        *played("fig_a", "simulated-uniform", "simulated", async_linucb=380.0, sync_linucb=390.0),
+        *played("fig_c", "simulated-heterogeneous-4", "simulated", async_linucb=50.0),
+        *played("references", "lastfm", async_linucb=7.95, most_popular=11.47),
+        *played("fig_e", "delicious-tagged", "stand-in", async_linucb=9.0),
+    ]
+    header, few, *sentences, _ = short_lines(records, 20)
+    assert header == "What was found: best means by transfers per client (1 is random choice)"
+    assert few == "1 seed: no statement on differences (10 are needed)"
+    assert [" ".join(sentence.split()) for sentence in sentences] == [
+        "LastFM: 7.95 with any number (Async-LinUCB); better, without a model: Most popular so far, 11.5",
+        "Simulation, uniform clients: regret 380 with any number (Async-LinUCB)",
+        "Simulation, heterogeneous clients, d_g=4: regret 50 with any number (Async-LinUCB)",
+    ]
+    assert short_lines(records, 4)[-1] == "… and 2 more, with variants and studies, in the report"
 
 
 def settings(*runs: tuple[str, float], **more: Any) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from data_pipelines.fetch.download import Patience
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare import readiness
 from data_pipelines.prepare.prepared import NotPreparedError, read_manifest
-from data_pipelines.prepare.readiness import PreparationResult, make_ready, status_table
+from data_pipelines.prepare.readiness import PreparationResult, make_ready, problem_lines, status_table
 from data_pipelines.support.files import sha256_of
 from tests.data_pipelines.tls_server import Server, status, whole
 
@@ -164,7 +164,8 @@ def test_a_stand_in_is_labelled_and_generated_without_trying_other_sources(folde
     assert result.manifest is not None
     assert result.manifest["source"] == "stand-in"
     assert load("lastfm", seed=0, folder=folder).source == "stand-in"
-    assert "generated stand-in data; do not report results on it" in status_table([result])
+    assert "stand-in" in status_table([result])
+    assert problem_lines([result], {}, {}) == ["lastfm: STAND-IN DATA (generated), not a valid result"]
 
 
 def test_a_generated_stand_in_does_not_satisfy_a_request_for_real_data(folder: Path, archive: Path):

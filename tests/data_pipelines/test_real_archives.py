@@ -13,7 +13,7 @@ from data_pipelines import load
 from data_pipelines.data_label import data_label
 from data_pipelines.fetch.sources import PreparationOptions
 from data_pipelines.prepare.prepared import open_prepared
-from data_pipelines.prepare.readiness import PreparationResult, make_ready, status_table
+from data_pipelines.prepare.readiness import PreparationResult, make_ready, problem_lines, remarks, status_table
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,8 @@ def test_delicious_is_used_and_its_differing_counts_are_reported(real_data: Path
     table = status_table([result])
     assert "1,855 of 1,867" in table
     assert "103,876 of 104,799" in table
-    assert "counts DIFFER; not the official bytes" in " ".join(table.split())
+    assert "counts DIFFER; not the official bytes" in " ".join(" ".join(remarks([result])).split())
+    assert "users: 1,855 of 1,867 published" in " ".join(problem_lines([result], {}, {}))
     assert load("delicious", seed=0, folder=real_data).steps == 103_876
 
 

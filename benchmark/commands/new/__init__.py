@@ -18,6 +18,8 @@ from string import Template
 
 from data_pipelines.support.files import write_whole
 
+ORDER = 3
+
 SUFFIXES = {"experiment": ".toml", "method": ".py", "dataset": ".py"}
 TEMPLATES = Path(__file__).with_name("templates")
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,49}")
