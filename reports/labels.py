@@ -76,6 +76,15 @@ class Methods:
         ]
 
 
+def titled(title: str, data: str) -> str:
+    """Return a title with the name of its data, without naming them twice: Figure d: LastFM, tagging events."""
+    first, colon, subject = title.rpartition(": ")
+    if data.startswith(subject):
+        return f"{first}{colon}{data}"
+    name = data.partition(",")[0]
+    return f"{title}{data.removeprefix(name)}" if title.endswith(f" {name}") else f"{title}, {data}"
+
+
 def seeds_text(seeds: Iterable[int]) -> str:
     """Return a short list of seeds, three or more in a row as a range: 0–3, 7, 8."""
     parts: list[str] = []

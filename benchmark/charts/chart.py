@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from data_pipelines.data_label import is_generated, is_provenance
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -207,8 +209,13 @@ class Chart:
 
     @property
     def kinds(self) -> str:
-        """The short forms of the data labels."""
-        return ", ".join(sorted({kind_of(label) for label in self.labels}))
+        """The short forms of the data labels, without those that only say where complete data are from."""
+        return ", ".join(sorted({kind_of(label) for label in self.labels if not is_provenance(label)}))
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether any of the data are generated."""
+        return any(map(is_generated, self.labels))
 
     @property
     def plain_panels(self) -> list[Panel]:

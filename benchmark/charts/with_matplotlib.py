@@ -32,6 +32,7 @@ from benchmark.charts.chart import (
     power_of_ten,
 )
 from benchmark.charts.label_placement import place_names, place_panel_labels, text_size, wrapped
+from data_pipelines.data_label import is_generated
 from data_pipelines.support.files import write_whole
 
 if TYPE_CHECKING:
@@ -144,9 +145,9 @@ def omitted_labels(panel: Panel, height: float) -> list[str]:
     return [f"{label.owner} {label.text}".strip() for label, placement in placed if placement is None]
 
 
-def _header_lines(labels: Sequence[str]) -> list[str]:
-    """Break data labels into lines that fit the picture."""
-    return [line for label in labels for line in textwrap.wrap(label, int(WIDTH * 14.5))]
+def _header_lines(labels: Sequence[str]) -> list[tuple[str, bool]]:
+    """Break data labels into lines that fit the picture, each with whether the data are generated."""
+    return [(line, is_generated(label)) for label in labels for line in textwrap.wrap(label, int(WIDTH * 14.5))]
 
 
 def _header_height(labels: Sequence[str]) -> float:
@@ -159,9 +160,11 @@ def _write_header(canvas: Canvas, chart: Chart) -> None:
     available = (width - 0.28) * 72
     size = min(TITLE_SIZE, TITLE_SIZE * available / (text_size(chart.title, TITLE_SIZE)[0] * BOLD))
     canvas.text(0.14 / width, 1 - 0.12 / height, chart.title, fontsize=size, weight="bold", va="top")
-    for number, line in enumerate(_header_lines(chart.labels)):
-        y = 1 - (0.42 + 0.155 * number) / height
-        canvas.text(0.14 / width, y, line, fontsize=8, weight="bold", color=WARNING, va="top")
+    for number, (line, is_warning) in enumerate(_header_lines(chart.labels)):
+        y, colour = 1 - (0.42 + 0.155 * number) / height, WARNING if is_warning else FAINT
+        canvas.text(
+            0.14 / width, y, line, fontsize=8, color=colour, weight="bold" if is_warning else "normal", va="top"
+        )
 
 
 def _draw_panels(chart: Chart) -> Canvas:

@@ -69,7 +69,8 @@ def to_plotly(chart: Chart) -> dict[str, Any] | None:
         title = {"text": html(panels[0].x.above.label), "standoff": 4}
         layout["xaxis2"] = {**_axis(panels[0].x.above), **above, "title": title}
     if chart.kinds:
-        look = {"font": {"size": 12, "color": "#c2410c"}, "x": 0.01, "xanchor": "left"}
+        colour = "#c2410c" if chart.is_generated else "#525a67"
+        look = {"font": {"size": 12, "color": colour}, "x": 0.01, "xanchor": "left"}
         layout["title"] = {"text": f"<b>{chart.kinds}</b>", **look}
     return {"data": traces, "layout": layout}
 

@@ -142,13 +142,14 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
             selection = _selected(entry, options.datasets)
             absent = left_out if entry.optional else missing
             bound = [stream for stream in (bound_or_missing(each, absent) for each in selection) if stream is not None]
-            seeds, settings = options.seeds or profile.seed_list(), partial(_settings, entries, sources)
-            found, not_run = runs_of(experiment.name, product(seeds, bound), settings)
-            skipped |= not_run
-            for run in found:
-                runs.setdefault((run.experiment, run.key), run)
-                if label := experiment.fallback_labels.get(run.stream.name):
-                    fallbacks[f"{experiment.name}: {label}"] = None
+            for seeds, chosen in _with_seeds(entries, profile, options.seeds):
+                settings = partial(_settings, chosen, sources)
+                found, not_run = runs_of(experiment.name, product(seeds, bound), settings)
+                skipped |= not_run
+                for run in found:
+                    runs.setdefault((run.experiment, run.key), run)
+                    if label := experiment.fallback_labels.get(run.stream.name):
+                        fallbacks[f"{experiment.name}: {label}"] = None
     used = {experiment for experiment, _ in runs}
     notices += [
         *fallbacks,
@@ -160,8 +161,22 @@ def make_plan(experiments: Iterable[Experiment], options: RunOptions | None = No
     return Plan(infos, options.profile, tuple(runs.values()), missing, skipped, tuple(dict.fromkeys(notices)))
 
 
+Setting = tuple[str, dict[str, Any]]
+"""A method and its values."""
+
+
+def _with_seeds(
+    entries: Sequence[Setting], profile: Profile, seeds: Sequence[int]
+) -> Iterator[tuple[Sequence[int], list[Setting]]]:
+    """Yield seeds and the settings that are run on them: those given, or those of the profile."""
+    more = None if seeds else profile.more
+    usual = [entry for entry in entries if more is None or not more.concern(*entry)]
+    yield seeds or profile.seed_list(), usual
+    yield profile.more_seeds(), [entry for entry in entries if entry not in usual]
+
+
 def _settings(
-    entries: Sequence[tuple[str, dict[str, Any]]], sources: dict[str, OwnSource | None], stream: StreamSpec
+    entries: Sequence[Setting], sources: dict[str, OwnSource | None], stream: StreamSpec
 ) -> list[MethodSetting]:
     return [make_setting(name, parameters, stream, sources) for name, parameters in entries]
 

@@ -18,6 +18,7 @@ from benchmark.protocol import load_protocol
 from benchmark.recommend.data import AnyStream, leak_notices, streams_by_seed
 from benchmark.recommend.log import cases_from
 from benchmark.records.data_identity import earlier_code_sentences, split_by_metric_code
+from benchmark.records.record import dataset_label
 from benchmark.records.store import Store
 from benchmark.results.budget import as_budget
 from benchmark.results.results import Results
@@ -81,7 +82,7 @@ def compare(
         raise ValueError(f"no method takes part on {spec.name}: {'; '.join(skipped.values())}")
     if store is not None:
         _require_modules(runs)
-    info = ExperimentInfo(name, f"Methods compared on {spec.name}")
+    info = ExperimentInfo(name, f"Methods compared on {dataset_label(spec.name)}")
     plan = Plan((info,), "compare", tuple(runs), metrics=METRICS, own_metrics=find_metrics(metrics))
     with without_the_script(), LocalExecutor(jobs) as executor:
         result = session.run(plan, as_store(store), executor, observer)

@@ -15,9 +15,10 @@ from reports.tables.claims import (
     TUNED_CAPTION,
     cell_text,
     claims_by_column,
+    is_decided,
     matrix,
     of_kind,
-    too_few,
+    published,
 )
 from reports.write.figure import Figure, make_figure
 
@@ -40,11 +41,13 @@ def figures(results: Results) -> list[Figure]:
     """Return the picture; none if the report has no direction of the paper, or no verdict on any."""
     judged = judged_claims(results)
     claims, is_tuned = of_kind(judged, DIRECTION), bool(of_kind(judged, TUNED))
-    if not claims or too_few(judged):
-        return []
     rows = claims_by_column(results)
+    if not any(is_decided(part) for columns in rows.values() for part in columns.values() if part):
+        return []
     seeds = number_of_seeds(claim.seeds for claim in claims if claim.seeds)
-    cells = [part for columns in rows.values() for part in columns.values() if part]
+    all_cells = [part for columns in rows.values() for part in columns.values() if part]
+    cells = [part for part in all_cells if not published(part)]
+    grey = " In parentheses: the published verdict, not decided here." if len(cells) < len(all_cells) else ""
     used, more = {combined(claim.verdict for claim in part) for part in cells}, f", or “{DEPENDS}”"
     is_mixed = any(ABOVE in cell_text(part) for part in cells)
     meanings = {
@@ -56,6 +59,7 @@ def figures(results: Results) -> list[Figure]:
         f"Verdicts on the directions that the paper states, {seeds}, α and λ as in the paper, with Holm's "
         f"correction over all tests. {TUNED_CAPTION if is_tuned else NOT_TUNED} "
         + " ".join(f"{text[:1].upper()}{text[1:]}." for text in meanings.values())
+        + grey
     )
     lines: list[tuple[str, tuple[Cell, ...]]] = []
     for (place, claim), columns in rows.items():
@@ -87,6 +91,8 @@ def _cell(claims: list[Judged]) -> Cell:
     """Return a cell: symbol and verdict, without the levels of regret and without what is missing."""
     if not claims:
         return Cell(NONE)
+    if verdict := published(claims):
+        return Cell(f"({verdict.partition(':')[0]})")
     known, text = combined(claim.verdict for claim in claims), cell_text(claims)
     short, _, details = text.partition(":")
     if ABOVE in details:

@@ -30,7 +30,7 @@ from benchmark.plan.runs import front_text, threshold_text
 from benchmark.results.frames import over_seeds
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.styles import Style
-from reports.labels import Methods, dataset_label, seeds_line, seeds_note, seeds_sentence, variant_text
+from reports.labels import Methods, dataset_label, seeds_line, seeds_note, seeds_sentence, titled, variant_text
 from reports.paper import paper, stream_of
 from reports.read.results import Results, counts_needed, effects_of, stream_in_name
 from reports.subjects import FRONTS, STUDIES
@@ -189,8 +189,7 @@ def title_of(title: str, stream: str, streams: "pd.Series[str]") -> str:
     label = dataset_label(stream)
     if streams.nunique() == 1 and not title.endswith(label.partition(",")[0]):
         return title
-    first, colon, subject = title.rpartition(": ")
-    return f"{first}{colon}{label}" if label.startswith(subject) else f"{title}, {label}"
+    return titled(title, label)
 
 
 def stated_points(experiment: str, stream: str, metric: str, methods: Methods) -> list[Stated]:

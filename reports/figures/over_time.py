@@ -11,7 +11,7 @@ from benchmark.plan.runs import threshold_text
 from benchmark.results.frames import mean_curve
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from reports.figures.fronts import has_own_table_only
-from reports.labels import Methods, dataset_label, seeds_line, seeds_sentence, variant_text
+from reports.labels import Methods, dataset_label, seeds_line, seeds_sentence, titled, variant_text
 from reports.read.results import Results, stream_in_name
 from reports.subjects import OVER_TIME
 from reports.write.figure import Figure, make_figure
@@ -75,7 +75,7 @@ def _figure(results: Results, experiment: str, dataset: str, runs: pd.DataFrame)
     settings, left_out = shown_settings(results, runs, goal, by)
     if not settings:
         return None
-    parameter = "d_g" if by == "global_dim" else "threshold"
+    title, parameter = results.about(experiment).title, "d_g" if by == "global_dim" else "threshold"
     seeds = seeds_sentence(pd.Series([len(setting.seeds) for setting in settings]))
     roles = f"smallest (dashed), largest (dotted) and best (solid) {parameter}"
     roles = roles if len({setting.role for setting in settings}) > 1 else f"best {parameter}"
@@ -85,7 +85,7 @@ def _figure(results: Results, experiment: str, dataset: str, runs: pd.DataFrame)
     more += f" {left_out} further variants or references are left out: see the tables." if left_out else ""
     return make_figure(
         f"{experiment}{f'_{dataset}' if dataset else ''}_over_time",
-        f"{results.about(experiment).title}{f', {dataset_label(dataset)}' if dataset else ''}, over time",
+        f"{titled(title, dataset_label(dataset)) if dataset else title}, over time",
         f"{goal.description.capitalize()} and communication up to each step, for the {roles} of each algorithm. "
         f"{seeds}{more}",
         _panels(settings, goal, results.methods),

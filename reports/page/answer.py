@@ -15,6 +15,7 @@ from benchmark.results.budget import BUDGETS
 from benchmark.results.frames import best_within
 from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import Verdict, no_statement
+from data_pipelines.data_label import DataLabel, is_generated
 from reports.analysis.board import (
     FAILED,
     NONE,
@@ -55,7 +56,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Group:
-    """One data set or task: a sentence, and a row of cells for each method."""
+    """One data set or task: a sentence, and a row of cells for each method; `notes` are the numbers of footnotes."""
 
     title: str
     labels: tuple[str, ...]
@@ -63,11 +64,12 @@ class Group:
     sentence: str
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
     address: str = ""
+    notes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The table at the top of the page; `first` are sentences on data that are not in it."""
+    """What was found: sentences at the top of the page, and a table; `first` are on data that are not in it."""
 
     introduction: str
     headings: tuple[str, ...]
@@ -120,10 +122,8 @@ def main_streams(results: Results) -> list[tuple[str, str]]:
 
 
 def short_names(results: Results) -> dict[tuple[str, str], str]:
-    """Return a short name for each of the main streams, such as LastFM; longer where two would be the same."""
-    labels = {pair: dataset_label(pair[1]) for pair in main_streams(results)}
-    first = {pair: label.partition(",")[0] for pair, label in labels.items()}
-    short = {pair: name if [*first.values()].count(name) == 1 else labels[pair] for pair, name in first.items()}
+    """Return a name for each of the main streams, as everywhere else; with the experiment where two are the same."""
+    short = {pair: dataset_label(pair[1]) for pair in main_streams(results)}
     return {
         pair: name if [*short.values()].count(name) == 1 else f"{name} ({results.about(pair[0]).title})"
         for pair, name in short.items()
@@ -133,18 +133,35 @@ def short_names(results: Results) -> dict[tuple[str, str], str]:
 def _group(experiment: str, stream: str, results: Results) -> Group:
     """Return the group of a stream, from the runs of all experiments on it; generated data show nothing on methods."""
     runs = on_same_streams(results.runs_of(experiment, stream), results.runs)
-    goal, is_generated = objective(runs["source"]), "stand-in" in set(runs["source"])
+    goal, is_made_up = objective(runs["source"]), "stand-in" in set(runs["source"])
     settings = settings_of(runs, results.methods)
     best = [best_within(settings, budget).set_index("algorithm") for budget in BUDGETS]
     labels = dict(zip(settings["algorithm"], settings["label"], strict=True))
     rows = tuple(
-        (label, tuple(_cell(column, name, can_lead=not is_generated) for column in best))
+        (label, tuple(_cell(column, name, can_lead=not is_made_up) for column in best))
         for name, label in labels.items()
     )
     unit = f"{goal.label}, {goal.direction}; {number_of_seeds(settings['seeds'])}"
     title = short_names(results).get((experiment, stream), dataset_label(stream))
     sentence = stream_sentence(experiment, stream, results)
-    return Group(title, results.labels(runs), unit, sentence, rows, f"#figure-{experiment}")
+    labels_of_data = results.labels(runs)
+    red = tuple(label for label in labels_of_data if is_generated(label))
+    return Group(title, red, unit, sentence, rows, f"#figure-{experiment}", notes_of(labels_of_data, results))
+
+
+def notes_of(labels: Sequence[str], results: Results) -> tuple[int, ...]:
+    """Return the numbers, from 1, of the footnotes on data with these labels."""
+    details = {_without_names(label) for label in labels}
+    return tuple(number for number, note in enumerate(footnotes(results), start=1) if _without_names(note) in details)
+
+
+def _without_names(label: str) -> str:
+    return str(label.of()) if isinstance(label, DataLabel) else label
+
+
+def footnotes(results: Results) -> list[str]:
+    """Return what is to be known about data that are not generated: where they are from, and how they differ."""
+    return [label for label in results.labels(results.all_runs) if not is_generated(label)]
 
 
 def stream_sentence(experiment: str, stream: str, results: Results) -> str:
@@ -163,7 +180,7 @@ def _cell(column: pd.DataFrame, algorithm: str, *, can_lead: bool) -> Cell:
 
 
 def _from_boards(boards: Sequence[StoredBoard], results: Results) -> Answer:
-    groups = []
+    groups, of_runs = [], _sentences_of_runs(results)
     for board in boards:
         result = board.result
         data = result.board
@@ -174,10 +191,13 @@ def _from_boards(boards: Sequence[StoredBoard], results: Results) -> Answer:
             for entry in result.contenders
             if entry.name in leaders or not leaders
         )
-        labels = ((f"{data.task.stream.name}: {label}",) if label else ()) + board.warning
+        named = ((label.of(dataset_label(data.task.stream.name)),) if label else ()) + board.warning
+        labels = tuple(each for each in named if each not in named[:1] or is_generated(each))
+        sentences = [board_sentence(result), *of_runs.pop(data.task.stream.name, [])]
         unit = f"{len(data.seeds)} report seeds"
         title = data.task.title or data.task.name
-        groups.append(Group(title, labels, unit, board_sentence(result), rows, f"{BOARD_PAGE}#card-{data.task.name}"))
+        address, notes = f"{BOARD_PAGE}#card-{data.task.name}", notes_of(named, results)
+        groups.append(Group(title, labels, unit, " ".join(filter(None, sentences)), rows, address, notes))
     introduction = (
         "Each cell is the mean score of a method within a budget, in needed messages per decision, and the verdict "
         "compared with no communication: better, worse, equivalent, identical or undecided. A score of 2 is twice what "
@@ -187,7 +207,19 @@ def _from_boards(boards: Sequence[StoredBoard], results: Results) -> Answer:
     first = boards[0].result
     headings = tuple(column_text(first, column) for column in columns_of(first))
     note = f"Methods are ranked by the last column, the {headings[-1]}; intervals are on the page of the board."
-    return Answer(introduction, headings, tuple(groups), note)
+    first_sentences = tuple(text for texts in of_runs.values() for text in texts)
+    return Answer(introduction, headings, tuple(groups), note, first_sentences)
+
+
+def _sentences_of_runs(results: Results) -> dict[str, list[str]]:
+    """Return what the experiments found on each data set, by its name; none on generated data."""
+    sentences: dict[str, list[str]] = {}
+    for experiment, stream in main_streams(results):
+        group, runs = _group(experiment, stream, results), results.runs_of(experiment, stream)
+        if group.rows and group.sentence != GENERATED:
+            text = f"In the experiments, on {group.title}: {group.sentence}"
+            sentences.setdefault(str(runs["dataset"].iloc[0]), []).append(text)
+    return sentences
 
 
 def _board_cell(result: BoardResult, entry: Any, budget: float | str) -> Cell:

@@ -12,7 +12,6 @@ from benchmark.results.frames import COST, PREFIX, best_within, setting_frame, s
 from benchmark.statistics.intervals import number_of_seeds, paired_interval
 from benchmark.statistics.verdicts import Verdict, equivalence_margin, no_statement, verdict
 from reports.labels import Methods, dataset_label, variant_text
-from reports.tables.settings import stream_options
 
 FEW = 10.0
 """Transfers per client: what so few of them give is said, too."""
@@ -36,7 +35,7 @@ def on_same_streams(runs: pd.DataFrame, all_runs: pd.DataFrame) -> pd.DataFrame:
     streams = {*streams_of(runs)}
     same = all_runs[[stream in streams for stream in streams_of(all_runs)]]
     same = same.drop_duplicates(["dataset", "source", "algorithm", "configuration", "seed"], keep="last")
-    same = same.assign(experiment=runs["experiment"].iloc[0])
+    same = same.assign(experiment="")  # no study, whose effects are always named
     return same.assign(variant=variants(same))
 
 
@@ -93,8 +92,7 @@ def rule_sentences(all_runs: pd.DataFrame, shown: set[Stream], methods: Methods)
     for stream, runs in all_runs.groupby(streams, sort=False):
         if stream not in shown and "stand-in" not in set(runs["source"]):
             same = on_same_streams(runs, runs)
-            options = stream_options(same["configuration"].iloc[0])
-            where = f" on {dataset_label(str(same['dataset'].iloc[0]))}" + (f" ({options})" if options else "")
+            where = f" on {dataset_label(str(same['stream'].iloc[0]))}"
             if sentence := rule_sentence(same, settings_of(same, methods), methods, where):
                 yield sentence
 

@@ -13,11 +13,12 @@ from markupsafe import Markup
 
 from benchmark.plan.experiment import experiment_names
 from data_pipelines.support.files import write_whole
-from reports.page.answer import BOARD_PAGE, make_answer, shown_boards
+from reports.page.answer import BOARD_PAGE, footnotes, make_answer, shown_boards
 from reports.page.board import board_table, card_sections, detail_sections
 from reports.page.glossary import linked, terms_used
-from reports.page.sections import Section, headline, make_sections, remarks
+from reports.page.sections import MAX_CONTENTS, Section, contents, headline, make_sections, remarks
 from reports.read.results import Results
+from reports.tables.claims import counted_sentence
 from reports.write.figure import Figure
 from reports.write.table import Table, with_code
 
@@ -57,6 +58,9 @@ def _rounded(value: Any) -> Any:
 
 WEB = Path(__file__).parent / "web"  # not by the package's name: a folder `reports` can hide an editable install
 TITLE = "Federated bandits: how much reward for how little communication?"
+LINKS = ("Answer", "Board", "Words used on this page")
+"""Links of the contents besides those of the sections."""
+
 BOARD_TITLE = "The board: which method earns most within a budget of messages?"
 
 
@@ -82,10 +86,12 @@ def page(results: Results, tables: Sequence[Table], figures: Sequence[Figure], p
         "title": TITLE,
         "headline": headline(results),
         "remarks": remarks(results),
+        "footnotes": footnotes(results),
         "is_incomplete": bool(results.absent) or any(table.has_gaps for table in tables),
         "own_experiments": [results.about(name) for name in sorted(names - {*experiment_names()})],
         "has_paper": bool(names & {*experiment_names()}),
         "answer": make_answer(results),
+        "claims": counted_sentence(results),
         "has_board": bool(shown_boards(results)),
     }
     *sections, versions, reproduction = make_sections(results, tables, figures)
@@ -98,7 +104,7 @@ def board_page(
     """Return the page of the boards."""
     tables, figures = _selected(tables, results, of_boards=True), _selected(figures, results, of_boards=True)
     boards = shown_boards(results)
-    fields = {"title": BOARD_TITLE, "remarks": [], "board": board_table(boards, results)}
+    fields = {"title": BOARD_TITLE, "remarks": [], "footnotes": [], "board": board_table(boards, results)}
     sections = [*card_sections(boards, results), *detail_sections(results, tables, figures)]
     return _rendered("board.html", fields, figures, pictures, sections)
 
@@ -135,6 +141,7 @@ def _rendered(
     plots = {
         figure.name: {**figure.interactive, **figure.on_page} for figure in figures if figure.interactive is not None
     }
+    first = len(LINKS) + len(sections) + len(end)
     content = partial(
         templates.get_template(template).render,
         **fields,
@@ -144,10 +151,11 @@ def _rendered(
         plots=packed_json(plots),
     )
     parts = folded([*sections, *end], templates)
-    without_words = content(sections=[*sections, *end], folded="")
+    without_words = content(contents=[(section, []) for section in (*sections, *end)], folded="")
     words = Section("Words used on this page", terms=terms_used("".join([without_words, *parts.values()])))
     parts |= folded([words], templates)
-    return content(sections=[*sections, words, *end], folded=packed_json(parts))
+    listed = contents([*sections, words, *end], MAX_CONTENTS - first)
+    return content(contents=listed, folded=packed_json(parts))
 
 
 def environment(**filters: Callable[[Any], object]) -> "Environment":

@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 
 from benchmark.statistics.intervals import number_of_seeds
-from data_pipelines.data_label import DataLabel
+from data_pipelines.data_label import is_generated
 from reports.labels import dataset_label
 from reports.page.answer import short_names
 from reports.page.glossary import Term
 from reports.read.results import Results
-from reports.subjects import FIGURES, FRONTS, IN_ORDER, MISSING, UNFOLDED
+from reports.subjects import FIGURES, FRONTS, IN_ORDER, MISSING, SETTINGS, UNFOLDED
 from reports.write.figure import Figure
 from reports.write.table import Table
 
@@ -27,6 +27,11 @@ class Card:
     label: str
     entries: Sequence[tuple[str, str]]
     address: str = ""
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether the data are generated."""
+        return is_generated(self.label)
 
     @property
     def anchor(self) -> str:
@@ -92,7 +97,10 @@ MAX_UNFOLDED_TABLES = 1
 
 @dataclass(frozen=True)
 class Section:
-    """One part of the page; `tabs` are figures of which one is shown at a time, each with a short name."""
+    """One part of the page; `tabs` are figures of which one is shown at a time, each with a short name.
+
+    `settings` are tables that are folded under a figure, by its name.
+    """
 
     title: str
     introduction: str = ""
@@ -104,6 +112,7 @@ class Section:
     commands: str = ""
     terms: Sequence[Term] = ()
     is_folded: bool = True
+    settings: Mapping[str, Sequence[Table]] = field(default_factory=dict)
 
     @property
     def anchor(self) -> str:
@@ -145,9 +154,12 @@ def make_sections(results: Results, tables: Sequence[Table], figures: Sequence[F
     tabs = front_tabs(results, figures)
     in_tabs = {figure.name for _, figure in tabs}
     others = with_plot_or_alone([figure for figure in figures if figure.name not in in_tabs], tables)
+    under = settings_by_figure(tables, [*(figure for _, figure in tabs), *others])
+    placed = {table.name for part in under.values() for table in part}
+    tables = [table for table in tables if table.name not in placed]
     stated = [*(figure.subject for figure in others), *(table.subject for table in tables)]
     sections = {
-        subject: Section(subject.title, subject.introduction, is_folded=subject not in UNFOLDED)
+        subject: Section(subject.title, subject.introduction, is_folded=subject not in UNFOLDED, settings=under)
         for subject in dict.fromkeys([*IN_ORDER, *stated])
         if subject != MISSING
     }
@@ -163,6 +175,33 @@ def make_sections(results: Results, tables: Sequence[Table], figures: Sequence[F
     data = Section("Data", cards=data_cards(results))
     end = [*([data] if data.cards else []), missing, _versions(results), _reproduction(results)]
     return [*filled, *end]
+
+
+def settings_by_figure(tables: Sequence[Table], figures: Sequence[Figure]) -> dict[str, list[Table]]:
+    """Return the tables of settings that have a figure of their experiment, by its name."""
+    under: dict[str, list[Table]] = {}
+    for table in (each for each in tables if each.subject == SETTINGS and len(each.experiments) == 1):
+        data = table.name.removeprefix(f"settings_{table.experiments[0]}_")
+        own = [figure for figure in figures if figure.experiments == table.experiments]
+        streams = [str(figure.on_page.get("stream", "")) for figure in own]
+        if own:
+            best = max(range(len(own)), key=lambda place: (streams[place] == data, streams[place].startswith(data)))
+            under.setdefault(own[best].name, []).append(table)
+    return under
+
+
+MAX_CONTENTS = 40
+"""Links in the contents of a page."""
+
+
+def contents(sections: Sequence[Section], room: int) -> list[tuple[Section, list[tuple[str, str]]]]:
+    """Return the sections, each with all of its entries or none: those of short sections while there is room."""
+    listed = set[str]()
+    for section in sorted(sections, key=lambda each: len(each.entries)):
+        if len(section.entries) <= room:
+            room -= len(section.entries)
+            listed.add(section.anchor)
+    return [(section, section.entries if section.anchor in listed else []) for section in sections]
 
 
 def with_plot_or_alone(figures: Sequence[Figure], tables: Sequence[Table]) -> list[Figure]:
@@ -196,10 +235,9 @@ def headline(results: Results) -> list[tuple[str, str]]:
 
 
 def remarks(results: Results) -> list[tuple[str, bool]]:
-    """Return what readers must know about the data first, and whether it is a warning: these come first."""
-    texts = [*results.labels(results.all_runs), *results.left_out_sentences()]
-    remarks = ((text, isinstance(text, DataLabel) and text.is_warning) for text in texts)
-    return sorted(remarks, key=lambda remark: not remark[1])
+    """Return what readers must know first, and whether it is a warning: that data are generated."""
+    generated = [(label, True) for label in results.labels(results.all_runs) if is_generated(label)]
+    return [*generated, *((text, False) for text in results.left_out_sentences())]
 
 
 def _versions(results: Results) -> Section:

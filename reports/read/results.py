@@ -36,7 +36,7 @@ from benchmark.records.tracking import tracking_uri
 from benchmark.results.frames import latest_runs, run_frame
 from data_pipelines.data_label import DataLabel, data_label, grouped_labels
 from data_pipelines.prepare.prepared import NotPreparedError, Prepared, data_folder, open_prepared, read_manifest
-from reports.labels import Methods
+from reports.labels import Methods, dataset_label
 from reports.paper import tuned_experiment
 from reports.read.boards import StoredBoard, of_boards, read_boards
 
@@ -196,7 +196,9 @@ class Results:
         experiments = ((shipped(experiment), dataset) for experiment, dataset in used)
         fallbacks = (experiment.fallback_labels.get(dataset) for experiment, dataset in experiments if experiment)
         pairs = runs[["dataset", "source"]].drop_duplicates().sort_values(["dataset", "source"])
-        labels = ((dataset, self.label(dataset, source)) for dataset, source in pairs.itertuples(index=False))
+        labels = (
+            (dataset_label(dataset), self.label(dataset, source)) for dataset, source in pairs.itertuples(index=False)
+        )
         return (*dict.fromkeys(filter(None, fallbacks)), *grouped_labels(labels))
 
     def note_absent(self, sentence: str) -> None:
@@ -390,7 +392,9 @@ def _info_from_note(name: str, note: str) -> ExperimentInfo:
     title, has_break, description = note.partition("\n\n")
     if not has_break:
         title, _, description = note.partition(". ")
-    return ExperimentInfo(name, " ".join(title.replace("**", "").split()) or name, " ".join(description.split()))
+    return ExperimentInfo(
+        name, " ".join(title.replace("**", "").split()).rstrip(".") or name, " ".join(description.split())
+    )
 
 
 @cache

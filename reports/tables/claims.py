@@ -1,7 +1,7 @@
 """The paper's claims with ours: which hold on which data, every number, the chosen α, communication at equal regret."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,12 @@ from benchmark.statistics.intervals import number_of_seeds
 from benchmark.statistics.verdicts import (
     ClaimVerdict,
     count_verdicts,
-    no_statement,
 )
 from reports.analysis.claims import (
     COUNT,
     DIRECTION,
-    KINDS,
     NUMBER,
+    STAND_IN,
     TABLE_2,
     TUNED,
     Judged,
@@ -40,9 +39,10 @@ from reports.paper import (
     tuned_settings,
     variant_labels,
 )
+from reports.published import how_to_decide, on_other_copies, published_verdict
 from reports.read.results import Results
 from reports.subjects import PAPER
-from reports.write.table import Table, interval_columns
+from reports.write.table import NOT_DECIDED, NOT_RUN, Table, interval_columns
 
 ORDER = 10
 SUMMARIES = {
@@ -53,7 +53,7 @@ SUMMARIES = {
 NAME, TITLE = "claims", "Which claims of the paper hold, and where"
 NONE = "–"
 ABOVE = "above the least regret"
-UNTESTED = (ClaimVerdict.NOT_CHECKABLE, ClaimVerdict.NOT_DETERMINED)
+SHORT_CAPTION = "α and λ are those of the paper. –: a claim about a simulation, or a variant without such data."
 NOT_TUNED = f"The same with a tuned α: `fedbandit run {tuned_experiment()} --profile paper`."
 TUNED_CAPTION = (
     "α tuned: for each stream, method and threshold, the α with the best mean normalised reward on "
@@ -75,27 +75,62 @@ def matrix_tables(results: Results) -> list[Table]:
     if frame.empty:
         return []
     claims, notes = judged_claims(results), results.labels(results.all_runs)
-    if few := too_few(claims):
-        row = {
-            "directions that the paper states": f"{len({(claim.place, claim.claim) for claim in few})} with runs",
-            "verdicts": no_statement((claim.seeds for claim in few), load_protocol().paper.min_seeds),
-            "how to get them": "make benchmark PROFILE=paper, with ten seeds; docs/results.md has those of such runs",
-        }
-        return [Table(NAME, TITLE, "", pd.DataFrame([row]), notes, subject=PAPER)]
     caption = (
         "Each direction that the paper states, on the data as the authors prepared them, on our preparation and on "
         "pools whose negatives are as popular as the positives; α and λ are those of the paper. –: the claim is about "
         "a simulation, or the variant has no such data. Numbers, counts and the cells of Table 2 are summarised in "
         f"the last rows. {TUNED_CAPTION if of_kind(claims, TUNED) else NOT_TUNED}"
     )
-    return [Table(NAME, TITLE, caption, frame, notes, subject=PAPER)]
+    tuned = TUNED_CAPTION if of_kind(claims, TUNED) else NOT_TUNED
+    short = " ".join(filter(None, (how_to_decide_all(results), on_other_copies(results.runs), SHORT_CAPTION, tuned)))
+    return [Table(NAME, TITLE, caption, frame, notes, subject=PAPER, short_caption=short)]
 
 
-def too_few(claims: Sequence[Judged]) -> list[Judged]:
-    """Return the directions with runs if all of them have too few seeds for a verdict; none if one has a verdict."""
-    directions = [*of_kind(claims, DIRECTION), *of_kind(claims, TUNED)]
-    tested = [claim for claim in directions if claim.verdict not in UNTESTED]
-    return tested if all(_lacks_seeds(claim) for claim in tested) else []
+def _cells(results: Results) -> list[list[Judged]]:
+    """Return the claims of each cell of the matrix that has any."""
+    return [part for columns in claims_by_column(results).values() for part in columns.values() if part]
+
+
+def counted_sentence(results: Results) -> str:
+    """Return how many directions, in all variants of the data, have which verdict here; empty without any."""
+    cells = _cells(results)
+    decided = [combined(claim.verdict for claim in part) for part in cells if not published(part)]
+    if not any(map(is_decided, cells)):
+        return ""
+    count = len(cells) - len(decided)
+    texts = [counts_text_of(decided), f"{count} {NOT_DECIDED} (the published verdicts are in grey)" * bool(count)]
+    return f"Directions that the paper states, on up to three variants of the data: {'; '.join(filter(None, texts))}."
+
+
+def how_to_decide_all(results: Results) -> str:
+    """Return how to decide what is not decided here, but published."""
+    open_cells = [part[0] for part in _cells(results) if published(part)]
+    need = "Some need real data in place of the stand-ins: `fedbandit data --mirror DIR_OR_URL`."
+    texts = [how_to_decide({str(claim.experiment) for claim in open_cells})]
+    return " ".join([*texts, *([need] if any(claim.caveat == STAND_IN for claim in open_cells) else [])])
+
+
+def is_decided(claims: Sequence[Judged]) -> bool:
+    """Return whether runs here decide one of these claims, or had enough seeds to."""
+    return any(claim.verdict != ClaimVerdict.NOT_CHECKABLE and not _lacks_seeds(claim) for claim in claims)
+
+
+def published(claims: Sequence[Judged]) -> str:
+    """Return the published verdict on claims that nothing here decides; empty if there is none."""
+    first = claims[0]
+    return "" if first.kind == TUNED or is_decided(claims) else published_verdict(*row_of(claims), first.variant)
+
+
+def _published_text(claims: Sequence[Judged]) -> str:
+    verdict, lacking = published(claims), [claim.seeds for claim in claims if _lacks_seeds(claim)]
+    why = f"{NOT_DECIDED}, {number_of_seeds(lacking)}" if lacking else NOT_RUN
+    return f"{why}; published: {verdict}" if verdict else ""
+
+
+def row_of(claims: Sequence[Judged]) -> tuple[str, str]:
+    """Return the place and the text of a row of the matrix; numbers, counts and cells of Table 2 have one row each."""
+    first = claims[0]
+    return (first.place, first.claim) if first.kind == DIRECTION else ("", SUMMARIES[first.kind])
 
 
 def _lacks_seeds(claim: Judged) -> bool:
@@ -131,11 +166,15 @@ def matrix(results: Results) -> pd.DataFrame:
     for kind, text in SUMMARIES.items():
         if members := of_kind(everything, kind):
             cells = {
-                label: counts_text([claim for claim in members if claim.variant == name]) or NONE
+                label: _summary([claim for claim in members if claim.variant == name])
                 for name, label in variant_labels().items()
             }
             rows.append({"place": "", "claim": f"{len(members)} {text}", **cells})
     return pd.DataFrame(rows).fillna(NONE)
+
+
+def _summary(claims: list[Judged]) -> str:
+    return _published_text(claims) or counts_text(claims) if claims else NONE
 
 
 def cell_text(claims: list[Judged]) -> str:
@@ -145,6 +184,8 @@ def cell_text(claims: list[Judged]) -> str:
     """
     if not claims:
         return NONE
+    if text := _published_text(claims):
+        return text
     first, verdict = claims[0], combined(claim.verdict for claim in claims)
     if first.kind == TUNED and verdict == ClaimVerdict.NOT_CHECKABLE and first.remark:
         return f"{verdict}: {first.remark}"
@@ -174,13 +215,9 @@ def list_tables(results: Results) -> list[Table]:
     claims = [*judged_claims(results), *judged_cells(results)]
     if not claims:
         return []
-    counts = " ".join(
-        f"{PLURALS[kind]}: {counts_text(of_kind(claims, kind))}." for kind in KINDS if of_kind(claims, kind)
-    )
     frame = pd.DataFrame([_claim_row(claim) for claim in claims])
     title = "All claims of the paper, with ours"
-    caption = f"{counts} {RULES}"
-    return [Table("paper_against_ours", title, caption, frame, results.labels(results.all_runs), subject=PAPER)]
+    return [Table("paper_against_ours", title, RULES, frame, results.labels(results.all_runs), subject=PAPER)]
 
 
 LIMITS = load_protocol().paper
@@ -202,7 +239,12 @@ def of_kind(claims: Sequence[Judged], kind: str) -> list[Judged]:
 
 def counts_text(claims: Sequence[Judged]) -> str:
     """Count claims by verdict, mechanical ones last: 17 reproduced, 1 opposite; and 3 mechanical."""
-    counts = count_verdicts(claim.verdict for claim in claims)
+    return counts_text_of(claim.verdict for claim in claims)
+
+
+def counts_text_of(verdicts: Iterable[ClaimVerdict]) -> str:
+    """Count verdicts, mechanical ones last."""
+    counts = count_verdicts(verdicts)
     mechanical = counts.pop(ClaimVerdict.MECHANICAL)
     texts = [", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)]
     texts += [f"{mechanical} mechanical"] if mechanical else []

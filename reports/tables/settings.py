@@ -9,7 +9,7 @@ from benchmark.metrics import objective
 from benchmark.results.frames import PREFIX, describe, over_seeds
 from data_pipelines.stream_spec import DatasetSpec
 from reports.figures.fronts import are_lines
-from reports.labels import Methods, dataset_label, variant_text
+from reports.labels import Methods, dataset_label, titled, variant_text
 from reports.read.results import Results, effects_of
 from reports.subjects import SETTINGS
 from reports.write.table import Table, make_table
@@ -49,7 +49,7 @@ def _table(experiment: str, dataset: str, label: str, runs: pd.DataFrame, result
     columns |= {"threshold": rows["threshold"], "seeds": rows["seeds"]}
     for column, heading in ((metric.name, metric.label), ("communication", "C_T"), *own.items()):
         columns |= {f"{heading}{end}": rows[f"{column}{end}"] for end in ("", "_low", "_high")}
-    title = f"Settings: {results.about(experiment).title}, {dataset_label(dataset)}"
+    title = f"Settings: {titled(results.about(experiment).title, dataset_label(dataset))}"
     about: dict[str, Any] = {"experiments": (experiment,), "subject": SETTINGS, "short_caption": ""}
     frame = pd.DataFrame(columns)
     return make_table(f"settings_{experiment}_{dataset}", title, CAPTION, frame, label=label, counts=["C_T"], **about)

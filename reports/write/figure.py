@@ -14,6 +14,7 @@ import pandas as pd
 from benchmark.charts.chart import Chart, Matrix, Panel
 from benchmark.charts.with_matplotlib import ignore_interrupt, picture_files, save_picture
 from benchmark.charts.with_plotly import annotations, to_plotly
+from data_pipelines.data_label import is_provenance
 from data_pipelines.support.files import write_whole
 from reports.subjects import FIGURES, Subject
 from reports.write.table import csv_text
@@ -80,8 +81,8 @@ def make_figure(
     **more: Any,
 ) -> Figure:
     """Make a figure whose title and captions name the labels of its data; `more` are further fields of it."""
-    sentences = [f"{label}." for label in labels]
-    full_caption, short = (" ".join([text, *sentences]) for text in (caption, short_caption or caption))
+    full_caption = " ".join([caption, *(f"{label}." for label in labels)])
+    short = " ".join([short_caption or caption, *(f"{label}." for label in labels if not is_provenance(label))])
     all_panels = (panels,) if isinstance(panels, Matrix) else tuple(panels)
     figure = Figure(name, title, full_caption, all_panels, data, tuple(labels), short_caption=short, **more)
     named = f"{title} – {figure.kinds}" if figure.kinds else title

@@ -21,16 +21,19 @@ from benchmark.plan.runs import threshold_text
 from benchmark.results.frames import describe
 from benchmark.statistics.intervals import MIN_SEEDS_FOR_INTERVAL
 from benchmark.statistics.verdicts import ClaimVerdict, Verdict
-from data_pipelines.data_label import DataLabel
+from data_pipelines.data_label import DataLabel, is_provenance
 from reports.subjects import FURTHER, Subject
 
 NO_INTERVAL = "(no interval)"
 """After a mean of too few seeds for an interval."""
 
-VERDICTS = tuple(map(str, dict.fromkeys([*map(str, ClaimVerdict), *map(str, Verdict)])))
+NOT_RUN, NOT_DECIDED = "not run here", "not decided here"
+"""The beginning of a cell with a published verdict in place of our own: without runs, or with too few seeds."""
+
+VERDICTS = tuple(map(str, dict.fromkeys([*map(str, ClaimVerdict), *map(str, Verdict), NOT_RUN, NOT_DECIDED])))
 """Cells with these texts are coloured and filtered on the page."""
 
-VERDICT = re.compile(rf"({'|'.join(map(re.escape, VERDICTS))})(?:$|[ :(])")
+VERDICT = re.compile(rf"({'|'.join(map(re.escape, VERDICTS))})(?:$|[ :;,(])")
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Table:
         return latex_table(self.name, self.title, self.caption, self.readable, numeric, self.notes)
 
     def html(self, *, is_short: bool = False) -> str:
-        """Return the table as a section of a page; `is_short`: with the short caption."""
+        """Return the table as a section of a page; `is_short`: with the short caption, and without provenance."""
         caption = self.short_caption if is_short and self.short_caption is not None else self.caption
         readable = self.readable
         if self._is_without_intervals:
@@ -100,7 +103,8 @@ class Table:
             "<tr>" + "".join(_html_td(cell, *column) for cell, column in zip(row, columns, strict=True)) + "</tr>"
             for row in readable.itertuples(index=False)
         )
-        notes = "".join(f"<li>{with_code(note)}</li>" for note in self.notes)
+        shown = [note for note in self.notes if not is_short or not is_provenance(note)]
+        notes = "".join(f"<li>{with_code(note)}</li>" for note in shown)
         return (
             f'<section class="table" id="table-{escape(self.name)}">\n<h3>{escape(self.title)}</h3>\n'
             + (f'<p class="caption">{with_code(caption)}</p>\n' if caption else "")
@@ -157,7 +161,7 @@ def make_table(
     """
     low = [f"{count}_low" for count in counts if f"{count}_low" in frame]
     all_notes = [*filter(None, [label]), *notes, *([CUT] if (frame[low] < 0).any(axis=None) else [])]
-    titled = f"{title} – {label}" if label else title
+    titled = f"{title} – {label}" if label and not is_provenance(label) else title
     return Table(name, titled, caption, frame.assign(**frame[low].clip(lower=0)), tuple(all_notes), **more)
 
 

@@ -9,9 +9,11 @@ import pytest
 from algorithms.registry import built_in_methods
 from benchmark.board.task import load_task, task_names
 from benchmark.plan.experiment import FOLDER, expanded, experiment_names, load_experiment
-from benchmark.plan.plan import make_plan
+from benchmark.plan.method_names import method_info
+from benchmark.plan.plan import RunOptions, make_plan
 from benchmark.protocol import load_protocol
 from data_pipelines.stream_spec import SimulatedSpec
+from reports.paper import paper
 
 
 def values(experiment: str, profile: str, algorithm: str, parameter: str) -> list[float]:
@@ -26,7 +28,41 @@ def test_every_experiment_has_both_profiles_and_paper_has_ten_seeds(name: str):
     _, reporting = load_protocol().seeds.split(pd.DataFrame({"seed": experiment.profile("paper").seed_list()}))
     assert reporting["seed"].tolist() == list(range(10))
     has_no_quick = experiment.is_tuned or name == "further_methods"
-    assert has_no_quick or len(experiment.profile("quick").seed_list()) in (1, 2)
+    assert has_no_quick or len(experiment.profile("quick").seed_list()) in (1, 5)
+
+
+def test_the_quick_profile_has_the_seeds_of_verdicts_on_simulations_and_lastfm():
+    needed = load_protocol().paper.min_seeds
+    assert [len(load_experiment(f"fig_{letter}").profile("quick").seed_list()) for letter in "abc"] == [needed] * 3
+    profile = load_experiment("fig_d").profile("quick")
+    assert profile.more is not None
+    assert len(profile.more_seeds()) == needed
+    claims = [claim for claim in paper()["directions"] if claim["experiment"] == "fig_d"]
+    for claim in claims:
+        for side in ("better", "worse"):
+            name, value = claim[side]["algorithm"], claim[side]["threshold"]
+            front = method_info(name).front
+            assert front is not None
+            lowest = min(each for each in profile.thresholds(front) if each > 1 or front.parameter != "gamma")
+            assert profile.more.concern(name, {front.parameter: lowest if value == "frequent" else float(value)})
+
+
+def test_some_settings_may_have_more_seeds_unless_the_user_names_seeds(tmp_path: Path):
+    text = (FOLDER / "fig_a.toml").read_text().replace("seeds = 5", "seeds = 1")
+    file = tmp_path / "mine.toml"
+    more = "[profiles.quick.more]\nseeds = 3\nat = { async-linucb = [inf] }\n"
+    file.write_text(f"{text}\n{more}")
+    experiment = load_experiment(str(file))
+    seeds = [(run.threshold, run.seed) for run in make_plan([experiment]).runs if run.info.name == "async-linucb"]
+    assert sorted(seed for gamma, seed in seeds if gamma == "inf") == [0, 1, 2]
+    assert {seed for gamma, seed in seeds if gamma != "inf"} == {0}
+    named = make_plan([experiment], RunOptions(seeds=(7,))).runs
+    assert {run.seed for run in named} == {7}
+    file.write_text(f"{text}\n{more.replace('async-linucb', 'async-lincub')}")
+    with pytest.raises(
+        ValueError, match=r"method in profile quick, more\.at 'async-lincub' \(did you mean async-linucb"
+    ):
+        load_experiment(str(file))
 
 
 def test_further_methods_are_all_contenders_at_their_fronts_on_the_simulated_tasks():
@@ -96,7 +132,7 @@ STREAM, FALLBACK = "\n[[algorithms]]", "[streams.fallback]\nlabel = 'x'\ndataset
         ("fig_a", CLIENTS, "clients_drawn = 'zipf'", "streams.0: clients_drawn must be 'dirichlet', its default"),
         ("fig_a", CLIENTS, "exponent = 2", "streams.0: exponent needs clients_drawn = 'zipf', got 2"),
         ("fig_a", CLIENTS, "dataset = 'x'", "streams.0: exactly one of dataset and simulated is required"),
-        ("fig_a", "seeds = 2", 'seeds = "many"', "profiles.quick.seeds must be a valid"),
+        ("fig_a", "seeds = 5", 'seeds = "many"', "profiles.quick.seeds must be a valid"),
         ("fig_a", "values.gamma = [1, inf]", "gammas = [0.5]", "profiles.quick.gammas.0 must be greater than"),
         ("fig_a", '"uniform"', '"unifrom"', "streams.0.simulated must be 'uniform' or 'non-uniform', got 'unifrom'"),
         ("fig_a", "ridge = 0.1", "ridge = -1", "ridge must be a number above 0 (from 1e-50 to 1e+50), got -1"),

@@ -1,6 +1,7 @@
 """The answer at the top of the page says what its runs show, and nothing else."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from benchmark.statistics.verdicts import no_statement
 from reports.page.answer import GENERATED, Answer, make_answer
 from tests.benchmark.statistics.shipped import MIN_SEEDS
 from tests.reports.made_up import made_up, run
+from tests.reports.made_up_boards import made_up_stored, results_of
 
 ALONE, SHARED = math.inf, 2.0
 
@@ -100,7 +102,7 @@ def test_such_a_rule_on_data_that_are_not_in_the_table_comes_before_it():
     others = {"dataset": "lastfm", "experiment": "references", "seeds": 1, "noise": 0.0}
     rule = played(math.nan, 11.5, algorithm="most-popular", **others)
     made = answer(tagged, played(ALONE, 8.0, **others), rule)
-    assert [group.title for group in made.groups] == ["LastFM"]
+    assert [group.title for group in made.groups] == ["LastFM, tagging events (as in the paper)"]
     (first,) = made.first
     assert first.startswith("A rule without a model has the best mean on LastFM: Most popular so far with 11.5 times")
     invented = [
@@ -108,6 +110,17 @@ def test_such_a_rule_on_data_that_are_not_in_the_table_comes_before_it():
         played(math.nan, 11.5, algorithm="most-popular", source="stand-in", **others),
     ]
     assert answer(tagged, *invented).first == ()
+
+
+def test_a_board_adds_its_sentence_to_those_of_the_runs_on_the_same_data():
+    results = results_of(made_up_stored("lastfm-once", ("async-linucb", "sync-linucb")))
+    runs = [*played(ALONE, 7.0, dataset="lastfm"), *played(SHARED, 9.0, dataset="lastfm")]
+    made = make_answer(replace(results, runs=made_up([*runs, *played(SHARED, 3.0)]).runs))
+    assert made is not None
+    (group,) = made.groups
+    assert "Compared with no communication it is " in group.sentence
+    assert "In the experiments, on LastFM: Communication raises normalised reward by 29%." in group.sentence
+    assert [text.partition(":")[0] for text in made.first] == ["In the experiments, on own"]  # data without a board
 
 
 def test_generated_data_say_nothing_about_methods():

@@ -56,7 +56,7 @@ def test_a_report_is_written_and_logged_with_what_it_found_and_then_reused(
 ):
     assert main(["report"]) == 0
     output = capsys.readouterr().out
-    assert "delicious: RECONSTRUCTED DATA (214 of 220 interactions)" in output
+    assert "Delicious: RECONSTRUCTED DATA (214 of 220 interactions)" in output
     assert re.search(r"^page     file:///.*/reports/output/report\.html$", output, re.MULTILINE)
     assert "choose   fedbandit recommend" in output
     out = copied.folder / "reports/output"

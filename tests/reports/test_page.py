@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import re
 from base64 import b64decode
 from dataclasses import replace
@@ -12,6 +13,7 @@ from benchmark.charts.chart import Matrix
 from reports.figures import fronts, users
 from reports.page.glossary import TERMS, linked
 from reports.page.page import in_script, packed_json, page, plotly_script
+from reports.page.sections import MAX_CONTENTS
 from reports.read.inputs import inputs_hash
 from reports.read.results import Results, read_results
 from reports.tables import missing, settings
@@ -63,9 +65,10 @@ def test_plots_are_json_without_nan(text: str):
 
 
 def test_the_answer_comes_first_with_a_sentence_and_the_best_setting_within_each_budget(html: str):
-    assert html.index('id="answer"') < html.index("<figure") < html.index("Missing runs and data</h2>")
+    places = ('id="answer"', "<figure", '<table class="answer">', "Missing runs and data</h2>")
+    assert sorted(places, key=html.index) == [*places]  # plots before tables
+    text = re.sub(r"<[^>]*>", "", html[html.index('id="answer"') : html.index("<figure")])
     answer = html[html.index('<table class="answer">') :].partition("</table>")[0]
-    text = re.sub(r"<[^>]*>", "", answer)
     assert "2 seeds: no statement on differences (10 are needed). The best mean is 1,005 without communication" in text
     assert "(Async-LinUCB γ=∞) and 105 with it (Sync-LinUCB D=0.1, 210 transfers per client)." in text
     assert "changes little" not in text
@@ -92,7 +95,7 @@ def test_terms_that_a_page_uses_are_defined_once_and_linked(html: str):
 
 def test_only_the_answer_the_fronts_and_the_comparisons_are_unfolded(html: str):
     unfolded = re.findall(r'<section class="part" id="([^"]*)"', html)
-    assert unfolded == ["answer", "reward-against-communication"]
+    assert unfolded == ["answer", "reward-against-communication", "within-budgets"]
     assert "users-by-activity" in re.findall(r'<details class="part" id="([^"]*)"', html)
 
 
@@ -131,7 +134,30 @@ def test_data_cards_have_source_licence_counts_and_differences(html: str):
     card = html[html.index('id="card-delicious-mirror"') :].partition("</article>")[0]
     for part in ("RECONSTRUCTED DATA", "made by hand", "214 of 220 published", "<dt>licence</dt>", "fingerprint"):
         assert part in card
-    assert "RECONSTRUCTED DATA (214 of 220 interactions)" in html[: html.index("</header>")]
+    label = "Delicious: RECONSTRUCTED DATA (214 of 220 interactions)"
+    assert f'<li id="note-1">{label}</li>' in html[html.index("<footer>") :]  # red and at the top: generated data only
+    assert "DATA" not in html[: html.index("</header>")]
+    assert 'class="warning">' not in card
+    generated = made_up([run("async-linucb", 2.0, dataset="lastfm", source="stand-in", experiment="mine")])
+    top = page(generated, [], []).partition("</header>")[0]
+    assert '<p class="warning">LastFM: STAND-IN DATA (generated): not a valid result</p>' in top
+
+
+def test_the_contents_have_at_most_40_links_and_settings_are_under_their_figure(html: str):
+    def links(part: str) -> list[str]:
+        return re.findall('href="#([^"]*)"', part.partition("<nav")[2].partition("</nav>")[0])
+
+    names = [f"mine_{number}" for number in range(30)]
+    results = made_up([run("async-linucb", gamma, experiment=name) for name in names for gamma in (2.0, math.inf)])
+    figures = fronts.figures(results)
+    text = page(results, settings.tables(results), figures)
+    assert len(figures) == len(settings.setting_tables(results)) == 30
+    assert len(links(text)) <= MAX_CONTENTS
+    assert "settings" not in links(text)
+    whole = whole_page(text)
+    first = whole[whole.index(f'<figure id="figure-{figures[0].name}"') :].partition("</figure>")[0]
+    assert f'<section class="table" id="table-settings_{figures[0].name}' in first
+    assert "figure-fig_a" in links(html)
 
 
 def test_the_page_has_versions_and_the_commands_to_reproduce_the_results(results: Results):

@@ -39,6 +39,7 @@ from tests.tools.first_table import first_table
 from tests.tools.methods_page import methods_sections
 from tests.tools.methods_pictures import write_pictures
 from tests.tools.prose import BLOCK, bare, filled
+from tests.tools.published import write_published
 from tests.tools.reference_pages import TABLES as REFERENCE
 from tests.tools.screenshots import take_screenshots
 from tests.tools.small_pictures import small
@@ -74,6 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     results = read_committed()
     PICTURES.mkdir(exist_ok=True)
+    write_published(results)
     pages, pictures = write_board(results, DOCS), [*_saved(board_figures(results))]
     names = ("../README.md",) if arguments.board else PAGES
     for name in names:
