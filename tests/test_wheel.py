@@ -55,6 +55,7 @@ def test_the_wheel_has_what_a_user_needs_and_no_tools_of_developers(wheel: Path)
         "benchmark/experiments/fig_a.toml",
         "benchmark/protocol.toml",
         "reports/paper.toml",
+        "reports/published.json",
         "reports/page/web/report.html",
     ):
         assert needed in names

@@ -9,10 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from reports.analysis.users import EXPERIMENT
+from reports.published import FILE
 from reports.read.results import Results
 from reports.tables import bounds, claims, settings, user_groups
 from tests.tools.committed import ABOUT, BOARD_CHOOSING, BOARD_RUNS, BOARDS, GROUPS, RUNS, read_committed, update, write
 from tests.tools.prose import BLOCK, filled, typed_numbers, typed_verdicts, wrong_paragraphs
+from tests.tools.published import published
 from tests.tools.renew import DOCS, PICTURES, TEMPLATE, renewed
 
 pytestmark = pytest.mark.slow
@@ -147,8 +149,18 @@ def test_the_text_of_the_page_has_no_typed_number_and_no_typed_verdict():
     assert typed_numbers((DOCS / "results.md").read_text()) == []
 
 
-def test_the_text_of_the_page_says_what_its_records_say():
-    results = read_committed()
+@pytest.fixture(scope="module")
+def committed() -> Results:
+    """The results in the repository."""
+    return read_committed()
+
+
+def test_published_verdicts_and_numbers_are_those_of_the_records(committed: Results):
+    assert FILE.read_text(encoding="utf-8") == published(committed)  # else: make docs
+
+
+def test_the_text_of_the_page_says_what_its_records_say(committed: Results):
+    results = committed
     page = (DOCS / "results.md").read_text()
     assert BLOCK.sub("", filled(TEMPLATE.read_text(), results)) == BLOCK.sub("", page)
     (table,) = [block.group() for block in BLOCK.finditer(page) if block["name"] == "claims"]
