@@ -18,6 +18,7 @@ from reports.page.board import board_table, card_sections, detail_sections
 from reports.page.glossary import linked, terms_used
 from reports.page.sections import MAX_CONTENTS, Section, contents, headline, make_sections, remarks
 from reports.read.results import Results
+from reports.tables.claims import NAME as CLAIMS
 from reports.tables.claims import counted_sentence
 from reports.write.figure import Figure
 from reports.write.table import Table, with_code
@@ -91,7 +92,7 @@ def page(results: Results, tables: Sequence[Table], figures: Sequence[Figure], p
         "own_experiments": [results.about(name) for name in sorted(names - {*experiment_names()})],
         "has_paper": bool(names & {*experiment_names()}),
         "answer": make_answer(results),
-        "claims": counted_sentence(results),
+        "claims": counted_sentence(results) if any(table.name == CLAIMS for table in tables) else "",
         "has_board": bool(shown_boards(results)),
     }
     *sections, versions, reproduction = make_sections(results, tables, figures)

@@ -43,7 +43,9 @@ def test_only_data_sets_that_fail_to_download_become_stand_ins(data: Path, capsy
     capsys.readouterr()
     assert main(["data", "lastfm", "movielens", "--or-stand-in"]) == 0
     shown = capsys.readouterr()
-    assert "movielens: STAND-IN DATA (generated), not a valid result (download: not tried)" in shown.out
+    assert "movielens: STAND-IN DATA (generated), not a valid result (download: not tried)" in " ".join(
+        shown.out.split()
+    )
     assert read_manifest(data / "movielens")["origin"] == "generated, small size"
     assert (data / "lastfm" / "manifest.json").stat().st_mtime_ns == before
 
@@ -105,7 +107,7 @@ def test_many_experiments_have_a_sentence_for_each_data_set_and_no_internal_name
         "Simulation, uniform clients: regret 380 with any number (Async-LinUCB)",
         "Simulation, heterogeneous clients, d_g=4: regret 50 with any number (Async-LinUCB)",
     ]
-    assert short_lines(records, 4)[-1] == "… and 2 more, with variants and studies, in the report"
+    assert short_lines(records, 5)[-1] == "… and 2 more, with variants and studies, in the report"
 
 
 def settings(*runs: tuple[str, float], **more: Any) -> pd.DataFrame:
