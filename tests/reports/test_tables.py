@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmark.plan.experiment import load_experiment
-from benchmark.plan.plan import make_plan
+from benchmark.plan.plan import RunOptions, make_plan
 from benchmark.records.sweep_plan import plan_of
 from data_pipelines.prepare.prepared import manifest_bytes, read_manifest, sealed
 from reports.read.results import Results, read_results
@@ -103,7 +103,7 @@ def test_runs_on_choosing_seeds_are_left_out_and_counted(fresh: HandMade):
 
 
 def test_missing_runs_are_listed(fresh: HandMade):
-    plan = make_plan([load_experiment("fig_c")])
+    plan = make_plan([load_experiment("fig_c")], RunOptions(seeds=(0, 1)))
     fresh.sweep("fig_c", "quick", plan_of(plan, "fig_c"))
     for planned in plan.runs:
         name = planned.stream.name
