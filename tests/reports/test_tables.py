@@ -116,8 +116,10 @@ def test_missing_runs_are_listed(fresh: HandMade):
     tables = missing.tables(replace(results, folder=fresh.folder))
     frame = named(tables, "missing").frame.set_index("experiment")
     assert frame.loc["fig_c", ["profile", "planned", "finished"]].tolist() == ["quick", 84, 7]
-    assert "Async-LinUCB on simulated-heterogeneous-8: 1 run (at 5 seed 1)" in frame.loc["fig_c", "missing"]
-    assert "Async-LinUCB on simulated-heterogeneous-4:" not in frame.loc["fig_c", "missing"]
+    assert (
+        "Async-LinUCB on Simulation, heterogeneous clients, d_g=8: 1 run (at 5 seed 1)" in frame.loc["fig_c", "missing"]
+    )
+    assert "Async-LinUCB on Simulation, heterogeneous clients, d_g=4:" not in frame.loc["fig_c", "missing"]
     assert frame.loc["fig_a", "missing"] == "experiment not run"
     assert frame.loc["mine", "missing"].startswith("unknown")
     assert named(tables, "missing").has_gaps
