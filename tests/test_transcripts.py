@@ -29,6 +29,7 @@ def test_every_output_in_the_page_on_answers_is_a_transcript():
     assert [*transcripts] == [
         "fedbandit recommend purchases.csv --budget 10/client",
         "fedbandit recommend online-retail --budget 10/client",
+        "fedbandit recommend movielens-1m --budget 10/client --configurations 8",
     ]
     for command, transcript in transcripts.items():
         assert shlex.split(command) == shlex.split(transcript.partition("repeat   ")[2].partition("\npage ")[0])
