@@ -118,7 +118,7 @@ def run(
             observer.note(sentence)
         records, planned = [*earlier_runs, *recorder.finished], [experiment.name for experiment in plan.experiments]
         if store is not None:
-            update_pages(store, planned, records, recorder.curves)
+            update_pages(store, planned, records, recorder.curves, observer.note)
         _, by_earlier_code = split_by_code([record for record in records if record.experiment in planned])
         new_runs, failures = tuple(recorder.finished), tuple(recorder.failures)
         earlier = tuple(by_earlier_code)

@@ -58,6 +58,11 @@ MAX_NAME, MAX_TEXT = 250, 5000
 TABLE, PICTURE = "curve.csv", "curve.png"
 SIZE, DOTS_PER_INCH = (8.0, 3.2), 80
 
+MAX_CURVES = 25
+"""The picture of a setting with more seeds shows the mean of so many of them: reading a curve takes milliseconds."""
+
+SECONDS_BETWEEN_NOTES = 5.0
+
 Curve = NDArray[np.float64]
 """Two rows: steps, and the sums up to and including them."""
 
@@ -70,6 +75,7 @@ def update_pages(
     experiments: Iterable[str],
     records: Sequence[RunRecord] | None = None,
     curves: Mapping[str, Curves] | None = None,
+    note: Callable[[str], None] = lambda text: None,
 ) -> int:
     """Rewrite what is out of date about these experiments, and return the number of settings written.
 
@@ -78,17 +84,21 @@ def update_pages(
         experiments: their names; those without an MLflow experiment are left out.
         records: the finished runs, if they were just read.
         curves: the curves of runs that were just recorded, by run id; others are read from the store.
+        note: receives lines about the progress, if it takes more than seconds.
     """
     ids = store.experiment_ids()
     names = [name for name in dict.fromkeys(experiments) if name in ids and name != OVERVIEW]
     if not names:
         return 0
     records = finished_runs(store, names) if records is None else records
-    stored, written = _stored(store, [*names, OVERVIEW]), 0
+    stored, written, noted = _stored(store, [*names, OVERVIEW]), 0, time.monotonic()
     for name in names:
         runs = [record for record in records if record.experiment == name]
         settings = settings_of(runs)
-        for setting in settings:
+        for number, setting in enumerate(settings, 1):
+            if time.monotonic() - noted > SECONDS_BETWEEN_NOTES:
+                note(f"MLflow's pages: {number:,} of {len(settings):,} settings of {name}")
+                noted = time.monotonic()
             content = partial(_setting_content, store, ids[name], setting, curves or {})
             written += _write(store, stored.pop((name, setting.key), []), setting.digest, content)
         for unused in [run for (experiment, _), same in stored.items() if experiment == name for run in same]:
@@ -192,8 +202,10 @@ def _setting_content(
     gaps = dict.fromkeys((f"{goal} low", f"{goal} high", *setting.own_names.values()), math.nan) if stored else {}
     files = {}
     if setting.is_reported:
-        curves = [known.get(run.run_id) or _read_curves(store, run) for run in setting.runs]
-        files = curve_files([each for each in curves if each], setting.name, colour)
+        runs = setting.runs[:MAX_CURVES]
+        curves = [known.get(run.run_id) or _read_curves(store, run) for run in runs]
+        title = setting.name + (f", curves of the first {len(runs)}" if len(runs) < len(setting.runs) else "")
+        files = curve_files([each for each in curves if each], title, colour)
     nested = {run.run_id for run in setting.runs if stored and run.parent == stored.run_id}
     return _content(
         experiment_id,

@@ -259,6 +259,22 @@ def test_a_kill_between_settings_and_overview_is_noticed(store: Store, tmp_path:
     assert are_current(store, ["tiny"], runs), "the user deleted the overview"
 
 
+def test_many_seeds_are_shown_by_the_curves_of_some_and_with_progress(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    drawn: list[tuple[int, str]] = []
+    monkeypatch.setattr("benchmark.ui.pages.curve_files", lambda runs, title, _: drawn.append((len(runs), title)) or {})
+    monkeypatch.setattr("benchmark.ui.pages.MAX_CURVES", 2)
+    monkeypatch.setattr("benchmark.ui.pages.SECONDS_BETWEEN_NOTES", 0)
+    record_all(store, tiny(tmp_path), (0, 1, 2))
+    notes: list[str] = []
+    assert update_pages(store, ["tiny"], note=notes.append) == SETTINGS
+    assert {count for count, _ in drawn} == {2}
+    assert all(title.endswith("3 seeds, curves of the first 2") for _, title in drawn)
+    assert notes[-1] == f"MLflow's pages: {SETTINGS} of {SETTINGS} settings of tiny"
+    assert {run.data.metrics["seeds"] for run in shown(store)} == {3}
+
+
 def test_a_server_that_fails_while_curves_are_read_is_one_line_and_not_a_shorter_curve(monkeypatch: pytest.MonkeyPatch):
     from mlflow.exceptions import MlflowException
 
