@@ -28,6 +28,8 @@ def test_every_output_in_the_page_on_answers_is_a_transcript():
     transcripts = {match["command"]: match.group() for match in TRANSCRIPT.finditer(PAGE)}
     assert [*transcripts] == [
         "fedbandit recommend purchases.csv --budget 10/client",
+        "fedbandit recommend verkaeufe.csv --budget 3/client/day --user-column Filiale "
+        "--value-column 'Preis*Menge' --skip-bad-rows --configurations 8",
         "fedbandit recommend online-retail --budget 10/client",
         "fedbandit recommend movielens-1m --budget 10/client --configurations 8",
     ]
