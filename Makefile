@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-quick test-newest search lint format data benchmark board report tables figures records docs site ui coverage bench bench-scale \
+.PHONY: help install test test-quick test-newest search lint format data benchmark board board-verified report tables figures records docs site ui coverage bench bench-scale \
 	bench-data bench-sweep \
 	bench-versions bench-report bench-load chaos fuzz clean
 
@@ -101,6 +101,9 @@ benchmark: $(READY) ## Use: Get data, run all experiments, report (five minutes)
 board: $(READY) ## Use: Compare all methods on every task (about an hour)
 	@echo $(BIN)/fedbandit board; $(BIN)/fedbandit board; code=$$?; [ $$code -le 1 ] || exit $$code; \
 	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && exit $$code
+
+board-verified: $(DEVELOPER) ## Reproduce: Run all runs of submitted bundles again
+	$(BIN)/python -m tests.tools.submissions
 
 report: $(READY) ## Use: Build the figures, tables and report.html again
 	$(BIN)/fedbandit report

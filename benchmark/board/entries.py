@@ -38,6 +38,7 @@ class MethodRow:
         is_measured: whether the harness measures its communication; otherwise its class declares it.
         notes: remarks for readers of the row.
         problem: why it does not take part, in one line; empty if it does.
+        is_verified: whether it may be ranked where only verified rows are, see `reports/read/boards.py`.
     """
 
     name: str
@@ -54,6 +55,7 @@ class MethodRow:
     is_measured: bool = True
     notes: tuple[str, ...] = ()
     problem: str = ""
+    is_verified: bool = True
 
     @property
     def is_contender(self) -> bool:
@@ -62,8 +64,8 @@ class MethodRow:
 
     @property
     def is_ranked(self) -> bool:
-        """Whether it has a rank: a contender that is tuned."""
-        return self.is_contender and not self.fixed
+        """Whether it has a rank: a contender that is tuned and verified."""
+        return self.is_contender and not self.fixed and self.is_verified
 
 
 def board_filters(methods: Sequence[MethodFilter], reference: str) -> list[MethodFilter]:

@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field, ValidationError
 
+from benchmark.board.document import from_json
+from benchmark.board.task import Task
 from benchmark.plan.method_names import method_info
 from benchmark.plan.own_modules import hash_of
 from benchmark.plan.run_key import run_key
@@ -109,13 +111,14 @@ class Bundle:
         runs: their records; ids and folders of the store are empty, and times are left out.
         card: the file that the user filled in.
         sources: the source of the classes that are not built in, by its hash.
-        boards: for each board, the rows of these methods and the names of their runs, see `board/document.py`.
+        boards: the documents of boards, see `board/document.py`, by experiment: the rows of these methods, of the
+            reference and of the baseline.
     """
 
     runs: Sequence[RunRecord]
     card: bytes = EMPTY_CARD.encode()
     sources: Mapping[str, Source] = field(default_factory=dict)
-    boards: Sequence[Mapping[str, Any]] = ()
+    boards: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """Return the file."""
@@ -223,7 +226,7 @@ def _bundle(path: Path, members: Mapping[str, bytes], of_sources: Sequence[str])
         tag = json.dumps({**parts, "provenance": provenance})
         runs.append(RunRecord.from_mlflow({RECORD: tag}, values, run_id="", experiment=str(experiment)))
     bundle = Bundle(runs, members[CARD], sources, _parsed(path, BOARDS, members[BOARDS]))
-    check_keys(bundle)
+    check(bundle)
     return bundle
 
 
@@ -237,7 +240,34 @@ def _metric_rows(content: bytes) -> list[dict[str, float]]:
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
-def check_keys(bundle: Bundle) -> None:
+def check(bundle: Bundle) -> None:
+    """Check that every key follows from its record, and the boards from the records."""
+    _check_keys(bundle)
+    for experiment, document in bundle.boards.items():
+        _check_board(experiment, document, {run.key: run for run in bundle.runs if run.experiment == experiment})
+
+
+def _check_board(experiment: str, document: Mapping[str, Any], records: Mapping[str, RunRecord]) -> None:
+    """Check that a run of a board has the configuration, the seed and the stream for which the board counts it."""
+    board, outcomes = from_json(json.dumps(document), records)
+    for (name, seed), outcome in outcomes.items():
+        if outcome.key not in records:
+            continue
+        run, (method, parameters) = records[outcome.key], board.parameters.get(name, ("", {}))
+        is_as_named = (run.seed, run.method.name) == (seed, method) and _has_stream_of(run, board.task)
+        values = run.method.parameters
+        if not is_as_named or any(comparable(values.get(key)) != comparable(parameters[key]) for key in parameters):
+            raise ValueError(f"{experiment}: the run {outcome.key[:12]} is not {name} with seed {seed} on its task")
+
+
+def _has_stream_of(run: RunRecord, task: Task) -> bool:
+    """Whether a run has the stream of a task; a record also has what the task leaves to the prepared data."""
+    options, settings = run.stream.options, task.stream.settings()
+    is_same = all(options.get(name) == value for name, value in settings.items() if value is not None)
+    return is_same and options.keys() == settings.keys() and run.stream.name == task.stream.name
+
+
+def _check_keys(bundle: Bundle) -> None:
     """Check that every key follows from the record: the method with its source and parameters, the stream and seed."""
     for run in bundle.runs:
         method, code = run.method, run.method.code

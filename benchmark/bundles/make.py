@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmark.board.document import load_board
 from benchmark.board.task import playable_names
-from benchmark.bundles.bundle import EMPTY_CARD, SOURCE, Bundle, Source, check_keys, portable
+from benchmark.bundles.bundle import EMPTY_CARD, SOURCE, Bundle, Source, check, portable
 from benchmark.plan.method_names import find_method
 from benchmark.plan.own_modules import SourceFile, own_source
 from benchmark.records.data_identity import data_sets_of, fingerprints_prepared_now, split_by_code, split_by_data
@@ -25,13 +25,15 @@ def make_bundle(name: str, store: Store, card: bytes = EMPTY_CARD.encode()) -> B
     prepared = fingerprints_prepared_now(data_sets_of(finished), data_folder())
     current, _ = split_by_code(split_by_data(finished, prepared)[0])
     runs = selected(name, current)
+    methods = {run.method.name for run in runs}
+    names = sorted({run.experiment for run in runs if PROTOCOL in run.provenance})
+    boards = {board: document for board in names if (document := _document(store, board, methods))}
+    played = {(board, key) for board, document in boards.items() for _, _, key, _ in document["runs"]}
+    runs += [run for run in current if (run.experiment, run.key) in played]
     latest = {(run.experiment, run.key): run for run in runs}
     ordered = [portable(latest[place]) for place in sorted(latest)]
-    methods = {run.method.name for run in ordered}
-    boards = sorted({run.experiment for run in ordered if PROTOCOL in run.provenance})
-    rows = [row for board in boards for row in _rows(store, board, methods)]
-    bundle = Bundle(ordered, card, _sources(ordered), rows)
-    check_keys(bundle)
+    bundle = Bundle(ordered, card, _sources(ordered), boards)
+    check(bundle)
     return bundle
 
 
@@ -75,19 +77,17 @@ def _path(module: str, file: SourceFile) -> str:
     return str(PurePosixPath(*Path(file.path).parts[-1 - depth :]))
 
 
-def _rows(store: Store, experiment: str, methods: set[str]) -> list[dict[str, Any]]:
-    """Return the rows of these methods in the latest document of a board, and the names of their runs."""
-    document = load_board(store, experiment)
-    if document is None:
-        return []
-    content = json.loads(document)
-    entries = [entry for entry in content["entries"] if entry["method"] in methods]
+def _document(store: Store, experiment: str, methods: set[str]) -> dict[str, Any] | None:
+    """Return the latest document of a board with the rows of these methods, and of those that they are compared with.
+
+    Facts about the task are left out: no run of the bundle shows them.
+    """
+    text = load_board(store, experiment)
+    if text is None:
+        return None
+    content: dict[str, Any] = json.loads(text)
+    shown = {*methods, content["protocol"]["comparison"]["reference"]}
+    entries = [entry for entry in content["entries"] if entry["method"] in shown or entry["role"] == "baseline"]
     names = {name for entry in entries for name in entry["configurations"]}
-    return [
-        {
-            "experiment": experiment,
-            **{name: content[name] for name in ("fingerprint", "seeds", "squared_norm")},
-            "entries": entries,
-            "runs": [run for run in content["runs"] if run[0] in names],
-        }
-    ]
+    runs = [run for run in content["runs"] if run[0] in names]
+    return {**content, "entries": entries, "facts": None, "runs": runs}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -49,13 +50,19 @@ class Check:
 
 
 def sample(bundle: Bundle, count: int | None, seed: int) -> list[RunRecord]:
-    """Return runs drawn by a seed, or all; each key once, and runs over the same stream one after the other."""
+    """Return runs drawn by a seed, or all; each key once, and runs over the same stream one after the other.
+
+    The methods take turns, so that a method with few runs is drawn as often as one with many.
+    """
     runs = list({run.key: run for run in bundle.runs}.values())
-    count = len(runs) if count is None else min(count, len(runs))
-    drawn = np.random.default_rng(seed).permutation(len(runs))[:count]
-    return sorted(
-        (runs[number] for number in drawn), key=lambda run: (run.method.code, run.stream.fingerprint, run.key)
-    )
+    shuffled = [runs[number] for number in np.random.default_rng(seed).permutation(len(runs))]
+    turns: Counter[str] = Counter()
+    order = {}
+    for run in shuffled:
+        order[run.key] = turns[run.method.name]
+        turns[run.method.name] += 1
+    drawn = sorted(shuffled, key=lambda run: order[run.key])[:count]
+    return sorted(drawn, key=lambda run: (run.method.code, run.stream.fingerprint, run.key))
 
 
 def check_streams(runs: Sequence[RunRecord]) -> None:
@@ -151,6 +158,8 @@ def _answers(runs: Sequence[RunRecord], source: Source | None) -> Iterator[dict[
                     process.stdin.close()
                 yield from _lines(process)
             finally:
+                process.terminate()
+                process.wait()
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
 

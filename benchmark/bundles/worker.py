@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import resource
+import signal
 import struct
 import sys
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ MAX_MEMORY, MAX_WRITTEN = 8 << 30, 1 << 30
 """Bytes: of addresses, and of a file that is written."""
 
 # Numbers of Linux: flags of `unshare`; the calls of Landlock, and the access to files that each of its versions knows.
-NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000
+NEW_USER, NEW_PROCESSES, NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
 NEW_RULES, ADD_RULE, RESTRICT = 444, 445, 446
 VERSION_ONLY, BELOW_FOLDER, NO_NEW_PRIVILEGES = 1, 1, 38
 WRITING, RENAMING, TRUNCATING = 0b1111111110010, 1 << 13, 1 << 14
@@ -32,7 +33,12 @@ def main() -> None:
     def answer(content: object) -> None:
         os.write(answers, json.dumps(content).encode() + b"\n")
 
-    answer({"missing": limit(job["writable"])})
+    missing = limit(job["writable"])
+    # The child is the first of its process numbers: it sees no other process, and with it end all that it started.
+    if child := os.fork():
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
+    answer({"missing": missing})
     try:
         execute(job["runs"], job["reference"], job["code"], answer)
     except BaseException as error:  # also `sys.exit` in a stranger's module
@@ -45,8 +51,9 @@ def limit(writable: Sequence[str]) -> list[str]:
     """Limit this process as far as the system can, and return what it cannot; it may write into some folders only."""
     libc, missing = ctypes.CDLL(None), []
     is_linux = sys.platform == "linux"
-    if not (is_linux and (libc.unshare(NEW_NETWORK) == 0 or libc.unshare(NEW_USER | NEW_NETWORK) == 0)):
-        missing.append("the network")
+    spaces = NEW_PROCESSES | NEW_NETWORK
+    if not (is_linux and (libc.unshare(spaces) == 0 or libc.unshare(NEW_USER | spaces) == 0)):
+        missing += ["the network", "processes that outlive it"]
     if not (is_linux and _write_only_to(libc, writable)):
         missing.append("files outside the temporary folder")
     limits = {resource.RLIMIT_AS: MAX_MEMORY, resource.RLIMIT_FSIZE: MAX_WRITTEN, resource.RLIMIT_CORE: 0}

@@ -25,6 +25,9 @@ from reports.write.table import interval_columns
 FAILED = "failed"
 """In a cell: a run is missing, so there is no mean."""
 
+NOT_VERIFIED = "not verified"
+"""Instead of a rank."""
+
 NONE = "none: alone"
 """In a cell: no configuration stays within the budget; it is scored as tuned "no communication"."""
 
@@ -84,6 +87,8 @@ def against_best(result: BoardResult, entry: MethodRow) -> str:
 
 def rank_of(result: BoardResult, entry: MethodRow) -> str:
     """Return the rank of a method as text, or why it has none."""
+    if not entry.is_verified:
+        return NOT_VERIFIED
     if entry.name not in result.selections or not entry.is_ranked:
         return "not tuned" if entry.fixed and entry.name in result.selections else "–"
     if result.board.retired:

@@ -3,8 +3,8 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, repeat
+from dataclasses import dataclass, replace
+from itertools import chain, product, repeat
 from typing import get_args
 
 from algorithms.hyperparameters import number_text
@@ -20,6 +20,7 @@ from data_pipelines.data_set import data_sets, stream_label
 from data_pipelines.stream_spec import SimulatedSpec
 from reports.analysis.board import (
     NONE,
+    NOT_VERIFIED,
     column_text,
     columns_of,
     factor_over,
@@ -28,11 +29,13 @@ from reports.analysis.board import (
     rank_of,
     score_text,
 )
+from reports.labels import seeds_text
 from reports.page.answer import Cell, board_sentence, shown_boards
 from reports.page.effect import short
 from reports.page.sections import Card, Section, with_plot_or_alone
-from reports.read.boards import StoredBoard
+from reports.read.boards import StoredBoard, submitted_boards, submitted_rows
 from reports.read.results import Results
+from reports.read.submissions import Submission
 from reports.write.figure import Figure
 from reports.write.table import Table
 
@@ -55,6 +58,11 @@ TO_COME = (
 )
 
 
+ABOUT_SUBMISSIONS = (
+    "Each is a bundle in the folder `submissions`, with source and runs: `fedbandit verify` executes them again."
+)
+
+
 @dataclass(frozen=True)
 class Row:
     """A method on a task at a budget, or a reference on a task, which has no budget; its cells are by column."""
@@ -63,6 +71,7 @@ class Row:
     budget: str
     kind: str
     cells: Mapping[str, Cell]
+    is_verified: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,8 +98,9 @@ class BoardTable:
 
 def board_table(boards: Sequence[StoredBoard], results: Results) -> BoardTable:
     """Return the table of at least one board; it starts with the first task and the primary endpoint."""
-    rows = tuple(row for board in boards for row in _rows(board.result))
-    tasks = tuple(dict.fromkeys(row.task for row in rows))
+    of_boards = [row for board in boards for row in _rows(board.result)]
+    tasks = tuple(dict.fromkeys(row.task for row in of_boards))
+    rows = (*of_boards, *(row for each in results.submissions for row in _submitted(each) if row.task in tasks))
     budgets = tuple(dict.fromkeys(row.budget for row in rows if row.budget))
     kinds = tuple(kind for kind in KINDS if kind in {row.kind for row in rows})
     filters = (("task", tasks, tasks[0]), ("budget", budgets, budgets[-1]), ("kind", kinds, "all"))
@@ -113,6 +123,8 @@ def _explanations(result: BoardResult) -> dict[str, str]:
         f"chosen for each budget. “{NONE}”: none stays within it, and the score is that of no communication.",
         "messages": "Needed full messages on the report seeds. Sent counts all transfers, as the paper does.",
         "reference": "A rule that is not ranked and has no budget.",
+        "not verified": "Grey: this repository has not executed the runs of the row again, so it is not ranked. A "
+        "submitted method that was verified is ranked when its report seeds have been played.",
     }
 
 
@@ -139,6 +151,17 @@ def _rows(result: BoardResult) -> Iterator[Row]:
         yield _filled(result, entry.label, REFERENCE, "", [_score(*result.line(entry.name))])
 
 
+def _submitted(submission: Submission) -> Iterator[Row]:
+    """Yield the rows of a submitted method; its seeds are its own, so it has no rank among the others."""
+    for board in submitted_boards(submission):
+        rank = f"seeds {seeds_text(board.result.board.seeds)}" if submission.verification else NOT_VERIFIED
+        for entry, column in product(submitted_rows(board), columns_of(board.result)):
+            row = _row(board.result, entry, column)
+            score = replace(row.cells["score"], is_best=False)
+            cells = {**row.cells, "score": score, "rank": Cell(rank)}
+            yield replace(row, cells=cells, is_verified=submission.verification is not None)
+
+
 def _row(result: BoardResult, entry: MethodRow, column: float | str) -> Row:
     score = _score(*result.mean(entry.name, column), is_best=entry.name == result.leaders.get(column))
     rank = result.ranks.get(column, {}).get(entry.name)
@@ -155,7 +178,8 @@ def _row(result: BoardResult, entry: MethodRow, column: float | str) -> Row:
             messages[0] = Cell(messages[0].value, "" if factor is None else over_text(factor))
     cells = [score, _difference(result, entry, column), Cell(rank_text), *messages]
     method = entry.label
-    return _filled(result, method, entry.kind or NO_KIND, column_text(result, column), cells, "; ".join(entry.notes))
+    row = _filled(result, method, entry.kind or NO_KIND, column_text(result, column), cells, "; ".join(entry.notes))
+    return replace(row, is_verified=entry.is_verified)
 
 
 def _filled(result: BoardResult, method: str, kind: str, budget: str, cells: Sequence[Cell], notes: str = "") -> Row:
@@ -208,10 +232,23 @@ def card_sections(boards: Sequence[StoredBoard], results: Results, documentation
         "Clients share one model, a model beside one of their own (personal), a model per cluster (clustered), or one "
         f"with noise (private).{where}"
     )
-    return [
+    sections = [
         Section("Tasks", about_tasks, cards=task_cards, is_folded=False),
         Section("Methods", about_methods, cards=[method_card(each, documentation) for each in infos], is_folded=False),
     ]
+    if results.submissions:
+        cards = [submission_card(each) for each in results.submissions]
+        sections.append(Section("Submitted methods", ABOUT_SUBMISSIONS, cards=cards, is_folded=False))
+    return sections
+
+
+def submission_card(submission: Submission) -> Card:
+    """Return the card of a submitted method: what its authors say, and whether it was verified."""
+    card, verification = submission.card, submission.verification
+    state = f"all {verification.runs:,} runs agree" if verification else "no"
+    entries = [("authors", ", ".join(card.authors)), ("reference", card.reference), ("licence", card.licence)]
+    entries += [("deviations", card.deviations), ("bundle", submission.name), ("verified", state)]
+    return Card(f"submission-{submission.name.removesuffix('.zip')}", card.name, "", entries)
 
 
 def task_card(task: Task, board: StoredBoard | None, results: Results) -> Card:

@@ -39,6 +39,7 @@ from data_pipelines.prepare.prepared import NotPreparedError, Prepared, data_fol
 from reports.labels import Methods, dataset_label
 from reports.paper import tuned_experiment
 from reports.read.boards import StoredBoard, of_boards, read_boards
+from reports.read.submissions import Submission
 
 VERSIONS = {
     COMMIT: "commit",
@@ -72,6 +73,7 @@ class Results:
         superseded: the number of finished runs that a later one with the same configuration and seed replaces.
         versions: versions, commit and machine: the number of runs with each value.
         boards: the boards; their runs are in no other figure or table.
+        submissions: the submitted methods; a report of a user's store shows none.
         board_runs: the runs of boards on report seeds, one row each as in `runs`.
         tuning: the runs of the experiment in which α is tuned, on seeds of both kinds; they are in no other figure or
             table than those on the paper's claims.
@@ -99,6 +101,7 @@ class Results:
     superseded: int = 0
     versions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     boards: tuple[StoredBoard, ...] = ()
+    submissions: tuple[Submission, ...] = ()
     board_runs: pd.DataFrame = field(default_factory=lambda: run_frame([]))
     tuning: pd.DataFrame = field(default_factory=lambda: run_frame([]))
     choosing: int = 0

@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +24,6 @@ from benchmark.records.record import RunRecord
 from benchmark.records.store import Store
 from tests.benchmark.tiny_sweeps import RUNS as NUMBER_OF_RUNS
 from tests.benchmark.tiny_sweeps import Command, command, environment, fedbandit, write_tiny
-from tests.readme import ROOT
 
 FIRST = """from helper import first
 from algorithms import Transfers
@@ -160,20 +160,22 @@ def test_a_card_is_written_to_be_filled_in_and_checked(made: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_two_clones_with_two_kinds_of_processors_give_the_same_bytes(tmp_path: Path):
-    contents = []
-    for core in ("Haswell", "Nehalem"):
-        clone = tmp_path / core
-        for package in ("algorithms", "benchmark", "data_pipelines", "reports"):
-            shutil.copytree(ROOT / package, clone / package, ignore=shutil.ignore_patterns("__pycache__", "output"))
-        write_tiny(clone)
-        for words in (("run", "tiny.toml", "--jobs", "1"), ("bundle", "tiny")):
-            variables = environment(OPENBLAS_CORETYPE=core)
-            done = subprocess.run(
-                command(*words), cwd=clone, env=variables, capture_output=True, text=True, check=False
-            )
+def test_two_kinds_of_processors_give_the_same_bytes(tmp_path: Path):
+    kernels = "import numpy, threadpoolctl; print({each['architecture'] for each in threadpoolctl.threadpool_info()})"
+    contents, architectures = [], set[str]()
+    for core in ("Haswell", "Sandybridge"):
+        folder, variables = tmp_path / core, environment(OPENBLAS_CORETYPE=core)
+        folder.mkdir()
+        write_tiny(folder, steps=200)
+        for words in (command("run", "tiny.toml", "--jobs", "1"), command("bundle", "tiny")):
+            done = subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
-        contents.append((clone / "tiny.zip").read_bytes())
+        used = subprocess.run(
+            [sys.executable, "-c", kernels], env=variables, capture_output=True, text=True, check=True
+        )
+        architectures.add(used.stdout)
+        contents.append((folder / "tiny.zip").read_bytes())
+    assert len(architectures) == 2
     assert contents[0] == contents[1]
 
 
@@ -309,6 +311,26 @@ def test_a_source_has_no_network_and_writes_to_a_temporary_folder_only(bundle: B
     (check,) = only(results)
     assert check.agrees or all(word in allowed for word in check.error.partition(": ")[2].split(" and ")), check.error
     assert not (tmp_path / "x").exists() or "wrote" in allowed
+
+
+LEAVING = """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", MARK], start_new_session=True)
+"""
+
+
+def test_a_process_that_a_source_starts_ends_with_it(bundle: Bundle, tmp_path: Path):
+    import psutil
+
+    text = LEAVING.replace("MARK", repr(str(tmp_path)))
+    changed = with_source(bundle, text + FIRST.replace("from helper import first\n", "").replace("first()", "0"))
+    results = [*checks(changed, sample(changed, 1, 0))]
+    assert all(each.agrees for each in only(results))
+    is_limited = "this system cannot limit processes that outlive it" not in results
+    left = [each for each in psutil.process_iter(["cmdline"]) if str(tmp_path) in (each.info["cmdline"] or ())]
+    for process in left:
+        process.kill()
+    assert not (left and is_limited)
 
 
 def test_an_older_record_without_choices_stays_readable(bundle: Bundle):

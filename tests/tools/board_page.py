@@ -22,18 +22,20 @@ from benchmark.statistics.budgets import random_score
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY, Column
 from benchmark.statistics.verdicts import Verdict
 from reports.analysis.board import (
+    NOT_VERIFIED,
     budget_text,
     choice_rows,
     column_text,
     columns_of,
     noted_label,
+    rank_of,
     ranked_entries,
     score_text,
 )
 from reports.figures import decisions, ranking
 from reports.figures.board import LOOKS
 from reports.labels import seeds_text
-from reports.read.boards import StoredBoard, by_protocol
+from reports.read.boards import StoredBoard, by_protocol, submitted_boards, submitted_rows
 from reports.read.results import Results
 from reports.tables import board as board_tables
 from reports.write.figure import Figure
@@ -66,6 +68,7 @@ def board_page(results: Results) -> str:
         "board_short": lambda: short_section(boards),
         "board_budgets": lambda: budgets_table(boards),
         "board_tasks": lambda: "\n".join(task_section(board, results) for board in boards),
+        "board_submitted": lambda: submitted_table(results),
         "board_expectations": lambda: expectations_table(boards),
     }
     return BLOCK.sub(lambda match: match[1] + sections[match["name"]]() + match[3], page)
@@ -167,7 +170,7 @@ def method_table(result: BoardResult) -> str:
     for entry in (*ranked, *(each for each in result.contenders if not each.is_ranked)):
         cells = {budget_text(budget): _marked(result, entry, budget) for budget in result.budgets}
         mean = f"{interval_text(*result.mean(entry.name))} {_symbol(result, entry, PRIMARY)}".strip()
-        shares = (entry.kind or "–") if entry.is_ranked else "not tuned"
+        shares = (entry.kind or "–") if entry.is_ranked else rank_of(result, entry)
         rows.append(
             {"method": noted_label(entry), "shares": shares, **cells, last: _bold(result, entry, PRIMARY, mean)}
         )
@@ -177,6 +180,23 @@ def method_table(result: BoardResult) -> str:
         f"{each.label}: {result.problems[each.name]}" for each in result.board.entries if each.name in result.problems
     )
     return bare(Table("", "", "", pd.DataFrame(rows).fillna("–"), tuple(problems)))
+
+
+def submitted_table(results: Results) -> str:
+    """Return submitted method and task × budget, on the seeds of the submission; those not verified are last."""
+    rows = []
+    for submission in sorted(results.submissions, key=lambda each: each.verification is None):
+        verified = submission.verification
+        for result, entry in (
+            (board.result, row) for board in submitted_boards(submission) for row in submitted_rows(board)
+        ):
+            cells = {budget_text(budget): _cell(result, entry, budget) for budget in result.budgets}
+            mean = f"{interval_text(*result.mean(entry.name))} {_symbol(result, entry, PRIMARY)}".strip()
+            name = f"[{entry.label}](../submissions/{submission.name})"
+            about = {"seeds": seeds_text(result.board.seeds), "task": task_of(result)}
+            state = f"yes, all {verified.runs:,} runs" if verified else f"**{NOT_VERIFIED}**"
+            rows.append({"method": name, **about, **cells, column_text(result, PRIMARY): mean, "verified": state})
+    return bare(Table("", "", "", pd.DataFrame(rows).fillna("–"))) if rows else "There are none yet.\n"
 
 
 def _marked(result: BoardResult, entry: MethodRow, budget: float) -> str:

@@ -38,8 +38,9 @@ from reports.analysis.claims import judged_claims
 from reports.analysis.users import EXPERIMENT, group_totals
 from reports.labels import Methods
 from reports.paper import tuned_experiment
-from reports.read.boards import StoredBoard, by_protocol
+from reports.read.boards import StoredBoard, by_protocol, with_verified
 from reports.read.results import VERSIONS, Results, read_results, versions_of
+from reports.read.submissions import read_submissions
 from reports.tables import claims
 
 RECORDS = Path(__file__).parents[2] / "docs" / "records"
@@ -186,6 +187,7 @@ def read_committed(folder: Path = RECORDS) -> Results:
         "docs/records",
         versions=versions_of(records),
         boards=boards,
+        submissions=read_submissions(),
         board_runs=board_runs,
         tuning=tuning,
         methods=Methods.of([*records, *(record for board in boards for record in board.records.values())]),
@@ -214,7 +216,7 @@ class CommittedBoard(StoredBoard):
     def result(self) -> BoardResult:
         """The board, evaluated."""
         board, outcomes = from_json(self.document, self.records)
-        return evaluate(board, outcomes, self.choosing[COLUMNS])
+        return evaluate(with_verified(board, self.records.values()), outcomes, self.choosing[COLUMNS])
 
 
 def choosing_runs(result: BoardResult) -> pd.DataFrame:
