@@ -37,6 +37,7 @@ source_suffix = {".md": "markdown"}
 root_doc = "README"
 include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 include_patterns += [f"docs/{folder}*.md" for folder in ("", "reference/", "tables/")]
+include_patterns += ["submissions/README.md"]
 exclude_patterns = [".*", "build", "data", "mlartifacts", "reports", "screenshots", "tests"]
 myst_heading_anchors = 4
 highlight_language = "text"  # of code blocks without a language
@@ -63,6 +64,7 @@ docs/own_data
 docs/data
 docs/own_method
 docs/own_metric
+docs/submitting
 docs/methods
 docs/experiments
 docs/reports
@@ -110,6 +112,7 @@ CONTRIBUTING
 docs/architecture
 docs/testing
 docs/performance
+submissions/README
 CHANGELOG
 ```
 """
