@@ -56,8 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
     check_streams(runs)
     for line in differences(runs, provenance()):
         print(f"differs  {line}")
-    if any(run.method.code for run in runs) and not arguments.trust:
-        print("\n".join(source_lines(bundle)))
+    has_source = any(run.method.code for run in runs)
+    if has_source:
+        print("\n".join(source_lines(bundle, is_whole=not arguments.trust)))
+    if has_source and not arguments.trust:
         raise ValueError("the bundle has the source above; to execute it, read it and add --trust")
     print(f"checks   {which}", flush=True)
     failed = 0
@@ -87,8 +89,8 @@ def about_lines(file: Path, bundle: "Bundle") -> list[str]:
     ]
 
 
-def source_lines(bundle: "Bundle") -> list[str]:
-    """Return the source in a bundle, with control characters escaped."""
+def source_lines(bundle: "Bundle", *, is_whole: bool) -> list[str]:
+    """Return the files of source in a bundle with their hash, and their content with control characters escaped."""
     from data_pipelines.support.messages import storable
 
     return [
@@ -97,7 +99,7 @@ def source_lines(bundle: "Bundle") -> list[str]:
         for path, content in source.files.items()
         for line in (
             f"source   {path} ({source.reference}, {code})",
-            *(f"  | {storable(text)}" for text in content.decode(errors="backslashreplace").split("\n")),
+            *(f"  | {storable(text)}" for text in content.decode(errors="backslashreplace").split("\n") if is_whole),
         )
     ]
 

@@ -12,6 +12,7 @@ from benchmark.charts.chart import CONTRASTS, GREY, Axis, Cell, Level, Matrix, P
 from benchmark.statistics.comparison import NO_COMMUNICATION, PRIMARY
 from benchmark.statistics.verdicts import Verdict, equivalence_margin
 from reports.analysis.board import (
+    NOT_VERIFIED,
     budget_text,
     factor_over,
     has_verdicts,
@@ -138,7 +139,8 @@ def ranking_rows(result: BoardResult) -> pd.DataFrame:
     for entry in result.contenders:
         row = result.difference(entry.name, NO_COMMUNICATION, PRIMARY)
         if row is not None:
-            kind = (entry.kind or OTHER) if entry.is_ranked else NOT_TUNED
+            not_ranked = NOT_TUNED if entry.is_verified else NOT_VERIFIED
+            kind = (entry.kind or OTHER) if entry.is_ranked else not_ranked
             rows.append([entry.label, kind, row["difference"], row["low"], row["high"], str(row["verdict"])])
     for entry in result.references:
         rows.append([entry.label, REFERENCES, *result.above(entry.name, NO_COMMUNICATION), ""])
@@ -183,7 +185,7 @@ def ranking(board: StoredBoard, results: Results) -> Figure:
 def _panel(result: BoardResult, rows: pd.DataFrame) -> Panel:
     """Return the rows from top to bottom, with a colour for each kind of method, and the margin of equivalence."""
     kinds = [str(kind) for kind in dict.fromkeys(rows["kind"])]
-    colours = dict(zip(sorted({*kinds} - {REFERENCES, NOT_TUNED}), CONTRASTS[1:], strict=False))
+    colours = dict(zip(sorted({*kinds} - {REFERENCES, NOT_TUNED, NOT_VERIFIED}), CONTRASTS[1:], strict=False))
     heights = numbers(len(rows) - 1 - np.arange(len(rows)))
     placed = rows.assign(height=heights)
     series = [_series(placed[placed["kind"] == kind], kind, colours.get(kind, GREY)) for kind in kinds]
@@ -205,7 +207,7 @@ def _panel(result: BoardResult, rows: pd.DataFrame) -> Panel:
 def _series(part: pd.DataFrame, kind: str, colour: str) -> Series:
     low, high = numbers(part["low"]), numbers(part["high"])
     texts = [mean_text(*mean) for mean in zip(part["difference"], low, high, strict=True)]
-    is_hollow = kind in (REFERENCES, NOT_TUNED)
+    is_hollow = kind in (REFERENCES, NOT_TUNED, NOT_VERIFIED)
     look: dict[str, Any] = {"size": 5.0, "is_hollow": is_hollow, "x_interval": (low, high)}
     hover = tuple(zip(part["method"], texts, part["verdict"], strict=True))
     marker = "D" if kind == REFERENCES else "o"

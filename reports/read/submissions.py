@@ -22,7 +22,7 @@ MAX_BYTES = 1_000_000
 
 
 class Verification(Strict):
-    """All runs of a bundle were executed again, and agreed."""
+    """Runs of a bundle were executed again, and all of them agreed."""
 
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     """The hash of the file: any change of it, also of its card, needs a new verification."""
@@ -49,6 +49,12 @@ class Submission:
     def card(self) -> Card:
         """What its authors say about the method."""
         return Card.read(self.bundle.card, CARD)
+
+    @property
+    def checked(self) -> str:
+        """How many of its runs agreed when they were executed again."""
+        runs = self.verification.runs if self.verification else 0
+        return f"{runs:,} of {len(self.bundle.runs):,} runs"
 
 
 def read_submissions(folder: Path = FOLDER) -> tuple[Submission, ...]:

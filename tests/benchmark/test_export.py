@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from benchmark.records.reader import read
 from benchmark.records.size import store_size
 from benchmark.results import deletion
 from benchmark.results.stored import results
@@ -35,6 +36,20 @@ def test_csv_has_a_header_and_one_row_per_run_as_in_results(swept: Path, fedband
     assert len(table) == RUNS
     assert sorted(table["regret"]) == pytest.approx(sorted(frame["regret"]))
     assert {"experiment", "dataset", "algorithm", "setting", "seed", "gamma", "communication"} <= {*table.columns}
+
+
+def test_a_row_says_from_which_run_stream_code_versions_and_data_it_is(swept: Path, fedbandit_here: Command):
+    table = pd.read_csv(io.StringIO(fedbandit_here(swept, "export", "tiny").stdout)).fillna("").set_index("key")
+    records = {record.key: record for record in read(f"sqlite:///{swept / 'mlflow.db'}")}
+    assert {*table.index} == {*records}
+    for key, record in records.items():
+        row = table.loc[key]
+        assert row["fingerprint"] == record.stream.fingerprint
+        assert (row["source"], row["prepared"]) == (record.stream.source, record.stream.prepared)
+        assert str(row["code"]) == str(record.method.code_version)
+        assert row["choices"] == record.choices
+        assert f"numpy {record.provenance['fedbandit.version.numpy']}" in row["versions"]
+        assert row["versions"].endswith(f"source {record.provenance['fedbandit.source_hash'][:16]}")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "json"])

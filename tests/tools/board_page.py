@@ -186,7 +186,6 @@ def submitted_table(results: Results) -> str:
     """Return submitted method and task × budget, on the seeds of the submission; those not verified are last."""
     rows = []
     for submission in sorted(results.submissions, key=lambda each: each.verification is None):
-        verified = submission.verification
         for result, entry in (
             (board.result, row) for board in submitted_boards(submission) for row in submitted_rows(board)
         ):
@@ -194,7 +193,7 @@ def submitted_table(results: Results) -> str:
             mean = f"{interval_text(*result.mean(entry.name))} {_symbol(result, entry, PRIMARY)}".strip()
             name = f"[{entry.label}](../submissions/{submission.name})"
             about = {"seeds": seeds_text(result.board.seeds), "task": task_of(result)}
-            state = f"yes, all {verified.runs:,} runs" if verified else f"**{NOT_VERIFIED}**"
+            state = submission.checked if submission.verification else f"**{NOT_VERIFIED}**"
             rows.append({"method": name, **about, **cells, column_text(result, PRIMARY): mean, "verified": state})
     return bare(Table("", "", "", pd.DataFrame(rows).fillna("–"))) if rows else "There are none yet.\n"
 

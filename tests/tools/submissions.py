@@ -4,8 +4,9 @@ Each must be complete: a card that is filled in, and a row of a task of the boar
 the report seeds, which are left to the maintainers. Then its runs are executed again, as `fedbandit verify` does.
 
 Examples:
+  python -m tests.tools.submissions                      all runs of all bundles; writes submissions/verified.toml
+  python -m tests.tools.submissions --sample 40          the same with 40 runs of each
   python -m tests.tools.submissions --since origin/main  ten runs of each bundle that has changed since a commit
-  python -m tests.tools.submissions --all                all runs of all bundles; writes submissions/verified.toml
 """
 
 import argparse
@@ -24,7 +25,9 @@ from benchmark.protocol import load_protocol
 from data_pipelines.support.files import write_whole
 from reports.read.submissions import FOLDER, VERIFIED
 
-HEAD = "# Written by `make board-verified`: all runs of these bundles were executed again, and agreed.\n"
+HEAD = (
+    "# Written by `make board-verified`: so many runs of these bundles were executed again, and all of them agreed.\n"
+)
 
 
 def main(argv: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
@@ -32,15 +35,17 @@ def main(argv: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
     parser = argparse.ArgumentParser(
         "tests.tools.submissions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--since", metavar="COMMIT", help="only bundles that have changed, and ten runs of each")
-    which.add_argument("--all", action="store_true", help="all runs of all bundles")
+    parser.add_argument(
+        "--since", metavar="COMMIT", help="check only bundles that have changed since, and write nothing"
+    )
+    parser.add_argument("--sample", type=int, metavar="N", help="runs of each bundle (default: all; with --since: 10)")
     arguments = parser.parse_args(argv)
-    paths = sorted(folder.glob("*.zip")) if arguments.all else changed(folder, arguments.since)
-    agreeing = [path for path in paths if verified(path, ["--all"] if arguments.all else [])]
+    paths = changed(folder, arguments.since) if arguments.since else sorted(folder.glob("*.zip"))
+    count = 10 if arguments.since and arguments.sample is None else arguments.sample
+    agreeing = [path for path in paths if agrees(path, count)]
     print(f"{len(agreeing)} of {len(paths)} bundles agree")
-    if arguments.all:
-        write_whole(folder / VERIFIED, (HEAD + "".join(map(entry, agreeing))).encode())
+    if not arguments.since:
+        write_whole(folder / VERIFIED, (HEAD + "".join(entry(path, count) for path in agreeing)).encode())
     return 0 if agreeing == paths else 1
 
 
@@ -51,7 +56,7 @@ def changed(folder: Path, commit: str) -> list[Path]:
     return [folder / name for name in names if name]
 
 
-def verified(path: Path, options: Sequence[str]) -> bool:
+def agrees(path: Path, count: int | None) -> bool:
     """Print what is wrong with a bundle, or how its runs agree, and return whether all is well."""
     try:
         bundle = read_bundle(path)
@@ -64,7 +69,8 @@ def verified(path: Path, options: Sequence[str]) -> bool:
         return False
     if names := {run.stream.name for run in bundle.runs if not run.stream.is_simulated}:
         fedbandit(["data", *sorted(names)])
-    return fedbandit(["verify", str(path), "--trust", *options]) == 0
+    which = ["--all"] if count is None else ["--sample", str(count)]
+    return fedbandit(["verify", str(path), "--trust", *which]) == 0
 
 
 def problems(bundle: Bundle) -> Iterator[str]:
@@ -80,10 +86,11 @@ def problems(bundle: Bundle) -> Iterator[str]:
         yield f"seeds {reporting.first} to {reporting.last} are left to the maintainers; play it without --report"
 
 
-def entry(path: Path) -> str:
-    """Return the lines about a bundle whose runs agree."""
+def entry(path: Path, count: int | None) -> str:
+    """Return the lines about a bundle of which so many runs agree, or all."""
     runs = len({run.key for run in read_bundle(path).runs})
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    runs = runs if count is None else min(count, runs)
     return f'\n[bundles."{path.name}"]\nsha256 = "{sha256}"\nruns = {runs}\nprotocol = {load_protocol().version}\n'
 
 
