@@ -125,7 +125,7 @@ class Bundle:
 
     def to_bytes(self) -> bytes:
         """Return the file."""
-        members = {CARD: self.card, RUNS: self._records(), METRICS: self._metrics(), BOARDS: _json(self.boards)}
+        members = {CARD: self.card, RUNS: self._records(), METRICS: self._metrics(), BOARDS: self._boards()}
         for code, source in self.sources.items():
             members |= {f"source/{code}/{path}": content for path, content in source.files.items()}
         protocol = load_protocol()
@@ -152,6 +152,10 @@ class Bundle:
             rows.append([run.experiment, run.key, run.seed, run.choices, *shared])
         sources = {code: [source.reference, list(source.helpers)] for code, source in self.sources.items()}
         return _json({"texts": list(texts), "runs": rows, "sources": sources})
+
+    def _boards(self) -> bytes:
+        """Return the documents of boards in their own order: of equal configurations, the first one is chosen."""
+        return json.dumps(self.boards, separators=(",", ":"), ensure_ascii=False).encode()
 
     def _metrics(self) -> bytes:
         names = sorted({name for run in self.runs for name in run.metrics})
