@@ -102,11 +102,7 @@ board: $(READY) ## Use: Compare all methods on every task (about an hour)
 	@echo $(BIN)/fedbandit board; $(BIN)/fedbandit board; code=$$?; [ $$code -le 1 ] || exit $$code; \
 	echo $(BIN)/fedbandit report; $(BIN)/fedbandit report && exit $$code
 
-<<<<<<< HEAD
 board-verified: $(DEVELOPER) ## Reproduce: Run all runs of submitted bundles again
-=======
-board-verified: $(DEVELOPER) ## Run all runs of all submitted bundles again, and write submissions/verified.toml
->>>>>>> 255b364 (Check submissions by one script, for a pull request and for all)
 	$(BIN)/python -m tests.tools.submissions
 
 report: $(READY) ## Use: Build the figures, tables and report.html again

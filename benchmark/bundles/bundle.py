@@ -48,9 +48,6 @@ SOURCE = re.compile(r"source/([0-9a-f]{16})/((?:[A-Za-z_]\w{0,99}/){0,9}[A-Za-z_
 MAX_FILE, MAX_MEMBER, MAX_SOURCE, MAX_CARD = 50_000_000, 100_000_000, 1_000_000, 20_000
 MAX_SOURCES, MAX_RUNS, MAX_METRICS = 100, 100_000, 200
 
-NOT_VALID = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
-"""What the content of a file can cause."""
-
 Text = Annotated[str, Field(max_length=2000)]
 
 
@@ -183,7 +180,7 @@ def portable(record: RunRecord) -> RunRecord:
     )
 
 
-DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, OSError)
+DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, OSError, RecursionError)
 """What reading a damaged file can raise; an OSError is one of pyarrow."""
 
 
@@ -211,11 +208,7 @@ def read_bundle(path: Path) -> Bundle:
         with Archive(path, limits, hashes) as archive:
             members = {name: archive.read(name) for name in names}
         return _bundle(path, members, of_sources)
-<<<<<<< HEAD
     except (*DAMAGED, pa.ArrowException) as error:
-=======
-    except (*NOT_VALID, pa.ArrowException) as error:
->>>>>>> 255b364 (Check submissions by one script, for a pull request and for all)
         raise ValueError(one_line(f"{path.name} is not a valid bundle: {_reason(error)}")) from None
 
 
