@@ -250,7 +250,7 @@ def stream_label(name: str) -> str:
 
     if name in SIMULATIONS:
         return SIMULATIONS[name]
-    if name.startswith(HETEROGENEOUS):
+    if name.startswith(HETEROGENEOUS) and name.removeprefix(HETEROGENEOUS).isdigit():
         return f"Simulation, heterogeneous clients, d_g={name.removeprefix(HETEROGENEOUS)}"
     known = data_sets()
     return known[name].label if name in known else prepared_label(name)
