@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
@@ -65,7 +66,13 @@ def sqlite_file(uri: str) -> Path | None:
         raise StoreError(
             f"MLFLOW_TRACKING_URI must name a file, such as {DEFAULT_URI}, got {uri}: results would be lost"
         )
-    return Path(path).resolve()
+    return _resolved(Path(path).absolute())
+
+
+@lru_cache(maxsize=64)
+def _resolved(path: Path) -> Path:
+    """Follow links once: every run of a store asks for its file."""
+    return path.resolve()
 
 
 def absolute_uri(uri: str) -> str:
