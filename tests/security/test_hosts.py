@@ -151,7 +151,7 @@ def test_the_server_ends_with_a_command_that_is_killed(shown_store: Path):
         port = int(link.partition("/#/")[0].rpartition(":")[2])
         assert status(port, SEARCH, f"{LOOPBACK}:{port}") == 200
         process.kill()
-        process.wait()
+        process.communicate()
         for _ in range(300):
             with socket.socket() as probe:
                 if probe.connect_ex((LOOPBACK, port)) != 0:
