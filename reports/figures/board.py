@@ -54,7 +54,7 @@ def figures(results: Results) -> list[Figure]:
 def labels_of(boards: Sequence[StoredBoard], results: Results) -> tuple[str, ...]:
     """Return the labels of the data of boards, and their warnings."""
     pairs = {(board.result.board.task.stream.name, board.result.board.source) for board in boards}
-    labels = [f"{name}: {label}" for name, source in sorted(pairs) if (label := results.label(name, source))]
+    labels = [label.of(name) for name, source in sorted(pairs) if (label := results.label(name, source))]
     return (*labels, *dict.fromkeys(warning for board in boards for warning in board.warning))
 
 

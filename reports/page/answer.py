@@ -191,12 +191,12 @@ def _from_boards(boards: Sequence[StoredBoard], results: Results) -> Answer:
             for entry in result.contenders
             if entry.name in leaders or not leaders
         )
-        named = ((label.of(dataset_label(data.task.stream.name)),) if label else ()) + board.warning
-        labels = tuple(each for each in named if each not in named[:1] or is_generated(each))
+        of_data = (label.of(dataset_label(data.task.stream.name)),) if label else ()
+        labels = (*filter(is_generated, of_data), *board.warning)
         sentences = [board_sentence(result), *of_runs.pop(data.task.stream.name, [])]
         unit = f"{len(data.seeds)} report seeds"
         title = data.task.title or data.task.name
-        address, notes = f"{BOARD_PAGE}#card-{data.task.name}", notes_of(named, results)
+        address, notes = f"{BOARD_PAGE}#card-{data.task.name}", notes_of(of_data, results)
         groups.append(Group(title, labels, unit, " ".join(filter(None, sentences)), rows, address, notes))
     introduction = (
         "Each cell is the mean score of a method within a budget, in needed messages per decision, and the verdict "

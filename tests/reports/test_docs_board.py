@@ -74,7 +74,7 @@ def test_the_page_has_a_section_per_task_and_says_what_is_to_come(results: Resul
 def test_the_sentences_in_short_have_the_numbers_of_the_verdicts(results: Results):
     sharing, budget, kind, alone, reference = in_short([board.result for board in results.boards])
     assert sharing.startswith("**Sharing pays on 2 of 3 tasks**, from a budget of 0.03 on; most on `")
-    assert budget.startswith("**One method is among the first at each budget.** First on most of these tasks, or not ")
+    assert budget.startswith("**One method is among the first at each budget.** Most often first there, or not worse ")
     assert kind.startswith("**What to share:** where sharing pays, a method is first, or not worse, with one model on ")
     assert "clustered on 1 of 2" in kind
     assert alone.startswith("**Can a client do without the others later on?** Where sharing pays, its own model ")

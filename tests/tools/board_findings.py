@@ -65,12 +65,17 @@ def sharing_sentence(results: Sequence[BoardResult]) -> str:
         ),
         key=lambda gained: gained[0],
     )
-    starts = [min(budget for budget in result.budgets if better(result, budget)) for result in paying]
+    starts = [min(budget for budget in sharing_budgets(result) if better(result, budget)) for result in paying]
     return (
         f"**Sharing pays on {len(paying)} of {tasks}**, from a budget of {_ends(map(budget_text, sorted(starts)))} on; "
         f"most on `{task_of(most)}`: at a budget of {budget_text(budget)}, a method earns {percent(gain, 0)} more "
         "above random choice than no communication."
     )
+
+
+def sharing_budgets(result: BoardResult) -> list[float]:
+    """Return the budgets that allow messages: what is better without any is no gain of sharing."""
+    return [budget for budget in result.budgets if budget > 0]
 
 
 def _ends(texts: Iterable[str]) -> str:
@@ -91,7 +96,7 @@ def budget_sentence(results: Sequence[BoardResult]) -> str:
     Where several are, one is named that is also first at the next budgets.
     """
     paying, parts = [result for result in results if pays(result)], list[tuple[list[str], list[float]]]()
-    for budget in paying[0].budgets if paying else ():
+    for budget in sharing_budgets(paying[0]) if paying else ():
         counts = Counter(
             entry.label for result in paying for entry in firsts(result, budget) if entry in better(result, budget)
         )
@@ -104,7 +109,7 @@ def budget_sentence(results: Sequence[BoardResult]) -> str:
         return ""
     what = "The best method depends on the budget" if len(parts) > 1 else "One method is among the first at each budget"
     texts = [f"*{names[0]}* at {_ends(map(budget_text, budgets))}" for names, budgets in parts]
-    return f"**{what}.** First on most of these tasks, or not worse than the first: {', '.join(texts)}."
+    return f"**{what}.** Most often first there, or not worse than the first: {', '.join(texts)}."
 
 
 def alone_by_task(results: Sequence[BoardResult]) -> str:
