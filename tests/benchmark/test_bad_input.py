@@ -60,12 +60,12 @@ def files_in(folder: Path) -> set[Path]:
         (f"run fig_a --executor dask --scheduler {ADDRESS} --jobs 2", "--jobs must only be used"),
         (f"run fig_a --scheduler {ADDRESS}", f"--scheduler must only be used with --executor dask, got '{ADDRESS}'"),
         (f"run fig_a --executor dask --scheduler {ADDRESS}", "no Dask scheduler responds there"),
-        ("run fig_a --executor dask --scheduler tls://127.0.0.1:9", "needs Dask's setting distributed.comm.tls.ca-"),
+        ("run fig_a --executor dask --scheduler tls://127.0.0.1:9", "; set Dask's distributed.comm.tls.ca-file"),
         ("run fig_a --run-timeout 0", "--run-timeout must be a number above 0, got '0'"),
         ("run fig_a --memory-limit much", "--memory-limit must be a number above 0, got 'much'"),
         ("board --run-timeout inf", "--run-timeout must be a number above 0, got 'inf'"),
         ("run deep.toml", "unknown field a, got a value that is nested too deeply"),
-        ("run escape.toml", "title: must not have control characters, got 'a\\x1b[2J'"),
+        ("run escape.toml", "title: must not have control characters, got 'a\\x1b[2JTiny'"),
         ("run overview.toml", "must not be one of overview, default, got 'overview.toml'"),
         ("run tiny.toml --on shopp", "unknown data set 'shopp'"),
         (
@@ -164,10 +164,10 @@ def test_bad_input_is_one_line_and_writes_nothing(
     [
         (
             "sqlite://",
-            "MLFLOW_TRACKING_URI must name a file that keeps results, such as sqlite:///mlflow.db, got sqlite://",
+            "MLFLOW_TRACKING_URI must name a file, such as sqlite:///mlflow.db, got sqlite://: results would be lost",
         ),
-        ("sqlite:///:memory:", "must name a file that keeps results"),
-        ("sqlite:///file:x?mode=memory&uri=true", "must name a file that keeps results"),
+        ("sqlite:///:memory:", "got sqlite:///:memory:: results would be lost"),
+        ("sqlite:///file:x?mode=memory&uri=true", "uri=true: results would be lost"),
         (
             "postgresql+psycopg2://u:secret@127.0.0.1:9/x",
             "the database postgresql+psycopg2://127.0.0.1:9/x does not respond",
@@ -212,7 +212,9 @@ def test_a_terminal_that_is_not_utf_8_gets_question_marks_and_a_file_gets_utf_8(
 
 def test_a_label_with_control_characters_is_refused():
     class Strange(RandomChoice):
+        name = "strange"
         label = "a\x1bb"
+        reference = "none"
 
     with pytest.raises(ValueError, match="label of strange must have no control characters"):
         MethodInfo.of(Strange, "strange")

@@ -89,7 +89,7 @@ def test_a_dask_worker_executes_the_planned_source_too(user: Path):
     run = planned()
     packed = cloudpickle.dumps(make_method("mine.own:Own", {}))
     write(user, first=1, arm=1)
-    assert chosen(dask_cluster._execute(STREAM.build(0), run.files, packed, 0)) == {0}
+    assert chosen(dask_cluster._execute(STREAM.build(0), run.files, packed, 0, (), None)) == {0}
 
 
 def test_a_worker_with_other_built_in_code_gets_no_run_recorded(user: Path, monkeypatch: pytest.MonkeyPatch):

@@ -48,8 +48,8 @@ def sweep_of_greedy(folder: Path, executor: Executor, monkeypatch: pytest.Monkey
     """A sweep over one seed, with one run over each limit and two within them."""
     (folder / "greedy.py").write_text(GREEDY)
     monkeypatch.chdir(folder)
-    methods = tuple(parse_filter(f"greedy:Greedy[wants={wants}]") for wants in WANTS)
     with unloaded(folder):
+        methods = tuple(parse_filter(f"greedy:Greedy[wants={wants}]") for wants in WANTS)
         return sweep(folder, executor, write_tiny(folder, steps=30), methods=methods, seeds=(0,))
 
 
@@ -71,7 +71,7 @@ def test_on_a_dask_cluster_too_where_dask_does_not_repeat_them(tmp_path: Path, m
     import dask
     from distributed import LocalCluster
 
-    options = {"n_workers": 1, "dashboard_address": None, "local_directory": str(tmp_path / "dask")}
+    options = {"n_workers": 1, "dashboard_address": "127.0.0.1:0", "local_directory": str(tmp_path / "dask")}
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "600 s"}),  # a worker is restarted meanwhile
         LocalCluster(threads_per_worker=1, **options) as cluster,
@@ -84,7 +84,7 @@ def test_workers_whose_runs_share_their_memory_are_not_used_with_a_limit_of_memo
     from distributed import LocalCluster
 
     said: list[str] = []
-    options = {"n_workers": 1, "dashboard_address": None, "local_directory": str(tmp_path / "dask")}
+    options = {"n_workers": 1, "dashboard_address": "127.0.0.1:0", "local_directory": str(tmp_path / "dask")}
     with LocalCluster(threads_per_worker=2, processes=False, **options) as cluster:
         with pytest.raises(OSError, match="it has 2 threads, whose runs share its memory"):
             DaskExecutor(cluster.scheduler_address, said.append, patience=1, limits=LIMITS)

@@ -150,7 +150,7 @@ def test_a_metric_is_recorded_filled_in_and_shown_everywhere(
     assert all(shown_names <= run.data.metrics.keys() for run in settings)
     view = store.find("tiny").tags[TAG_PREFIX + VIEW_KEY]  # type: ignore[union-attr]
     assert all(f"metrics.`{name}`" in view for name in ("reward of the worst client", "share of the worst client"))
-    assert view.count("SCATTER") == 4
+    assert view.count("SCATTER") == 4 * 2  # each metric against the messages needed, and against those sent
 
 
 def _exported(folder: Path, fedbandit: Command, *options: str) -> Path:

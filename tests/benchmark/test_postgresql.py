@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 def documented_scheme() -> str:
-    (scheme,) = set(re.findall(r"--backend-store-uri (\S+://)", (DOCS / "cluster.md").read_text()))
+    (scheme,) = set(re.findall(r"--backend-store-uri (postgresql\S*://)", (DOCS / "cluster.md").read_text()))
     return str(scheme)
 
 

@@ -124,7 +124,7 @@ def _plan(experiment: Experiment) -> None:
 
 def mistakes(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield the mistakes in an experiment, found by a second, independent implementation of the rules."""
-    if set(content) - {"title", "description", "streams", "algorithms", "profiles", "effects_of", "words", "name"}:
+    if set(content) - FIELDS:
         yield "an unknown field"
     if not isinstance(content["title"], str) or not content["title"]:
         yield "title"
@@ -140,6 +140,8 @@ def mistakes(content: Mapping[str, Any]) -> Iterator[str]:
         yield from _profile_mistakes(profile)
 
 
+FIELDS = {"title", "description", "streams", "algorithms", "profiles", "effects_of", "words", "name", "counts"}
+FIELDS |= {"of_the_paper", "is_compared"}
 CHOICES = {
     "clients_drawn": ("dirichlet", "uniform-weights", "zipf"),
     "scaling": ("standard", "pca", "unit"),
