@@ -39,7 +39,8 @@ def test_csv_has_a_header_and_one_row_per_run_as_in_results(swept: Path, fedband
 
 
 def test_a_row_says_from_which_run_stream_code_versions_and_data_it_is(swept: Path, fedbandit_here: Command):
-    table = pd.read_csv(io.StringIO(fedbandit_here(swept, "export", "tiny").stdout), dtype={"prepared": str}).fillna({"source": "", "prepared": ""}).set_index("key")
+    text = io.StringIO(fedbandit_here(swept, "export", "tiny").stdout)
+    table = pd.read_csv(text, dtype={"source": str, "prepared": str}, na_filter=False).set_index("key")
     records = {record.key: record for record in read(f"sqlite:///{swept / 'mlflow.db'}")}
     assert {*table.index} == {*records}
     for key, record in records.items():
