@@ -128,7 +128,7 @@ def are_current(store: Store, experiments: Iterable[str], records: Sequence[RunR
 
 def _digest(settings: Sequence[Setting], runs: Sequence[RunRecord]) -> str:
     """Hash what the line of an experiment is made from: it is written after the settings, which a kill may prevent."""
-    return digest_of([[setting.digest for setting in settings], len(runs)])
+    return digest_of([sorted(setting.digest for setting in settings), len({run.key for run in runs})])
 
 
 def _stored(store: Store, names: Sequence[str]) -> dict[tuple[str, str], list[StoredRun]]:

@@ -26,10 +26,11 @@ from data_pipelines.support.text import WIDTH, aligned, wrapped
 
 @dataclass(frozen=True)
 class FailedSource:
-    """A source that could not be used, and the reason."""
+    """A source that could not be used, the reason, and whether it was there to be read."""
 
     label: str
     reason: str
+    was_read: bool = False
 
     def __str__(self) -> str:
         return f"{self.label} ({self.reason})"
@@ -80,6 +81,7 @@ def make_ready(
         for source in sources_of(data_set, options, {} if dead_hosts is None else dead_hosts):
             if from_package is not None and not source.replaces_package:
                 return PreparationResult(data_set, folder, from_package, tuple(tried), was_prepared_before=True)
+            path = None
             try:
                 path = source.fetch()
                 if path is None:
@@ -90,12 +92,12 @@ def make_ready(
                 manifest = _prepare_from(data_set, source, path, all_parameters, folder)
                 return PreparationResult(data_set, folder, manifest, tuple(tried))
             except (ValueError, OSError) as error:
-                tried.append(FailedSource(source.label, str(error)))
+                tried.append(FailedSource(source.label, str(error), was_read=path is not None))
             except (Exception, SystemExit) as error:
                 if not data_set.code:
                     raise
                 reason = one_line(f"{data_set.declared_in}: {error_text(error)}")
-                tried.append(FailedSource(source.label, reason))
+                tried.append(FailedSource(source.label, reason, was_read=True))
         with suppress(NotPreparedError):
             if options.stand_in is None and read_manifest(folder)["source"] == "stand-in":
                 tried.append(FailedSource(str(folder), "a stand-in, but real data was requested"))
@@ -319,7 +321,12 @@ def problem_lines(
 
 
 def _why(tried: Sequence[FailedSource]) -> str:
-    """Return in a few words why the official address failed; empty if there is none, or it was not tried."""
+    """Return why a source that is there could not be read, or in a few words why the official address failed.
+
+    It is empty if there is none, or it was not tried.
+    """
+    if unreadable := [each.reason for each in tried if each.was_read]:
+        return f" ({unreadable[0]})"
     reasons = [re.split("[:;(]", each.reason)[0].strip() for each in tried if each.label.startswith("https:")]
     return f" (download: {reasons[0]})" if reasons else ""
 

@@ -31,7 +31,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = fedbandit(folder, "run", write_tiny(folder), "--jobs", "2")
     assert done.returncode == 0, done.stderr
     assert f"{RUNS} of {RUNS} runs done, 0 failed, 0 skipped" in done.stderr
-    assert "simulated-uniform: regret, lower is better (2 seeds)" in done.stdout
+    assert "Simulation, uniform clients: regret, lower is better (2 seeds)" in done.stdout
     assert max(map(len, done.stdout.splitlines()[:-3])) <= 80  # the last lines have paths
     assert "fedbandit ui" in done.stdout
     assert "Traceback" not in done.stderr

@@ -52,10 +52,10 @@ def test_a_built_in_data_set_is_one_file(folder: Path, monkeypatch: pytest.Monke
     declare(folder / "more")
     monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(folder / "more")])
     monkeypatch.delitem(sys.modules, "data_pipelines.datasets.books", raising=False)
-    assert prepare(folder, "books") == 0
+    assert prepare(folder, "books", "--verbose") == 0
     assert "unverified: no hash is known" in capsys.readouterr().out
     assert prepare(folder, "books", "--stand-in", "--force") == 1
-    assert "books has no stand-in" in capsys.readouterr().err
+    assert "books has no stand-in" in capsys.readouterr().out
     assert prepare(folder, "nonsense") == 2
     assert "data set must be one of book-crossing, books, delicious, " in capsys.readouterr().err
 
@@ -63,7 +63,7 @@ def test_a_built_in_data_set_is_one_file(folder: Path, monkeypatch: pytest.Monke
 def test_a_data_set_of_the_user_is_prepared_listed_shown_and_loaded_by_its_name(folder: Path, capsys):
     data = declare(folder)
     (first,) = commands("data books", DOCS / "own_data.md")
-    assert prepare(folder, *first[1:]) == 0
+    assert prepare(folder, *first[1:], "--verbose") == 0
     assert "unverified: no hash is known" in capsys.readouterr().out
     manifest = data / "books" / "manifest.json"
     before = manifest.stat().st_mtime_ns
@@ -138,7 +138,7 @@ def test_a_wrong_declaration_is_one_line(folder: Path, capsys, change: tuple[str
 def test_a_function_that_fails_to_read_is_one_reason_and_nothing_is_written(folder: Path, capsys, change, reason):
     declare(folder, *change)
     assert prepare(folder, "books:DATA_SET") == 1
-    assert reason in " ".join(capsys.readouterr().err.split())
+    assert reason in " ".join(capsys.readouterr().out.split())
     assert prepared_names() == []
 
 

@@ -64,8 +64,8 @@ def test_the_terminal_labels_reconstructed_data_as_it_does_stand_ins(
         run(SimulatedSpec(steps=40, clients=3)),
     ]
     stand_in, other = data_lines(runs)
-    assert stand_in == f"delicious: {STAND_IN}"
-    assert other.startswith("lastfm: RECONSTRUCTED DATA (")
+    assert stand_in == f"Delicious: {STAND_IN}"
+    assert other.startswith("LastFM: RECONSTRUCTED DATA (")
     print_dry_run(runs, runs, [], 1)
     printed = " ".join(capsys.readouterr().out.split())
     assert stand_in in printed

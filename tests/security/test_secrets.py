@@ -105,7 +105,7 @@ def test_a_mirror_and_a_proxy_are_shown_without_their_passwords(tmp_path: Path, 
         "PIP_INDEX_URL": f"https://{USER}:{PASSWORD}@127.0.0.1:{port}/simple",
         "PIP_RETRIES": "0",
     }
-    done = fedbandit_here(tmp_path, "data", "lastfm", **secret)
+    done = fedbandit_here(tmp_path, "data", "lastfm", "--verbose", **secret)
     assert done.returncode == 1
     assert "lastfm is MISSING" in done.stderr
     assert f"https://127.0.0.1:{port}/files" in done.stderr
