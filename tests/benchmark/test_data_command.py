@@ -54,7 +54,7 @@ def test_data_prints_one_table_and_exits_with_0(capsys):
     problems = lines[3 + len(names) :]
     assert problems[-1] == "Sources, hashes and licences: fedbandit data --verbose"
     text = " ".join(" ".join(problems).split())
-    assert "online-retail: not available; experiments that use it leave it out" in text
+    assert "online-retail: not available (online-retail has no stand-in); experiments that use it leave it out" in text
     assert ": STAND-IN DATA (generated), not a valid result " in text
     assert len(problems) <= 8
 

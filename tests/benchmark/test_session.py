@@ -250,10 +250,11 @@ def test_a_stream_is_built_once_per_seed_for_all_methods_and_experiments(
 
     def see(same: Sequence[Run], result: RunResult) -> None:
         assert result.error == ""
-        for path in streams() - seen:
+        folders = streams()
+        for path in folders - seen:
             seen.add(path)
             (path / "seen").touch()
-        assert all((path / "seen").exists() for path in streams()), "a stream was built again"
+        assert all((path / "seen").exists() for path in folders), "a stream was built again"
 
     execute(plan.runs, workers, see, threading.Event())
     assert {path.name for path in seen} == set(fingerprints)
