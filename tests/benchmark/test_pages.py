@@ -276,14 +276,14 @@ def test_many_seeds_are_shown_by_the_curves_of_some_and_with_progress(
 
 
 def test_a_server_that_fails_while_curves_are_read_is_one_line_and_not_a_shorter_curve(monkeypatch: pytest.MonkeyPatch):
-    from mlflow.exceptions import MlflowException
+    from mlflow.exceptions import BAD_REQUEST, MlflowException
 
     class Failing:
         def list_artifacts(self, run_id: str) -> list[Any]:
             return [SimpleNamespace(path=CURVE)]
 
         def download_artifacts(self, *_: str) -> str:
-            raise MlflowException("the server is gone")
+            raise MlflowException("the server is gone", error_code=BAD_REQUEST)  # one that is not repeated
 
     store = Store("http://127.0.0.1:9")
     vars(store)["client"] = Failing()
