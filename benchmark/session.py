@@ -102,7 +102,7 @@ def run(
             executor.start(len(fresh))  # in the background, because opening a store takes seconds, too
         if store is not None and (killed_count := mark_dead_runs(store, plan.experiments)):
             observer.note(
-                f"{killed_count} unfinished runs from a crashed process were marked KILLED and will be run again"
+                f"{number_of(killed_count, 'unfinished run')} of a killed process: marked KILLED, to be run again"
             )
         keys = {(run.experiment, run.key) for run in plan.runs} - {(run.experiment, run.key) for run in remaining_runs}
         skipped_runs = tuple(record for record in usable_runs if (record.experiment, record.key) in keys)

@@ -17,7 +17,7 @@ from data_pipelines.support.secrets import without_user
 if TYPE_CHECKING:
     from mlflow.entities import Run as MlflowRun
 
-AGGREGATES = ("setting", "candidate", "overview")
+AGGREGATES = ("setting", "overview")
 SUMMARISED = (
     *(objective([SIMULATED]).name, "reward", "value"),
     *(goal_metric(goal, part) for goal in GOALS for part in (None, *PARTS)),

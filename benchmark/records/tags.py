@@ -4,12 +4,12 @@ KEY = "fedbandit.run_key"
 """The key of a run; see `plan/run_key.py`."""
 
 KIND = "fedbandit.kind"
-"""`run`; `setting`, the mean of runs that only differ in their seeds; `candidate`, the same over seeds that choose
-settings; `sweep`; `analysis`, figures and tables of a report; `board`, the runs that form one; or `overview`, one line
-for an experiment. For an MLflow experiment, `experiment`."""
+"""`run`; `setting`, the mean of runs that only differ in their seeds; `sweep`; `analysis`, figures and tables of a
+report; `board`, the runs that form one; or `overview`, one line for an experiment. For an MLflow experiment,
+`experiment`."""
 
 AGGREGATE = "fedbandit.aggregate"
-"""What a run of kind `setting`, `candidate` or `overview` summarises; runs with this tag are never results."""
+"""What a run of kind `setting` or `overview` summarises; runs with this tag are never results."""
 
 CONTENT = "fedbandit.content"
 """The hash of what such a run was made from: it is rewritten when that changes."""
@@ -21,7 +21,7 @@ SHOWN = "fedbandit.shown"
 """The data of a setting in square brackets; of a report, all of them: a filter by data also shows the report."""
 
 PARENT = "mlflow.parentRunId"
-"""The run below which MLflow shows a run: its setting, or its sweep until that ends."""
+"""The run below which MLflow shows a run: its sweep, or its setting from the end of the sweep on."""
 
 SWEEP = "fedbandit.sweep"
 """The id of the sweep that recorded a run."""

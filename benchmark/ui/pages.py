@@ -103,8 +103,7 @@ def update_pages(
             written += _write(store, stored.pop((name, setting.key), []), setting.digest, content)
         for unused in [run for (experiment, _), same in stored.items() if experiment == name for run in same]:
             store.call(store.client.delete_run, unused.run_id)
-        reported = [setting for setting in settings if setting.is_reported]
-        _publish(store, name, reported, _digest(settings, runs), runs, stored.get((OVERVIEW, name), []))
+        _publish(store, name, settings, _digest(settings, runs), runs, stored.get((OVERVIEW, name), []))
     if "Default" in ids:
         _remove_if_empty(store, ids["Default"])
     return written
@@ -190,22 +189,19 @@ def _setting_content(
         "Seeds": ", ".join(str(run.seed) for run in setting.runs),
         NOTE: setting.description(),
         "mlflow.runColor": colour,
-        KIND: "setting" if setting.is_reported else "candidate",
+        KIND: "setting",
         AGGREGATE: setting.key,
         CONTENT: setting.digest,
         SOURCE: first.stream.source,
         ORDER: f"1 {setting.values.get(LOG_COMMUNICATION, 0.0):09.6f}",
-        **({SHOWN: shown_with(setting.data)} if setting.is_reported else {}),
+        SHOWN: shown_with(setting.data),
     }
     # A run that is replaced may have had an interval: MLflow's client cannot delete metrics.
     goal = metric_name(setting.objective)
     gaps = dict.fromkeys((f"{goal} low", f"{goal} high", *setting.own_names.values()), math.nan) if stored else {}
-    files = {}
-    if setting.is_reported:
-        runs = setting.runs[:MAX_CURVES]
-        curves = [known.get(run.run_id) or _read_curves(store, run) for run in runs]
-        title = setting.name + (f", curves of the first {len(runs)}" if len(runs) < len(setting.runs) else "")
-        files = curve_files([each for each in curves if each], title, colour)
+    runs = setting.runs[:MAX_CURVES]
+    curves = [known.get(run.run_id) or _read_curves(store, run) for run in runs]
+    title = setting.name + (f", curves of the first {len(runs)}" if len(runs) < len(setting.runs) else "")
     nested = {run.run_id for run in setting.runs if stored and run.parent == stored.run_id}
     return _content(
         experiment_id,
@@ -214,7 +210,7 @@ def _setting_content(
         gaps | setting.values,
         stored,
         params={name: text[:MAX_PARAMETER] for name, text in storable_texts(_params(first)).items()},
-        files=files,
+        files=curve_files([each for each in curves if each], title, colour),
         children=[run_id for run_id in setting.run_ids if run_id not in nested],
     )
 

@@ -18,6 +18,7 @@ from benchmark.records.record import SIZES, RunRecord, dataset_label, stream_nam
 from benchmark.results.frames import COST, PREFIX, cost, means, setting_texts
 from data_pipelines.data_label import DataKind, DataLabel, data_label
 from data_pipelines.prepare.prepared import NotPreparedError, data_folder, read_sealed_manifest
+from data_pipelines.support.text import number_of
 
 LOG_COMMUNICATION, LOG_NEEDED = "log10 of messages sent", "log10 of messages needed"
 """MLflow's scatter chart has no logarithmic axis; it is the logarithm of 1 + their number, so 0 is no communication."""
@@ -69,11 +70,6 @@ class Setting:
         return self.runs[0]
 
     @property
-    def is_reported(self) -> bool:
-        """Whether its seeds report; otherwise they choose settings."""
-        return self.first.purpose == "report"
-
-    @property
     def method(self) -> str:
         """The name of its method for people, with its hyper-parameters."""
         return f"{self.first.method.info.label} {self.text}".strip()
@@ -91,8 +87,7 @@ class Setting:
     @property
     def name(self) -> str:
         """Method, hyper-parameters, stream and number of seeds."""
-        seeds = f"{len(self.runs)} seed{'s' * (len(self.runs) > 1)}{'' if self.is_reported else ' for choosing'}"
-        return f"{self.method} on {self.data}, {seeds}"
+        return f"{self.method} on {self.data}, {number_of(len(self.runs), 'seed')}"
 
     @cached_property
     def values(self) -> dict[str, float]:
@@ -143,9 +138,8 @@ class Setting:
         result = f"{goal} {values[goal]:.4g} ({seeds})" if goal in values else f"no {goal}"
         per_client = f", {values[PER_CLIENT]:,.4g} transfers per client" if PER_CLIENT in values else ""
         warning = f"{self.label}. " if self.label else ""
-        purpose = "" if self.is_reported else " These seeds choose settings; no result is reported on them."
         return (
-            f"{warning}{self.method} on {self.data}: {result}{per_client}.{purpose} "
+            f"{warning}{self.method} on {self.data}: {result}{per_client}. "
             "The runs of the seeds are nested below this one."
         )
 
@@ -168,7 +162,7 @@ def line_of(
     Args:
         experiment: its name.
         about: its title and description, in plain text.
-        settings: its reported settings.
+        settings: its settings.
         runs: the number of its finished runs.
         link: where its chart is.
         left_out: sentences on finished runs that no setting includes.
@@ -232,12 +226,13 @@ def best_of(settings: Sequence[Setting]) -> Setting | None:
 def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     """Return the settings of finished runs of one experiment, given in the order in which they ended.
 
-    Runs by earlier code of a method have none.
+    Runs by earlier code of a method have none, nor have those on seeds that choose settings.
     """
     groups: dict[str, list[RunRecord]] = defaultdict(list)
     current, own, _ = split_by_metric_code(split_by_code(records)[0])
     for record in current:
-        groups[setting_key(record)].append(record)
+        if record.purpose == "report":
+            groups[setting_key(record)].append(record)
     latest = [runs[-1] for runs in groups.values()]
     texts = setting_texts(latest, [stream_name(run.stream) for run in latest], hidden=SIZES)
     labels = {data: label_of(*data) for data in {_data(run) for run in latest}}
@@ -251,10 +246,10 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
 
 
 def setting_key(record: RunRecord) -> str:
-    """Return a key that is equal for runs on the same data that only differ in their seed, for the same purpose."""
+    """Return a key that is equal for runs on the same data that only differ in their seed."""
     stream = record.stream
     values = {name: number_text(value) for name, value in record.configuration.items()}
-    return digest_of([stream_name(stream), _data(record), record.method.name, record.purpose, values])
+    return digest_of([stream_name(stream), _data(record), record.method.name, values])
 
 
 def four_digits(value: float) -> str:

@@ -199,7 +199,7 @@ def test_a_run_left_running_is_marked_killed_and_repeated(tmp_path: Path, worker
     connection.close()
     notes = Notes()
     result = sweep(tmp_path, workers, tiny, observer=notes)
-    assert notes.lines == ["2 unfinished runs from a crashed process were marked KILLED and will be run again"]
+    assert notes.lines == ["2 unfinished runs of a killed process: marked KILLED, to be run again"]
     assert notes.counts == (2, RUNS // 2 - 2)
     assert len(result.finished) == 2
     assert statuses(tmp_path) == {"FINISHED": RUNS // 2, "KILLED": 2}
