@@ -362,8 +362,9 @@ class MethodInfo:
         return self.front.landmarks if self.front else {}
 
     def variant_label(self, suffix: str) -> str:
-        """Return the label of a variant: "Name with an option", or "Name, an option"."""
-        return f"{self.label}{' ' if suffix.startswith('with') else ', '}{suffix}"
+        """Return the label of a variant: "Name with an option", or "Name, an option"; "(ours)" is said once."""
+        label = self.label.removesuffix(" (ours)") if suffix.endswith(" (ours)") else self.label
+        return f"{label}{' ' if suffix.startswith('with') else ', '}{suffix}"
 
     def is_rule(self, parameters: Container[str]) -> bool:
         """Tell whether it is a reference without a model, such as a counter: a linear model has a `ridge`."""

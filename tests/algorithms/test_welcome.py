@@ -21,7 +21,7 @@ from algorithms import (
     FedLinUCB,
     SyncLinUCB,
 )
-from algorithms.method import FederatedMethod
+from algorithms.method import FederatedMethod, MethodInfo
 from algorithms.trace import Counts, Trace
 from benchmark import EventStream
 from benchmark.execution.replay import replay
@@ -145,6 +145,7 @@ def test_at_gamma_one_there_are_as_many_transfers_with_and_without_welcome(
 )
 def test_welcome_is_a_contender_of_its_own_and_must_be_true_or_false(method: Any) -> None:
     assert method.variants == {"with welcome (ours)": {"welcome": True}}
+    assert MethodInfo.of(method).variant_label("with welcome (ours)").count("(ours)") == 1
     with pytest.raises(ValueError, match=r"^welcome must be True or False, got 1$"):
         method(**{method.front.parameter: 2, "welcome": 1})
 
